@@ -14,6 +14,7 @@ from .pointwise import arithmetic as p
 from .pointwise import comparison, exponential, integers
 from .table.arguments import checked
 from .table.callables import OPERANDS, operator
+from .table.checks import check_type
 from .table.op import attach, named, named_in_place, public, public_functions
 
 # -- Python's operators ------------------------------------------------------------------------------------------------
@@ -39,11 +40,10 @@ def _quotient_of(self: Tensor, other: Any) -> Any:
 
 def _inverted(self: Tensor) -> Any:
     """Return ``~self``."""
-    if self._layout.type.dtype.kind in "fc":
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
-            f"not on {self.dtype} (shape {list(self.shape)})"
-        )
+    check_type(
+        self._layout.type.dtype.kind not in "fc",
+        "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not on {}", self.dtype, self,
+    )
     return integers.bitwise_not(self)
 
 

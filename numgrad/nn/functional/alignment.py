@@ -17,7 +17,7 @@ from ...ops.network.loss_reduction import reduced
 from ...ops.pointwise.comparison import where
 from ...ops.shapes.joining import cat, stack
 from ...ops.table.arguments import tensors_checked
-from ...ops.table.operands import not_implemented
+from ...ops.table.checks import check, check_index, check_supported
 from .reduction import reduction_of
 
 __all__ = ["ctc_loss"]
@@ -56,16 +56,13 @@ def ctc_loss(
     """
     reduction = reduction_of(reduction)
     batched = log_probs.dim() == 3
-    if not log_probs._layout.size:
-        raise RuntimeError(f"log_probs tensor must not be empty (shape {list(log_probs.shape)})")
+    check(log_probs._layout.size, "log_probs tensor must not be empty", log_probs)
     if log_probs.dim() not in (2, 3):
         raise _misfit(f"3-dimensional tensor, but got {log_probs.dim()}-dimensional tensor", "#1 'log_probs'")
-    if not log_probs.is_floating_point():
-        raise not_implemented("ctc_loss_cpu", log_probs._layout)
+    check_supported(log_probs._layout, "f", "ctc_loss_cpu")
     batch = log_probs if batched else log_probs.unsqueeze(1)
     time, count, classes = batch._layout.shape
-    if not 0 <= blank < classes:
-        raise RuntimeError(f"blank must be in label range: {blank} is none of {classes} classes")
+    check(0 <= blank < classes, "blank must be in label range: {} is none of {} classes", blank, classes)
     steps = _lengths("input_lengths", input_lengths, count, time)
     lengths = _lengths("target_lengths", target_lengths, count, None)
     labels = _labels(targets, lengths, classes, blank).to(log_probs.device)
@@ -96,8 +93,7 @@ def _lengths(name: str, given: Tensor | Sequence[int], count: int, most: int | N
     lengths: list[Any] = given.reshape(-1).tolist() if isinstance(given, Tensor) else list(given)
     if not all(isinstance(length, int) for length in lengths):
         raise TypeError(f"ctc_loss(): argument '{name}' must be a tuple of ints: {lengths}")
-    if len(lengths) != count:
-        raise RuntimeError(f"{name} must be of size batch_size, which is {count}, not {len(lengths)}")
+    check(len(lengths) == count, "{} must be of size batch_size, which is {}, not {}", name, count, len(lengths))
     for length in lengths:
         if length < 0 or (most is not None and length > most):
             bound = "at least 0" if length < 0 else f"at most {most}"
@@ -133,8 +129,7 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
         rows = targets[where(counted, starts + places, 0)] if longest else targets.new_zeros((count, 0))
     rows = where(counted, rows.long(), blank)
     wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
-    if wrong is not None:
-        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+    check_index(wrong is None, "Target {} is out of bounds: there are {} classes.", wrong, classes)
     rows = where((rows >= 0) & (rows < classes), rows, blank)  # a GPU reports other values later
     pairs = stack([full_like(rows, blank), rows], 2).reshape(count, 2 * longest)
     return cat([pairs, rows.new_full((count, 1), blank)], 1)

@@ -15,6 +15,7 @@ from ...ops.network.softmax import softmax
 from ...ops.shapes.joining import cat
 from ...ops.shapes.padding import pad
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check, check_assertion
 from .dropouts import dropout
 
 __all__ = ["multi_head_attention_forward"]
@@ -89,10 +90,10 @@ def multi_head_attention_forward(
     if key_padding_mask is not None and not batched:
         key_padding_mask = key_padding_mask.unsqueeze(0)
     key_padding_mask = added_mask("key_padding_mask", key_padding_mask, query.dtype, attn_mask)
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. It says that the mask given is the causal one."
-        )
+    check(
+        not is_causal or attn_mask is not None,
+        "Need attn_mask if specifying the is_causal hint. It says that the mask given is the causal one.",
+    )
     is_causal = is_causal and key_padding_mask is None and not need_weights
     attn_mask = None if is_causal else added_mask("attn_mask", attn_mask, query.dtype)
 
@@ -100,8 +101,7 @@ def multi_head_attention_forward(
     if embed_dim != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}")
     width = embed_dim // num_heads
-    if width * num_heads != embed_dim:
-        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    check_assertion(width * num_heads == embed_dim, "embed_dim {} not divisible by num_heads {}", embed_dim, num_heads)
     if use_separate_proj_weight:
         weights = _separate_weights(query, key, value, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     else:
@@ -114,8 +114,7 @@ def multi_head_attention_forward(
         attn_mask = _by_heads(attn_mask, length, k._layout.shape[0], batch, num_heads)
     if bias_k is not None and bias_v is not None:
         for name, static in (("key", static_k), ("value", static_v)):
-            if static is not None:
-                raise AssertionError(f"bias cannot be added to static {name}.")
+            check_assertion(static is None, "bias cannot be added to static {}.", name)
         k, v = [cat([x, bias.expand(1, batch, -1)]) for x, bias in ((k, bias_k), (v, bias_v))]
     elif bias_k is not None or bias_v is not None:
         given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
@@ -300,10 +299,10 @@ def _check_ranks(
         )
     if attn_mask is None:
         return rank == 3
-    if attn_mask.dim() not in (2, 3):
-        raise AssertionError(
-            f"{expecting} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
-        )
+    check_assertion(
+        attn_mask.dim() in (2, 3),
+        "{} `attn_mask` to be `None`, 2-D or 3-D but found {}-D tensor instead", expecting, attn_mask.dim(),
+    )
     expected = heads, query._layout.shape[0], key._layout.shape[0]
     if rank == 2 and attn_mask.dim() == 3 and attn_mask._layout.shape != expected:
         raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")

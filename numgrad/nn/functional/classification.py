@@ -24,9 +24,9 @@ from ...ops.reductions.sums import sum_all, sum_dims
 from ...ops.shapes.broadcasting import expand
 from ...ops.shapes.views import reshape
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check, check_supported, check_value
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
-from ...ops.table.operands import not_implemented
 from ...ops.table.out import not_cast
 from .reduction import loss_function, reduction_of
 
@@ -97,17 +97,16 @@ def _nll_shapes(
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the shapes to which to reshape input and target, None for no change; raise unless they fit together."""
     given, wanted, dtype = input.shape, target.shape, input.type.dtype
-    if not given:
-        raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
+    check_value(given, "Expected 1 or more dimensions (got {})", len(given))
     if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
         raise ValueError(
             f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
             f"of shape {list(given)}, target of shape {list(wanted)}."
         )
-    if target.type.dtype not in (int64, uint8):
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {target.type.dtype.legacy} (shape {list(wanted)})"
-        )
+    check(
+        target.type.dtype in (int64, uint8),
+        "expected target dtype to be Long or Byte, but got {}", target.type.dtype.legacy, wanted,
+    )
     if len(given) == 1:
         if numel(wanted) != 1 or len(wanted) > 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {list(wanted)}")
@@ -115,8 +114,7 @@ def _nll_shapes(
         raise RuntimeError(
             f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
         )
-    if not dtype.is_floating_point:
-        raise not_implemented("nll_loss_out_frame", input)
+    check_supported(input, "f", "nll_loss_out_frame")
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
     if weight is not None and weight.type is not input.type:
@@ -131,11 +129,11 @@ def _nll_shapes(
 
 
 def _check_weight(weight: Layout | None, classes: int, name: str) -> None:
-    if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(
-            f"{name}weight tensor should be defined either for all {classes} classes or no classes but got weight "
-            f"tensor of shape: {list(weight.shape)}"
-        )
+    check(
+        weight is None or weight.shape == (classes,),
+        "{}weight tensor should be defined either for all {} classes or no classes but got weight tensor of shape: {}",
+        name, classes, weight,
+    )
 
 
 @tensors_checked
@@ -274,8 +272,7 @@ def binary_cross_entropy(
                 f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy} (shapes {list(other.shape)}, "
                 f"{list(input.shape)})"
             )
-    if not input.is_floating_point():
-        raise not_implemented("binary_cross_entropy", input._layout)
+    check_supported(input._layout, "f", "binary_cross_entropy")
     for name, tensor in (("input", input), ("target", target)):
         message = f"all elements of {name} should be between 0 and 1"
         if tensor._layout.type.backend.improbable(row_of(physical_of(tensor).detach()), message):
@@ -305,8 +302,7 @@ def binary_cross_entropy_with_logits(
     _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
-    if not input.is_floating_point():
-        raise not_implemented("log_sigmoid_cpu", input._layout)
+    check_supported(input._layout, "f", "log_sigmoid_cpu")
     if not target.is_floating_point():
         raise not_cast(input.dtype, target.dtype)
     for factor in (weight, pos_weight):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ...core.tensor import Tensor
 from ...ops.network import dropout as ops
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check
 from ...ops.table.op import check_tensors
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -65,12 +66,12 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check_probability(p)
     rank = len(input._layout.shape)
-    if rank not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
-            "dimension (i.e. 2D or 3D inputs)."
-        )
+    check(
+        rank in (2, 3),
+        "dropout1d: Expected 2D or 3D input, but received a {}D input. Note that dropout1d exists to provide "
+        "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+        "dimension (i.e. 2D or 3D inputs).", rank,
+    )
     return _of_channels(input, p, training, inplace, rank == 3)
 
 

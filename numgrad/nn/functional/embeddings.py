@@ -17,6 +17,7 @@ from ...ops.indexing import gathering
 from ...ops.network.embedding_bags import embedding_bag_max_op, embedding_bag_op
 from ...ops.pointwise.comparison import where
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check, check_assertion, check_implemented, check_value
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -51,11 +52,10 @@ def embedding(
         padding_idx = -1
     else:
         rows = weight._layout.shape[0]
-        if not -rows <= padding_idx < rows:
-            raise AssertionError(
-                f"Padding_idx must be within num_embeddings: {padding_idx} is not, for a weight of shape "
-                f"{list(weight.shape)}"
-            )
+        check_assertion(
+            -rows <= padding_idx < rows,
+            "Padding_idx must be within num_embeddings: {} is not, for a weight of shape {}", padding_idx, weight,
+        )
         padding_idx %= rows
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
@@ -119,10 +119,10 @@ def embedding_bag(
         input, weight = weight, input
     _check_bags(input, weight, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights)
     rows = weight._layout.shape[0]
-    if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise RuntimeError(
-            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
-        )
+    check(
+        padding_idx is None or -rows <= padding_idx < rows,
+        "padding_idx must be within the number of embeddings, {} through {}, but got {}", -rows, rows - 1, padding_idx,
+    )
     padding = -1 if padding_idx is None else padding_idx % rows
     if offsets is None:
         bags, size = input._layout.shape
@@ -155,31 +155,25 @@ def _check_bags(
             f"the input ({input.shape})"
         )
     rank = input.dim()
-    if weight.dim() != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    check_value(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension {}", weight.dim())
     if rank == 2 and offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
             f"sequences. However, found offsets of type {type(offsets)}"
         )
-    if rank == 1 and offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    if offsets is not None and offsets.dim() != 1:
-        raise ValueError(f"offsets has to be a 1D Tensor, not of shape {list(offsets.shape)}")
-    if rank not in (1, 2):
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {rank}")
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
+    check_value(rank != 1 or offsets is not None, "offsets has to be a 1D Tensor but got None")
+    check_value(offsets is None or offsets.dim() == 1, "offsets has to be a 1D Tensor, not of shape {}", offsets)
+    check_value(rank in (1, 2), "input has to be 1D or 2D Tensor, but got Tensor of dimension {}", rank)
+    check_value(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max")
     if mode == "max" and (scale_grad_by_freq or sparse):
         refused = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
         raise ValueError(f"max mode does not support {refused}")
-    if factors is not None and mode != "sum":
-        raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
-            f"mode='{mode}')."
-        )
-    if sparse:
-        raise NotImplementedError("embedding_bag: there are no sparse gradients; leave sparse=False for dense ones")
+    check_implemented(
+        factors is None or mode == "sum",
+        "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+        "mode='{}').", mode,
+    )
+    check_implemented(not sparse, "embedding_bag: there are no sparse gradients; leave sparse=False for dense ones")
     check_one_device(*[each._layout for each in (weight, input, offsets, factors) if each is not None])
     for name, tensor in (("indices", input), ("offsets", offsets)):
         if tensor is not None and tensor.dtype not in (int32, int64):

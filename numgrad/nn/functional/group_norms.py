@@ -8,6 +8,7 @@ from ...core.tensor import Tensor
 from ...ops.network import group_normalization
 from ...ops.network.batch_normalization import batch_norm
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check
 
 __all__ = ["group_norm", "instance_norm"]
 
@@ -30,8 +31,7 @@ def group_norm(
         NotImplementedError: the input is not floating-point.
     """
     shape = input._layout.shape
-    if len(shape) < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    check(len(shape) >= 2, "Expected at least 2 dimensions for input tensor but received {}", len(shape))
     groups = [shape[0] * shape[1] // max(num_groups, 1), num_groups, *shape[2:]]
     if groups[0] * numel(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {groups}")

@@ -7,6 +7,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...ops.matrices.matmul import linear
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check, check_implemented
 from .classification import cross_entropy
 
 __all__ = ["linear_cross_entropy"]
@@ -43,24 +44,21 @@ def linear_cross_entropy(
         RuntimeError, ValueError: the shapes or dtypes do not fit.
         NotImplementedError: ``options`` is not None.
     """
-    if options is not None:
-        raise NotImplementedError("linear_cross_entropy: numgrad computes it as a whole, with options=None")
+    check_implemented(options is None, "linear_cross_entropy: numgrad computes it as a whole, with options=None")
     shape, of_weight = input._layout.shape, linear_weight._layout.shape
     outer = of_weight[:-1]
-    if len(shape) not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(shape)}")
-    if not outer:
-        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(of_weight)}")
-    if shape[-1] != of_weight[-1]:
-        raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), got "
-            f"{shape[-1]} and {of_weight[-1]}, respectively"
-        )
-    if len(outer) > 1 and len(shape) == 1:
-        raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {of_weight} requires batched input, (N, {shape[-1]}), "
-            f"got unbatched input with shape {shape}"
-        )
+    check(len(shape) in (1, 2), "expected input with dimensionality 1 or 2, got {}", len(shape))
+    check(outer, "expected linear_weight with dimensionality at least 2, got {}", len(of_weight))
+    check(
+        shape[-1] == of_weight[-1],
+        "expected equal input and linear_weight last dimensions (in_features), got {} and {}, respectively",
+        shape[-1], of_weight[-1],
+    )
+    check(
+        len(outer) <= 1 or len(shape) != 1,
+        "K-dimensional loss defined by linear_weight shape {!s} requires batched input, (N, {}), got unbatched input "
+        "with shape {!s}", of_weight, shape[-1], shape,
+    )
     if linear_bias is not None and linear_bias._layout.shape != outer:
         raise RuntimeError(f"expected linear_bias shape {outer}, got {linear_bias._layout.shape}")
     if ignore_index is None:

@@ -18,8 +18,8 @@ from ...ops.pointwise.smooth_activation import logsigmoid
 from ...ops.reductions.norms import pairwise_distance
 from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check, check_supported, check_value
 from ...ops.table.op import check_tensors
-from ...ops.table.operands import not_implemented
 from .reduction import loss_function, reduction_of
 
 __all__ = [
@@ -44,10 +44,10 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """
     refuse_gradient("soft_margin_loss", "target", target)
     pair = broadcast_tensors(input, target)
-    if pair[0]._layout.shape != input._layout.shape:
-        raise RuntimeError(
-            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(pair[0].shape)}"
-        )
+    check(
+        pair[0]._layout.shape == input._layout.shape,
+        "output with shape {} doesn't match the broadcast shape {}", input, pair[0],
+    )
     return soft_margin(*pair, reduction)
 
 
@@ -110,8 +110,7 @@ def cosine_embedding_loss(
         RuntimeError: the shapes do not fit.
     """
     rank = len(target._layout.shape)
-    if rank > 1:
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target.shape)})")
+    check(rank <= 1, "0D or 1D target tensor expected, multi-target not supported", target)
     if not len(input1._layout.shape) == len(input2._layout.shape) == rank + 1:
         raise RuntimeError(
             f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes "
@@ -152,11 +151,11 @@ def triplet_margin_loss(
     """
     _check_margin(margin)
     ranks = [len(x._layout.shape) for x in (anchor, positive, negative)]
-    if len(set(ranks)) > 1:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
-        )
+    check(
+        len(set(ranks)) <= 1,
+        "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+        "anchor {}D, positive {}D, and negative {}D inputs", ranks[0], ranks[1], ranks[2],
+    )
     distance = functools.partial(pairwise_distance, p=p, eps=eps)
     return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
@@ -215,15 +214,14 @@ def multi_margin_loss(
         RuntimeError: the shapes or dtypes do not fit, or a target is not a class.
         NotImplementedError: the input is not floating-point.
     """
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+    check_value(p in (1, 2), "only p == 1 and p == 2 supported")
     batch, classes = _batch_of_scores(input)
     shape = input._layout.shape
-    if target.dim() > 1 or target._layout.size != batch:
-        raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
-            f"size). Expected target size [{batch}], but got {list(target.shape)}. Input has shape {list(shape)}."
-        )
+    check(
+        target.dim() <= 1 and target._layout.size == batch,
+        "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+        "Expected target size [{}], but got {}. Input has shape {}.", batch, target, shape,
+    )
     if weight is not None and weight._layout.shape != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", "weight", weight)
@@ -248,18 +246,16 @@ def _batch_of_scores(input: Tensor) -> tuple[int, int]:
         RuntimeError: the input is neither a matrix nor a vector, or there are no classes.
     """
     shape, classes = input._layout.shape, (input._layout.shape or (1,))[-1]
-    if len(shape) > 2 or classes == 0:
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-        )
+    check(
+        len(shape) <= 2 and classes != 0,
+        "Expected non-empty vector or matrix with optional 0-dim batch size, but got: {}", shape,
+    )
     return shape[0] if len(shape) == 2 else 1, classes
 
 
 def _check_dtypes(kernel: str, input: Tensor, target: Tensor) -> None:
-    if not input.is_floating_point():
-        raise not_implemented(kernel, input._layout)
-    if target.dtype is not int64:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+    check_supported(input._layout, "f", kernel)
+    check(target.dtype is int64, "expected scalar type Long but found {}", target.dtype.legacy)
 
 
 @loss_function
@@ -283,11 +279,10 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(shape)}")
     _check_dtypes("multilabel_margin_loss_forward_out_frame", input, target)
     wrong = input._layout.type.backend.outside(row_of(physical_of(target)), -1, classes)
-    if wrong is not None:
-        raise RuntimeError(
-            f"argument #2 'target' is out of range: {wrong} is neither one of {classes} classes nor -1 (shape "
-            f"{list(target.shape)})"
-        )
+    check(
+        wrong is None,
+        "argument #2 'target' is out of range: {} is neither one of {} classes nor -1", wrong, classes, target,
+    )
     rows, given = input.reshape(batch, classes), target.reshape(batch, classes)
     counted = (given < 0).cumsum(1) == 0
     if batch and not is_batched(target):  # at most as many columns as an example has targets

@@ -10,6 +10,7 @@ from ...ops.network.loss_reduction import reduced
 from ...ops.network.losses import huber, mse, smooth_l1
 from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check_value
 from ...ops.table.op import check_tensors
 from .reduction import check_sizes, loss_function, reduction_of
 
@@ -22,11 +23,10 @@ def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
 
 
 def _check_loss_weight(weight: Tensor, input: Tensor) -> None:
-    if weight._layout.shape != input._layout.shape:
-        raise ValueError(
-            f"Weights and input must have the same size. They have shapes {list(weight.shape)} and "
-            f"{list(input.shape)}."
-        )
+    check_value(
+        weight._layout.shape == input._layout.shape,
+        "Weights and input must have the same size. They have shapes {} and {}.", weight, input,
+    )
 
 
 def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -145,8 +145,7 @@ def gaussian_nll_loss(
     Raises:
         ValueError: a variance is negative, or the shapes do not fit.
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+    check_value(reduction in ("none", "mean", "sum"), "{} is not valid", reduction)
     variance = _variance(input, var).clone()
     with no_grad():  # a variance raised to eps still has a gradient
         variance.clamp_(min=eps)
@@ -166,8 +165,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
         if var < 0:
             raise ValueError(f"var has negative entry/entries: {var}")
         return input.new_ones(input._layout.shape) * var
-    if bool((var.detach() < 0).any()):
-        raise ValueError("var has negative entry/entries")
+    check_value(not bool((var.detach() < 0).any()), "var has negative entry/entries")
     given, wanted = var._layout.shape, input._layout.shape
     if given == wanted[:-1] != wanted:
         return var.unsqueeze(-1)

@@ -14,6 +14,7 @@ from ...ops.network import normalization as normalization_ops
 from ...ops.network import softmax as softmax_ops
 from ...ops.network.normalization import rms_norm as rms_norm
 from ...ops.table.arguments import tensors_checked
+from ...ops.table.checks import check
 
 __all__ = ["gumbel_softmax", "layer_norm", "log_softmax", "normalize", "rms_norm", "softmax", "softmin"]
 
@@ -33,11 +34,10 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
         RuntimeError: the input is not floating-point.
         IndexError: there is no such dimension.
     """
-    if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{input.dtype.legacy} (shape {list(input.shape)})"
-        )
+    check(
+        input.is_floating_point() or input.is_complex(),
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", input.dtype.legacy, input,
+    )
     result = input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand(input._layout.shape)
     if out is None:
         return result

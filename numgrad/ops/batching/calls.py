@@ -22,6 +22,7 @@ from ..memory.overwriting import OverwriteCall, copy_
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
+from ..table.checks import check
 from ..table.dispatch import connect
 from ..table.operands import check_target, common_shape, given_of
 from ..table.recording import begin, finish
@@ -85,14 +86,14 @@ def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: s
     if level.concerns(target) and target._mapped.batched:
         return target
     concerned = [other for other in tensors_in(others) if level.concerns(other)]
-    if any(other._mapped.batched for other in concerned):
-        raise RuntimeError(
-            f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-            f"vmapped over in a vmap. Please try to use out-of-place operators instead of {name}, such as index_put() "
-            "for an assignment to x[index], or write to a tensor of which there is one for each example, such as "
-            f"other.new_zeros({list(target.shape)})."
-        )
+    check(
+        all(not other._mapped.batched for other in concerned),
+        "vmap: {}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+        "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
+        "in a vmap. Please try to use out-of-place operators instead of {}, such as index_put() for an assignment to "
+        "x[index], or write to a tensor of which there is one for each example, such as other.new_zeros({}).",
+        name, name, target,
+    )
     if not level.concerns(target) and state.mode & GRAD and any(other.requires_grad for other in concerned):
         level.adopt(target)
     return lifted(level, target)

@@ -10,6 +10,7 @@ from ... import devices
 from ...autograd.calls import transformed
 from ...autograd.grad_mode import LEVELS, WATCHED, state
 from ...autograd.levels import tensors_in
+from ..table.checks import check
 from ..table.transforms import FreeCall
 from .batches import DYNAMIC, batch_level, is_batched
 
@@ -84,11 +85,11 @@ def drawn(function: Function) -> Function:
         if level.randomness == "error":  # the generator raises the error
             return function(*args, **kwargs)
         like = function.__name__.endswith("_like")
-        if level.randomness == "same" and not like and any(map(level.concerns, tensors_in((*args, *kwargs.values())))):
-            raise RuntimeError(
-                "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on "
-                "the example."
-            )
+        check(
+            level.randomness != "same" or like or not any(map(level.concerns, tensors_in((*args, *kwargs.values())))),
+            "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on the "
+            "example.",
+        )
         return level.perform(EachCall(call, args, kwargs, draws=True))
 
     return call
@@ -103,8 +104,8 @@ def check_drawing(target: Any) -> None:
     level = batch_level()
     if level is None or level.randomness != "different":
         return
-    if not (level.concerns(target) and target._mapped.batched):
-        raise RuntimeError(
-            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
-            "randomness: draw into a new tensor."
-        )
+    check(
+        level.concerns(target) and target._mapped.batched,
+        "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+        "randomness: draw into a new tensor.",
+    )

@@ -16,6 +16,7 @@ from ...core.nesting import flatten
 from ...core.tensor import Tensor
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
+from ..table.checks import check
 from .batches import Batched, below, lifted, mapped, unmapped
 from .physical import expanded
 
@@ -86,23 +87,23 @@ def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...
 
 def _check(function: type[Function]) -> None:
     name = function.__name__
-    if function.setup_context is Function.setup_context:
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod. {_DETAILS}"
-        )
+    check(
+        function.setup_context is not Function.setup_context,
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        "override the setup_context staticmethod. {}", _DETAILS,
+    )
     own = function.vmap is not Function.vmap
-    if function.generate_vmap_rule and own:
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
-            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            f"ambiguity. {_DETAILS}"
-        )
-    if not (function.generate_vmap_rule or own):
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            f"staticmethod or set generate_vmap_rule=True. {_DETAILS}"
-        )
+    check(
+        not function.generate_vmap_rule or not own,
+        "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
+        "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {}",
+        name, _DETAILS,
+    )
+    check(
+        function.generate_vmap_rule or own,
+        "You tried to vmap over {}, but it does not have vmap support. Please override and implement the vmap "
+        "staticmethod or set generate_vmap_rule=True. {}", name, _DETAILS,
+    )
 
 
 # -- by the user's rule ---------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..reductions.searching import searchsorted
 from ..shapes.broadcasting import expand
+from ..table.checks import check, check_type
 from ..table.op import attach, public
 from ..table.recording import node_class
 from .factories import empty, finished
@@ -71,8 +72,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     """
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     if not tensors:
-        if size is None:
-            raise TypeError("normal(): two numbers need the argument 'size'")
+        check_type(size is not None, "normal(): two numbers need the argument 'size'")
         requires_grad = options.pop("requires_grad", False)
         made = normal_(empty(size, **options), mean, std, generator=generator)
         made._counter[0] = 0
@@ -126,8 +126,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
 
 
 def _check_probability(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    check(0 <= p <= 1, "bernoulli_ expects p to be in [0, 1], but got p={}", p)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -163,25 +162,20 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     Raises:
         RuntimeError: the weights are not probabilities, or too few for ``num_samples`` without replacement.
     """
-    if not input.is_floating_point():
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+    check(input.is_floating_point(), "multinomial only supports floating-point dtypes for input, got: {}", input.dtype)
     layout = input._layout
-    if len(layout.shape) not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, not shape {list(input.shape)}")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > layout.shape[-1]:
-        raise RuntimeError(
-            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
-            f"{list(input.shape)}"
-        )
+    check(len(layout.shape) in (1, 2), "prob_dist must be 1 or 2 dim, not shape {}", input)
+    check(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    check(
+        replacement or num_samples <= layout.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement: {} of shape {}", num_samples, input,
+    )
     weights = contiguous(input.detach()).reshape(-1, layout.shape[-1])
     count, size = weights._layout.shape
     if weights._layout.size:
         if not (float(smallest(weights)) >= 0 and float(largest(weights)) < math.inf):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if not float(smallest(weights.sum(1))) > 0:
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        check(float(smallest(weights.sum(1))) > 0, "invalid multinomial distribution (sum of probabilities <= 0)")
     source = random.given_or_default(generator, layout.type.device)
     if replacement and num_samples > 1:
         sums = weights.cumsum(1)

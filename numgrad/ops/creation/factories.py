@@ -37,6 +37,7 @@ from ..memory.copying import from_row
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
 from ..table.arguments import wrong_kind
+from ..table.checks import check, check_implemented
 from ..table.op import attach, check_tensors, named, public
 from ..table.promotion import bounds, number_dtype
 
@@ -366,13 +367,11 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
     for number, value in enumerate((start, end)):
         if not isinstance(value, Number):
             raise wrong_kind(name, ("start", "end")[number], number + 1, complex, value)
-    if steps < 0:
-        raise RuntimeError(f"number of steps must be non-negative, not {steps}")
+    check(steps >= 0, "number of steps must be non-negative, not {}", steps)
     dtypes = [number_dtype(value) for value in (start, end)]
     default = complex_of(get_default_dtype()) if any(own.is_complex for own in dtypes) else None
     type = chosen_type(dtype, device, default)
-    if type.dtype is bool_:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    check_implemented(type.dtype is not bool_, "\"{}_cpu\" not implemented for 'Bool'", name)
     if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends have the dtype, too
         start, end = [int(value.real) for value in (start, end)]
     return start, end, type

@@ -18,6 +18,7 @@ from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor
 from ...devices.recording import Watched
 from ..memory.copying import empty_of
 from ..memory.moving import placed
+from ..table.checks import check_type, check_value
 from ..table.op import attach, export, public
 from ..table.promotion import number_dtype, promote_types
 from .cuda_arrays import from_interface, is_cuda_array
@@ -72,10 +73,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
     """Return nested lists with all leaves converted to Python numbers; collect the leaves' dtypes."""
     if isinstance(data, Tensor):
-        if data._layout.size != 1:
-            raise ValueError(
-                f"only one element tensors can be converted to Python scalars, not shape {list(data.shape)}"
-            )
+        check_value(
+            data._layout.size == 1, "only one element tensors can be converted to Python scalars, not shape {}", data
+        )
         dtypes.add(data._layout.type.dtype)
         return data.item()
     if hasattr(data, "__array__") and not isinstance(data, Watched):  # Watched is a Python number
@@ -86,8 +86,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
         dtypes.add(number_dtype(data))
         return data
     if isinstance(data, str | bytes):
-        if depth:
-            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        check_value(not depth, "too many dimensions '{}'", type(data).__name__)
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not isinstance(data, Sequence):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -241,8 +240,7 @@ def legacy_tensor(cls: type | None, dtype: dtype, /, *data: Any, **kwargs: Any) 
     elif len(data) == 1 and isinstance(data[0], Size):
         result = empty_of(data[0], tensor_type(dtype))
     elif len(data) == 1 and isinstance(data[0], Tensor):
-        if data[0].dtype is not dtype and cls is None:
-            raise TypeError(f"expected {dtype} (got {data[0].dtype})")
+        check_type(data[0].dtype is dtype or cls is not None, "expected {} (got {})", dtype, data[0].dtype)
         result = data[0].detach()
     elif len(data) != 1 or isinstance(data[0], bool | float | complex):
         raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")

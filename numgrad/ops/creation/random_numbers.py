@@ -18,9 +18,9 @@ from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import write
 from ..memory.overwriting import FilledNode, OverwriteCall
+from ..table.checks import check, check_implemented, check_type, not_implemented
 from ..table.entries import Entries, Entry
 from ..table.op import attach, named, public
-from ..table.operands import not_implemented
 from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
@@ -316,8 +316,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
         args = (0, *args)
     low, high = _bounds("random_", args, kwargs, 0, None)
     dtype = self.dtype
-    if dtype.is_complex:
-        raise NotImplementedError(f"\"random_\" not implemented for '{dtype.legacy}'")
+    check_implemented(not dtype.is_complex, "\"random_\" not implemented for '{}'", dtype.legacy)
     wide = None
     if high is None and "to" not in kwargs:
         wide = dtype.itemsize == 8
@@ -351,15 +350,13 @@ def _check_range(low: int, high: int, dtype: dtype) -> None:
         dtype = int64  # the dtype of the draws
     bounds = (0, 1) if dtype is bool_ else _integers(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
-        if not bounds[0] <= value <= bounds[1]:
-            raise RuntimeError(f"{name} is out of bounds for {dtype}: {value}")
+        check(bounds[0] <= value <= bounds[1], "{} is out of bounds for {}: {}", name, dtype, value)
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
     check_floating(self, "exponential_")
-    if not lambd > 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    check(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda={}", lambd)
     source = random.given_or_default(generator, self._layout.type.device)
     return overwrite_drawn(self, _ExponentialBackward0, "exponential", source, float(lambd))
 
@@ -383,8 +380,7 @@ def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
     Raises:
         TypeError, RuntimeError: the argument is not such a state.
     """
-    if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
-        raise TypeError("RNG state must be a torch.ByteTensor")
+    check_type(isinstance(new_state, Tensor) and new_state.dtype is uint8, "RNG state must be a torch.ByteTensor")
     self.set_state_bytes(new_state._array().tobytes())
     return self
 

@@ -12,6 +12,7 @@ from ...core.types import to_dtype
 from ..pointwise.arithmetic import add, mul, neg, sub
 from ..pointwise.clamping import minimum
 from ..pointwise.trigonometric import cos
+from ..table.checks import check
 from ..table.op import public
 from .factories import arange, finished, ones
 
@@ -28,8 +29,7 @@ def _window(
         RuntimeError: the length is negative, or the dtype is not floating-point.
     """
     length = operator.index(length)
-    if length < 0:
-        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    check(length >= 0, "{} requires non-negative window_length, got window_length={}", name, length)
     if dtype is not None and not to_dtype(dtype).is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {to_dtype(dtype)}")
     if length < 2:

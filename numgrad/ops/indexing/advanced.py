@@ -25,6 +25,7 @@ from ..memory.copying import convert, row_of
 from ..memory.moving import placed
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.integers import from_start
+from ..table.checks import check, check_type
 from ..table.dispatch import caller, change
 from ..table.op import public
 from ..table.operands import check_apart
@@ -182,11 +183,11 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
     """Return an index tensor on the CPU copied to the device of its input."""
-    if index._layout.type.device is not CPU:
-        raise RuntimeError(
-            f"indices should be either on cpu or on the same device as the indexed tensor ({input.device}), but one is "
-            f"on {index.device}"
-        )
+    check(
+        index._layout.type.device is CPU,
+        "indices should be either on cpu or on the same device as the indexed tensor ({}), but one is on {}",
+        input.device, index.device,
+    )
     return placed(index, input._layout.type.device)
 
 
@@ -336,8 +337,6 @@ def index_put(
     """
     name = "index_put_" if inplace else "index_put"
     tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)
-    if not tensors or accumulate.__class__ is not bool:
-        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # ``public`` raises the error with details
-    if not indices:
-        raise RuntimeError(f"{name}(): at least one index tensor is needed")
+    check_type(tensors and accumulate.__class__ is bool, "{}() takes a tuple of Tensors and a bool", name)
+    check(indices, "{}(): at least one index tensor is needed", name)
     return write_selected(input, indices, values, accumulate, inplace)

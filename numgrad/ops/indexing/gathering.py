@@ -21,6 +21,7 @@ from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim, OptionalDim
+from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 from .index import index_backward, index_op, index_put_op, indices_of_all
@@ -79,11 +80,10 @@ def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_g
         RuntimeError: if the index has another dtype or shape, or one of its elements is not in [0, size).
     """
     check_index_dtype(index, "gather")
-    if max(len(index.shape), 1) != max(len(input.shape), 1):
-        raise RuntimeError(
-            "Index tensor must have the same number of dimensions as input tensor "
-            f"(index {list(index.shape)}, input {list(input.shape)})"
-        )
+    check(
+        max(len(index.shape), 1) == max(len(input.shape), 1),
+        "Index tensor must have the same number of dimensions as input tensor (index {}, input {})", index, input,
+    )
     for other, extent in enumerate(index.shape):
         if other != dim and extent > input.shape[other]:
             raise RuntimeError(
@@ -156,19 +156,19 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
     Raises:
         RuntimeError: if the indices are not int64, have another number of dimensions, or are out of bounds.
     """
-    if indices.type.dtype is not int64:
-        raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.type.dtype.legacy}"
-        )
+    check(
+        indices.type.dtype is int64,
+        "torch.take_along_dim(): dtype of indices should be Long but got {}", indices.type.dtype.legacy,
+    )
     if dim is None:
         return gather_op.public, (), lambda input, indices: (reshape(input, -1), 0, reshape(indices, -1))
     own, wanted = input.shape, indices.shape
     rank = len(own)
-    if len(wanted) != rank:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{rank} dimensions for input, and {len(wanted)} dimensions for indices"
-        )
+    check(
+        len(wanted) == rank,
+        "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions "
+        "for input, and {} dimensions for indices", rank, len(wanted),
+    )
     ones = (1,) * min(rank, 1)
     shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
     sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
@@ -210,13 +210,12 @@ def embedding_op(
         IndexError: if an index is not in [0, rows).
         RuntimeError: if the weight is not a matrix, or the indices have another dtype.
     """
-    if len(weight.shape) != 2:
-        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
-    if indices.type.dtype not in (int32, int64):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.type.name} instead (while checking arguments for embedding)"
-        )
+    check(len(weight.shape) == 2, "'weight' must be 2-D, not of shape {}", weight)
+    check(
+        indices.type.dtype in (int32, int64),
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {} "
+        "instead (while checking arguments for embedding)", indices.type.name,
+    )
     return pick(p, weight, indices, (0,), negative=False)
 
 

@@ -23,6 +23,7 @@ from ..pointwise.integers import from_start
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
+from ..table.checks import check, check_index
 from ..table.lookup import operation
 from ..table.planned import planned
 from .launchers import index_begin, part_shape, pick, put, updating
@@ -115,11 +116,10 @@ def index_put_op(
 def _check_shape(input: TensorRef, flat_index: TensorRef, values: TensorRef, dims: Ints) -> None:
     """Raise unless values broadcast to the part at the flat index."""
     part = part_shape(input.shape, dims, flat_index.shape)
-    if not broadcasts(values.shape, part):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(part)}"
-        )
+    check(
+        broadcasts(values.shape, part),
+        "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", values, part,
+    )
 
 
 @index_put_op.batched
@@ -286,17 +286,17 @@ def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accum
         IndexError, RuntimeError: if the index does not fit, or the source has another dtype or number of elements.
     """
     _check_flat_index(input, index, "put_")
-    if source.size != index.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
+    check_index(
+        source.size == index.size,
+        "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, "
+        "index.numel() = {}", source.size, index.size,
+    )
     own, given = input.type.dtype, source.type.dtype
-    if given is not own:
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
-            f"source.dtype = {given}"
-        )
+    check(
+        given is own,
+        "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
+        own, given,
+    )
     values = p.tensor(p.contiguous(source), source.type, index.shape)
     put(p, input, index, all_dims(input.shape), values, accumulate, False)
 

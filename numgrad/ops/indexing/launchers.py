@@ -23,6 +23,7 @@ from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_mapped
 from ..memory.copying import empty_of, filled_of
 from ..memory.overwriting import fill_
+from ..table.checks import check
 from ..table.lookup import operation
 from ..table.planned import Planned, planned
 from ..table.promotion import check_fits
@@ -118,8 +119,7 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
     Raises:
         RuntimeError: if it does not broadcast to that shape.
     """
-    if not broadcasts(input.shape, shape):
-        raise RuntimeError(f"shape mismatch: {list(input.shape)} does not broadcast to {list(shape)}")
+    check(broadcasts(input.shape, shape), "shape mismatch: {} does not broadcast to {}", input, shape)
     return layout_of(input.type, shape, broadcast_strides(input.shape, input.strides, shape))
 
 

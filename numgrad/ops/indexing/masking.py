@@ -16,6 +16,7 @@ from ..memory.copying import convert, write, zeros_of
 from ..memory.overwriting import fitting
 from ..pointwise.comparison import choose
 from ..shapes.broadcasting import expand
+from ..table.checks import check, check_implemented
 from ..table.lookup import lookup, operation, overwriting
 from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import NUMBERS_OF, check_apart
@@ -106,11 +107,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
     """
     op = masked_fill_number
     if isinstance(value, Tensor):
-        if value._layout.shape:
-            raise RuntimeError(
-                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{len(value._layout.shape)} dimension(s)."
-            )
+        check(
+            not value._layout.shape,
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+            len(value._layout.shape),
+        )
         op = masked_fill_tensor
     else:
         dtype = input._layout.type.dtype
@@ -135,8 +136,7 @@ def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
     Raises:
         TypeError, RuntimeError: if the mask is not a bool tensor, or the shapes do not fit.
     """
-    if mask.type.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
+    check(mask.type.dtype is bool_, "masked_select: expected BoolTensor for mask, not {}", mask.type.dtype)
     return p.found(_picked, *_selection(p, input, mask))
 
 
@@ -188,8 +188,7 @@ def _scatter(
 ) -> None:
     """Overwrite the elements of a tensor of this layout at flat indices with those of a source, in order."""
     count = row.size
-    if count > source.size:
-        raise RuntimeError(f"Number of elements of source < number of ones in mask ({source.size} < {count})")
+    check(count <= source.size, "Number of elements of source < number of ones in mask ({} < {})", source.size, count)
     target = tensor_of(layout, storage, start)
     flat_index, values = fresh(row, (count,), type), fresh(source[:count], (count,), layout.type)
     how = dims, False, True
@@ -220,8 +219,7 @@ def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, sh
 
 def _write_picked(out: Any, row: Any, *source: Any) -> None:
     """Write the elements of a tensor at flat indices to the front of memory; see :func:`_picked`."""
-    if row.size > out.size:
-        raise RuntimeError(f"the mask selects {row.size} elements, more than a source of {out.size} has")
+    check(row.size <= out.size, "the mask selects {} elements, more than a source of {} has", row.size, out.size)
     chosen, picked = _picked(row, *source)
     write(tensor_of(chosen, out), tensor_of(chosen, picked))
 
@@ -236,11 +234,11 @@ def _(grad, mask, grad_output_shape):
 def _scattered_shape(input: Layout, mask: Layout, source: Layout) -> tuple[int, ...]:
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
-    if source.type.dtype is not input.type.dtype:
-        raise RuntimeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
-            f"{input.type.dtype.legacy} and {source.type.dtype.legacy}"
-        )
+    check(
+        source.type.dtype is input.type.dtype,
+        "masked_scatter: expected self and source to have same dtypes but got {} and {}",
+        input.type.dtype.legacy, source.type.dtype.legacy,
+    )
     return broadcast_shapes(input.shape, mask.shape)
 
 
@@ -368,10 +366,8 @@ def argwhere(input: Tensor) -> Tensor:
 def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any, upper: bool) -> Tensor:
     chosen, type = to_dtype(int64 if dtype is None else dtype), tensor_type(int64, to_device(device))
     for what, size in (("row", row), ("col", col)):
-        if size < 0:
-            raise RuntimeError(f"{what} must be non-negative, got {size}")
-    if chosen not in (int32, int64):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{chosen.legacy}'")
+        check(size >= 0, "{} must be non-negative, got {}", what, size)
+    check_implemented(chosen in (int32, int64), "\"{}\" not implemented for '{}'", name, chosen.legacy)
     rows, count = type.backend.triangle_rows(row, col, min(max(offset, -row), col), upper, type)
     return convert(fresh(rows, (2, count), type), chosen)
 

@@ -25,9 +25,10 @@ from ..shapes.broadcasting import expand
 from ..shapes.parts import slice_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim
+from ..table.checks import check, check_supported, not_implemented
 from ..table.lookup import lookup
 from ..table.op import public
-from ..table.operands import check_apart, not_implemented
+from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype, gather_op, scatter_into, scatter_new, scatter_zeros
 from .index import stays
 from .launchers import number_in, updating
@@ -205,8 +206,7 @@ def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
     check_index_dtype(index, "scatter")
     dim = normal_dim(dim, len(input.shape))
     own, dtype = input.type.dtype, None if src is None else src.type.dtype
-    if dtype not in (None, own):
-        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype ({own} and {dtype})")
+    check(dtype in (None, own), "scatter(): Expected self.dtype to be equal to src.dtype ({} and {})", own, dtype)
     for which, layout in (("self", input), ("src", src)):
         if layout is not None and max(len(layout.shape), 1) != max(len(index.shape), 1):
             raise RuntimeError(
@@ -275,8 +275,7 @@ def scatter(
     """
     if src.__class__ is Tensor and reduce is None and not inplace:
         return _scattered(input, dim, index, src)
-    if reduce not in _SCATTERS:
-        raise RuntimeError("reduce argument must be either add or multiply.")
+    check(reduce in _SCATTERS, "reduce argument must be either add or multiply.")
     given = value if src is None else src
     number = not isinstance(given, Tensor)
     tensors: tuple[Tensor, ...] = input, index
@@ -360,14 +359,12 @@ def index_reduce(
         IndexError, RuntimeError: if the index is not a vector, one of its elements is not in [0, size), or the source
             does not fit.
     """
-    if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        )
+    check(
+        reduce in ("prod", "mean", "amax", "amin"),
+        "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {}.", reduce,
+    )
     check_part("index_reduce_", input, dim, index, source)
-    dtype = input.type.dtype
-    if dtype is bool_ or dtype.is_complex:
-        raise not_implemented("index_func_", input)
+    check_supported(input, "if", "index_func_")
     shape = [1] * len(source.shape)
     shape[dim : dim + 1] = [index.size] if source.shape else []
 

@@ -19,6 +19,7 @@ from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..table.arguments import Dim
+from ..table.checks import check, check_index
 from ..table.lookup import lookup, operation
 from ..table.op import public, public_functions
 from ..table.operands import check_apart
@@ -35,12 +36,8 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) -> None:
     """Raise unless an index has at most one dimension, and one element for a 0-d tensor."""
-    if len(index.shape) > 1:
-        raise IndexError(f"{message} (shape {list(index.shape)})")
-    if not input.shape and index.size != 1:
-        raise RuntimeError(
-            f"Index to scalar can have only 1 value, got {index.size} value(s) (shape {list(index.shape)})"
-        )
+    check_index(len(index.shape) <= 1, "{}", message, index)
+    check(input.shape or index.size == 1, "Index to scalar can have only 1 value, got {} value(s)", index.size, index)
 
 
 @operation(
@@ -224,22 +221,21 @@ def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout
     """
     check_index_dtype(index, name)
     _vector(input, index, f"{name}(): Index is supposed to be a vector")
-    if source.type.dtype is not input.type.dtype:
-        raise RuntimeError(
-            f"{name}(): self ({input.type.dtype.legacy}) and source ({source.type.dtype.legacy}) must have the "
-            "same scalar type"
-        )
+    check(
+        source.type.dtype is input.type.dtype, "{}(): self ({}) and source ({}) must have the same scalar type",
+        name, input.type.dtype.legacy, source.type.dtype.legacy,
+    )
     count, extent = index.size, _extent(source, min(dim, max(len(source.shape) - 1, 0)))
     if count != extent:
         raise RuntimeError(
             f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
         )
     rest = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
-    if rest[0] != rest[1] or bool(input.shape) < bool(source.shape[1:]):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input.shape)} source.shape = {list(source.shape)}"
-        )
+    check(
+        rest[0] == rest[1] and bool(input.shape) >= bool(source.shape[1:]),
+        "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {} "
+        "source.shape = {}", input, source,
+    )
 
 
 @lookup(outside=not_added, in_place=True)
@@ -272,11 +268,11 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
     """
     if index.type.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
-    if source.type.dtype is not input.type.dtype:
-        raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{input.type.dtype.legacy} and (source) {source.type.dtype.legacy}"
-        )
+    check(
+        source.type.dtype is input.type.dtype,
+        "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}",
+        input.type.dtype.legacy, source.type.dtype.legacy,
+    )
     own, given = input.shape, source.shape
     _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
     rest = own[:dim] + own[dim + 1 :]
@@ -287,10 +283,9 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
             f"{' '.join(map(str, given[:dim] + given[dim + 1 :]))} at dimension 0."
         )
     count, extent = index.size, _extent(source, dim)
-    if count != extent:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
-        )
+    check_index(
+        count == extent, "index_copy_(): Number of indices ({}) should be equal to source.size(dim) ({})", count, extent
+    )
     return _with_part(index_copy_op, input, index, source, dim)
 
 
@@ -302,17 +297,15 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, *, inplace: b
         IndexError, RuntimeError: if the index is not an int64 vector in [-size, size), or the dtype cannot hold the
             value.
     """
-    if index.dtype is not int64:
-        raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
+    check_index(index.dtype is int64, "index_fill_(): Expected dtype int64 for index, not {}", index.dtype)
     dim = normal_dim(dim, len(input._layout.shape))
-    if len(index._layout.shape) > 1:
-        raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index.shape)}")
+    check(len(index._layout.shape) <= 1, "Index has to be a vector/scalar, not of shape {}", index)
     if isinstance(value, Tensor):
-        if value._layout.shape:
-            raise RuntimeError(
-                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{len(value._layout.shape)} dimension(s)."
-            )
+        check(
+            not value._layout.shape,
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+            len(value._layout.shape),
+        )
         if value._layout.type.device is not input._layout.type.device:
             value = value.to(input.device)
         op, *others = index_fill_tensor, value, dim

@@ -19,6 +19,7 @@ from ..reductions.sums import sum_dims
 from ..shapes.broadcasting import expand, expand_op
 from ..shapes.dimensions import permute_op, transpose_op, unsqueeze_op
 from ..shapes.views import passed_on
+from ..table.checks import check
 from ..table.dispatch import perform
 from ..table.op import check_tensors, public
 from ..table.operands import fused
@@ -94,11 +95,10 @@ def addmm_op(
     if input.shape != shape[1:]:
         _check_expands(input, shape)
     for other in (input, mat1):
-        if other.type is not mat2.type:
-            raise RuntimeError(
-                f"self and mat2 must have the same dtype, but got {other.type.dtype.legacy} and "
-                f"{mat2.type.dtype.legacy} {shapes_text(input, mat1, mat2)}"
-            )
+        check(
+            other.type is mat2.type, "self and mat2 must have the same dtype, but got {} and {}",
+            other.type.dtype.legacy, mat2.type.dtype.legacy, input, mat1, mat2,
+        )
     refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
     if not how and input.layout.contiguous and input.shape == shape[1:]:
         return multiplied(p, mat1, mat2, bias=p.contiguous(input))

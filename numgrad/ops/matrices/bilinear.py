@@ -7,8 +7,9 @@ from ...core.tensor import Tensor, check_one_device
 from ..pointwise.arithmetic import add, mul
 from ..shapes.dimensions import t, unsqueeze
 from ..shapes.views import reshape, view_as_shape
+from ..table.checks import check, check_index
 from ..table.op import composite
-from .products import mm, shapes_text
+from .products import mm
 
 
 @composite(method=False)
@@ -41,31 +42,26 @@ def _check(input1: Layout, input2: Layout, weight: Layout, bias: Layout | None) 
     given = {"input1": input1, "input2": input2, "weight": weight}
     if bias is not None:
         given["bias"] = bias
-    shapes = shapes_text(*given.values())
-    check_one_device(*given.values())
-    if any(layout.type is not input1.type for layout in given.values()):
-        dtypes = ", ".join([f"{name}: {layout.type.dtype.legacy.lower()}" for name, layout in given.items()])
-        raise RuntimeError(f"All tensors must have the same dtype, got {dtypes} {shapes}")
+    tensors = given.values()
+    check_one_device(*tensors)
+    dtypes = ", ".join([f"{name}: {layout.type.dtype.legacy.lower()}" for name, layout in given.items()])
+    same = all(layout.type is input1.type for layout in tensors)
+    check(same, "All tensors must have the same dtype, got {}", dtypes, *tensors)
     first, second = len(input1.shape), len(input2.shape)
-    if first != second:
-        raise RuntimeError(f"bilinear(): input dimensions do not match: got {first} and {second} {shapes}")
+    check(first == second, "bilinear(): input dimensions do not match: got {} and {}", first, second, *tensors)
     for dim, (m, n) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
-        if m != n:
-            raise RuntimeError(
-                f"bilinear(): input batch dimensions do not match at dim {dim}: got {m} and {n} {shapes}"
-            )
-    if len(weight.shape) != 3 or not first:
-        raise IndexError(
-            f"bilinear(): expected inputs of at least one dimension and a weight of three dimensions {shapes}"
-        )
+        check(m == n, "bilinear(): input batch dimensions do not match at dim {}: got {} and {}", dim, m, n, *tensors)
+    check_index(
+        len(weight.shape) == 3 and first,
+        "bilinear(): expected inputs of at least one dimension and a weight of three dimensions", *tensors,
+    )
     for name, own, wanted in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
-        if own.shape[-1] != wanted:
-            raise RuntimeError(
-                f"bilinear(): {name} size does not match weight size: got {own.shape[-1]} but expected {wanted} "
-                f"{shapes}"
-            )
-    if bias is not None and bias.shape[:1] != weight.shape[:1]:
-        got = bias.shape[0] if bias.shape else "no dimension"
-        raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {got} but expected {weight.shape[0]} {shapes}"
+        check(
+            own.shape[-1] == wanted, "bilinear(): {} size does not match weight size: got {} but expected {}",
+            name, own.shape[-1], wanted, *tensors,
         )
+    check(
+        bias is None or bias.shape[:1] == weight.shape[:1],
+        "bilinear(): bias size does not match weight size: got {} but expected {}",
+        bias.shape[0] if bias is not None and bias.shape else "no dimension", weight.shape[0], *tensors,
+    )

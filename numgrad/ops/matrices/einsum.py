@@ -28,6 +28,7 @@ from ..shapes.diagonals import diagonal_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.joining import checked_tensors
 from ..shapes.views import reshaped, view_as_shape
+from ..table.checks import check, check_value
 from ..table.op import composite
 from .products import bmm
 
@@ -43,8 +44,7 @@ def _of_number(number: Any) -> str:
     """Return the label that a number in a sublist stands for."""
     if number is Ellipsis:
         return _ELLIPSIS
-    if not 0 <= number < 52:
-        raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    check_value(0 <= number < 52, "einsum(): subscript in subscript list is not within the valid range [0, 52)")
     return _LETTERS[operator.index(number)]
 
 
@@ -100,12 +100,11 @@ def _implicit(terms: Sequence[Sequence[str]]) -> list[str]:
 
 def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None:
     for label in output:
-        if label != _ELLIPSIS and not any(label in labels for labels in terms):
-            raise RuntimeError(
-                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
-            )
-        if output.count(label) > 1:
-            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        check(
+            label == _ELLIPSIS or any(label in labels for labels in terms),
+            "einsum(): output subscript {} does not appear in the equation for any input operand", label,
+        )
+        check(output.count(label) <= 1, "einsum(): output subscript {} appears more than once in the output", label)
 
 
 class _Chain:
@@ -359,11 +358,11 @@ def einsum(*args: Any) -> Tensor:
     Raises:
         RuntimeError: the equation does not fit the operands, or sizes of one letter differ.
     """
-    if len(args) < 2:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
+    check_value(
+        len(args) >= 2,
+        "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+        "subscripts list",
+    )
     if isinstance(args[0], Tensor):
         operands: Sequence[Tensor] = args[0 : len(args) - len(args) % 2 : 2]
         terms = ["".join([_of_number(n) for n in numbers]) for numbers in args[1::2]]

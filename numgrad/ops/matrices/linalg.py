@@ -18,6 +18,7 @@ from ..shapes.broadcasting import expand
 from ..shapes.dimensions import adjoint, permute_op, unsqueeze
 from ..shapes.rearranging import roll
 from ..shapes.views import reshape, unsafe_view, view
+from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite
 from .matmul import matmul
@@ -29,14 +30,11 @@ def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(ranks):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        check(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
+        check(dims <= min(ranks), "tensordot expects dims < ndim_a or ndim_b, but got dims={}", dims)
         return list(range(-dims, 0)), list(range(dims))
     first, second = [[d] if isinstance(d, int) else list(d) for d in dims]
-    if len(first) != len(second):
-        raise RuntimeError(f"both dimension lists should have same length (got {first} and {second})")
+    check(len(first) == len(second), "both dimension lists should have same length (got {} and {})", first, second)
     return first, second
 
 
@@ -93,11 +91,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     check_tensors("inner", input=input, other=other)
     if not input._layout.shape or not other._layout.shape:
         return mul(input, other)
-    if input._layout.shape[-1] != other._layout.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}"
-        )
+    check(
+        input._layout.shape[-1] == other._layout.shape[-1],
+        "inner() the last dimension must match on both input tensors but got shapes {} and {}", input, other,
+    )
     if len(input._layout.shape) == len(other._layout.shape) == 1:
         return view(dot(permute_op(input, (0,)), permute_op(other, (0,))), ())
     return tensordot(input, other, [[-1], [-1]])
@@ -144,8 +141,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     Raises:
         RuntimeError: there are no matrices, one does not have two dimensions, or the shapes do not fit.
     """
-    if not matrices:
-        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    check(matrices, "chain_matmul(): Expected one or more matrices")
     for number, matrix in enumerate(matrices):
         if len(matrix._layout.shape) != 2:
             raise RuntimeError(
@@ -194,18 +190,15 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         RuntimeError: no dimension has size 3, it has another size in one of the tensors, or the ranks differ.
     """
     shape = input._layout.shape
-    rank, shapes = len(shape), shapes_text(input._layout, other._layout)
-    if rank != len(other._layout.shape):
-        raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions. ({shapes})"
-        )
+    rank = len(shape)
+    same = rank == len(other._layout.shape)
+    check(same, "linalg.cross: inputs must have the same number of dimensions.", input, other)
     if dim is None:
-        if 3 not in shape:
-            raise RuntimeError(f"no dimension of size 3 in input ({shapes})")
+        check(3 in shape, "no dimension of size 3 in input", input, other)
         dim = shape.index(3)
     dim = normal_dim(dim, rank)
-    if shape[dim] != 3 or other._layout.shape[dim] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes})")
+    fit = shape[dim] == 3 == other._layout.shape[dim]
+    check(fit, "linalg.cross: inputs dimension {} must have length 3.", dim, input, other)
     after, before = [roll(input, shift, dim) for shift in (-1, 1)]
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
 
@@ -220,8 +213,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     shape = input._layout.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but is of shape {list(shape)}")
-    if n < 0:
-        raise RuntimeError(f"linalg.matrix_power: numgrad has no inverse of matrices, which n = {n} asks for")
+    check(n >= 0, "linalg.matrix_power: numgrad has no inverse of matrices, which n = {} asks for", n)
     result, square = None, input
     while n:
         if n & 1:
@@ -242,10 +234,10 @@ def _check_rank(parameter: str, shape: tuple[int, ...]) -> None:
     Raises:
         RuntimeError: there are fewer than two dimensions.
     """
-    if len(shape) < 2:
-        raise RuntimeError(
-            f"linalg.solve: The input tensor {parameter} must have at least 2 dimensions. (shape {list(shape)})"
-        )
+    check(
+        len(shape) >= 2,
+        "linalg.solve: The input tensor {} must have at least 2 dimensions. (shape {})", parameter, shape,
+    )
 
 
 def _check_square(A: Layout) -> None:
@@ -255,17 +247,16 @@ def _check_square(A: Layout) -> None:
         RuntimeError: the shape or the dtype is another.
     """
     dtype = A.type.dtype
-    if not dtype.differentiable:
-        raise RuntimeError(
-            f"linalg.solve: Expected a floating point or complex tensor as input. Got {dtype.legacy} {shapes_text(A)}"
-        )
+    check(
+        dtype.differentiable,
+        "linalg.solve: Expected a floating point or complex tensor as input. Got {}", dtype.legacy, A,
+    )
     _check_rank("A", A.shape)
     rows, columns = A.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(
-            f"linalg.solve: A must be batches of square matrices, but they are {rows} by {columns} matrices "
-            f"{shapes_text(A)}"
-        )
+    check(
+        rows == columns,
+        "linalg.solve: A must be batches of square matrices, but they are {} by {} matrices", rows, columns, A,
+    )
 
 
 @operation(
@@ -293,11 +284,11 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     if n != (rows if left else columns):
         equation = f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})"
         raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {equation}")
-    if vectors and not left:
-        raise RuntimeError(
-            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-            f"linalg.solve is equivalent to B / A.squeeze(-1) {shapes_text(A, B)}"
-        )
+    check(
+        not vectors or left,
+        "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+        "linalg.solve is equivalent to B / A.squeeze(-1)", A, B,
+    )
     out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
     turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions are column-major
     return layout_of(A.type, out, (*turned[:-2], *turned[:-3:-1]) if left else None)

@@ -16,6 +16,7 @@ from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import squeeze_dim, t_op, transpose_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
+from ..table.checks import check
 from ..table.dispatch import caller
 from ..table.entries import Entries
 from ..table.op import check_tensors, public
@@ -63,10 +64,9 @@ def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> No
         RuntimeError: an operand is not a matrix, or the shapes do not fit.
     """
     for parameter, operand in ((first, left), ("mat2", right)):
-        if len(operand.shape) != 2:
-            raise RuntimeError(
-                f"{parameter} must be a matrix, got {len(operand.shape)}-D tensor {shapes_text(left, right)}"
-            )
+        check(
+            len(operand.shape) == 2, "{} must be a matrix, got {}-D tensor", parameter, len(operand.shape), left, right
+        )
     if left.shape[1] != right.shape[0]:
         (n, k), (j, m) = left.shape, right.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
@@ -79,8 +79,7 @@ def check_stacks(left: TensorRef, right: TensorRef) -> None:
         RuntimeError: an operand is not a stack of matrices, or the shapes do not fit.
     """
     for number, operand in enumerate((left, right), 1):
-        if len(operand.shape) != 3:
-            raise RuntimeError(f"batch{number} must be a 3D tensor {shapes_text(left, right)}")
+        check(len(operand.shape) == 3, "batch{} must be a 3D tensor", number, left, right)
     first, second = left.shape, right.shape
     if first[0] != second[0] or first[2] != second[1]:
         expected = [first[0], first[2]]
@@ -337,11 +336,10 @@ def _(grad, input):
 
 
 def _check_vectors(name: str, left: TensorRef, right: TensorRef) -> None:
-    if (len(left.shape), len(right.shape)) != (1, 1):
-        raise RuntimeError(
-            f"1D tensors expected, but got {len(left.shape)}D and {len(right.shape)}D tensors "
-            f"{shapes_text(left, right)}"
-        )
+    check(
+        (len(left.shape), len(right.shape)) == (1, 1),
+        "1D tensors expected, but got {}D and {}D tensors", len(left.shape), len(right.shape), left, right,
+    )
     names = [vector.type.dtype.legacy for vector in (left, right)]
     check_types(
         f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}", left, right

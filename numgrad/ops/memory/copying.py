@@ -16,6 +16,7 @@ from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
 from ...devices import Plan, TensorRef
+from ..table.checks import check
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
@@ -91,11 +92,11 @@ def row_of(tensor: Tensor) -> Any:
     row = tensor._flat
     if row is None:
         row = contiguous(tensor)._flat
-        if row is None:
-            raise RuntimeError(
-                f"Cannot access the elements of a tensor of shape {list(tensor.shape)} that stands for a batch: it is "
-                "used outside of the vmap that it belongs to, or by a function that does not support vmap"
-            )
+        check(
+            row is not None,
+            "Cannot access the elements of a tensor of shape {} that stands for a batch: it is used outside of the "
+            "vmap that it belongs to, or by a function that does not support vmap", tensor,
+        )
     return row
 
 
@@ -174,8 +175,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     check_memory_format(memory_format)
     if is_formatted(input._layout, memory_format):
         return input
-    if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    check(memory_format is not preserve_format, "preserve memory format is unsupported by the contiguous operator")
     return formatted_op(input, memory_format)
 
 

@@ -14,6 +14,7 @@ from ...core.types import TensorType, contiguous_format, dtype, preserve_format,
 from ...core.types import device as Device  # noqa: N812 - the names are those of PyTorch's parameters
 from ...core.types import dtype as DType  # noqa: N812
 from ...devices import Buffer, Plan, TensorRef
+from ..table.checks import check, check_implemented
 from ..table.op import attach, check_tensors, public
 from ..table.planned import planned
 from .copying import convert, to_format, to_type, warn_of_loss
@@ -165,8 +166,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in the memory of a GPU, by default the current one; itself if it is there already."""
     target = "cuda" if device is None else device
-    if to_device(target).type != "cuda":
-        raise RuntimeError(f"Invalid device, must be cuda device (got {target})")
+    check(to_device(target).type == "cuda", "Invalid device, must be cuda device (got {})", target)
     return to(self, device=target, non_blocking=non_blocking, memory_format=memory_format)
 
 
@@ -180,8 +180,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor is on a GPU, or there is no GPU.
     """
-    if self.is_cuda:
-        raise RuntimeError(f"cannot pin '{self._layout.type.name}' only dense CPU tensors can be pinned")
+    check(not self.is_cuda, "cannot pin '{}' only dense CPU tensors can be pinned", self._layout.type.name)
     return self if is_pinned(self) else pin_op(self)
 
 
@@ -200,6 +199,5 @@ def record_stream(self: Tensor, stream: Any) -> None:
     Raises:
         NotImplementedError: the tensor is on the CPU.
     """
-    if not self.is_cuda:
-        raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")
+    check_implemented(self.is_cuda, "record_stream is for tensors on a GPU, but this one is on the CPU")
     devices.begin_cuda().memory.note_uses(stream._handle, (self._storage,))

@@ -20,6 +20,7 @@ from ...core.types import dtype
 from ...devices import NUMBERS
 from ..batching.batches import physical_of
 from ..batching.examples import check_drawing
+from ..table.checks import check
 from ..table.op import public
 from ..table.operands import check_overlap, overlaps
 from ..table.out import is_plain
@@ -196,10 +197,10 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         input._counter[0] += 1
         return input
     if isinstance(value, Tensor):
-        if value._layout.shape:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
-            )
+        check(
+            not value._layout.shape,
+            "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.", value.dim(),
+        )
         if overlaps(physical_of(input), physical_of(value)):
             value = clone_op(value)  # it is read again for every element
         return _overwritten_with(input, value, FillBackward3)

@@ -18,8 +18,8 @@ from ..memory.copying import contiguous
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..shapes.dimensions import transpose_op
+from ..table.checks import check, check_implemented, check_supported
 from ..table.op import public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
@@ -90,11 +90,11 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
             mask = where(mask, 0.0, -math.inf).to(query.dtype)
         shape = scores._layout.shape
         scores = scores + mask
-        if scores._layout.shape != shape:
-            raise RuntimeError(
-                f"output with shape {list(shape)} doesn't match the broadcast shape {list(scores.shape)}: the mask, of "
-                f"shape {list(mask.shape)}, must broadcast to the scores"
-            )
+        check(
+            scores._layout.shape == shape,
+            "output with shape {} doesn't match the broadcast shape {}: the mask, of shape {}, must broadcast to the "
+            "scores", shape, scores, mask,
+        )
     return safe_softmax(scores, len(scores._layout.shape) - 1)
 
 
@@ -129,8 +129,7 @@ def attention_op(
     Raises:
         NotImplementedError: the dtype is not a floating-point one.
     """
-    if not query.type.dtype.is_floating_point:
-        raise not_implemented("flash_attention", query)
+    check_supported(query, "f", "flash_attention")
     shape = *query.shape[:3], 2
     if not _has_kernel(query, key):
         (out,) = p.host(_attended, [layout_of(query.type, query.shape)], *_given(query, key, value), is_causal, scale)
@@ -221,24 +220,25 @@ def _like(heads: TensorRef) -> Layout:
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     given = (query, key, value)
-    shapes = ", ".join(str(list(x._layout.shape)) for x in given)
     if any(x._layout.type is not query._layout.type for x in given):
         check_one_device(*given)
-        raise RuntimeError(
-            "Expected query, key, and value to have the same dtype, but got "
-            f"{', '.join(str(x.dtype) for x in given)} (shapes {shapes})"
+        check(
+            False, "Expected query, key, and value to have the same dtype, but got {}, {}, {}",
+            *[x.dtype for x in given], *given,
         )
-    if any(len(x._layout.shape) < 2 for x in given):
-        raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}")
+    check(
+        all(len(x._layout.shape) >= 2 for x in given),
+        "Expected query, key, and value to all be at least 2 dimensional, but got {}, {}, {}", *given,
+    )
     if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{attn_mask.dtype} and query.dtype: {query.dtype}"
         )
-    if query._layout.type.dtype.is_complex:
-        raise NotImplementedError(
-            f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}' (shapes {shapes})"
-        )
+    check_implemented(
+        not query._layout.type.dtype.is_complex,
+        "\"softmax_lastdim_kernel_impl\" not implemented for '{}'", query.dtype.legacy, *given,
+    )
 
 
 def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
@@ -249,11 +249,10 @@ def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
         IndexError: there is no dimension of heads.
     """
     heads, wanted = x.size(-3), query.size(-3)
-    if heads == 0 or wanted % heads:
-        raise RuntimeError(
-            f"Number of heads in key and value must divide the number of heads in query (shapes {list(x.shape)}, "
-            f"{list(query.shape)})"
-        )
+    check(
+        heads != 0 and wanted % heads == 0,
+        "Number of heads in key and value must divide the number of heads in query", x, query,
+    )
     shape = x._layout.shape
     repeated = x.unsqueeze(-3).expand(*shape[:-2], wanted // heads, *shape[-2:])
     return repeated.reshape(*shape[:-3], wanted, *shape[-2:])

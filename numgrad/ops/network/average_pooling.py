@@ -20,9 +20,9 @@ from ..reductions.sums import mean
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.padding import pad
 from ..shapes.views import reshape, sizes_of
+from ..table.checks import check, check_supported, check_value, not_implemented
 from ..table.lookup import lookup
 from ..table.op import composite
-from ..table.operands import not_implemented
 from .image_windows import Numbers, check_windows, window_count, window_counts, window_numbers
 from .resampling import LineMap, check_rows, each_dimension, map_maker, resampled, window_map
 
@@ -67,8 +67,7 @@ def _avg_pool(rank: int) -> Any:
             _check_lines(name, input)
             image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))
             how = [(otherwise, *own) for own, otherwise in zip(how, (1, 1, 0), strict=True)]
-        if divisor_override == 0:
-            raise RuntimeError("divisor must be not zero")
+        check(divisor_override != 0, "divisor must be not zero")
         ones = (1,) * len(how[0])
         _check(image, *how)
         window_counts(image, how[0], how[1], how[2], ones, ceil_mode)
@@ -127,10 +126,10 @@ def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints) -> Non
             "avg_pool3d(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
             f"{shape} and non-batch dimension {shape[-4:].index(0)} has length zero!"
         )
-    if rank == 2 and len(shape) > 4:
-        raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
-        )
+    check(
+        rank != 2 or len(shape) <= 4,
+        "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{}", shape,
+    )
     check_windows(input, kernel_size, stride, padding, (1,) * rank)
     if volumes and any(k > size for k, size in zip(kernel_size, shape[-3:], strict=True)):
         extents, windows = [" ".join(map("{}: {}".format, names, each)) for names, each in (
@@ -140,11 +139,11 @@ def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints) -> Non
 
 
 def _check_lines(name: str, input: Layout) -> None:
-    if len(input.shape) not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
-            f"checking arguments for {name})"
-        )
+    check(
+        len(input.shape) in (2, 3),
+        "Expected 2 to 3 dimensions, but got {}-dimensional tensor for argument #1 'self' (while checking arguments "
+        "for {})", len(input.shape), name,
+    )
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = [_avg_pool(rank) for rank in (1, 2, 3)]
@@ -239,12 +238,10 @@ def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, intern
     if isinstance(output_size, int):
         return (output_size,) * rank
     count = len(output_size)
-    if len(input.shape) <= count:
-        raise ValueError(f"Input dimension should be at least {count + 1}")
+    check_value(len(input.shape) > count, "Input dimension should be at least {}", count + 1)
     own = input.shape[len(input.shape) - count :]
     sizes = tuple([extent if size is None else size for size, extent in zip(output_size, own, strict=True)])
-    if count != rank:
-        raise RuntimeError(f"{name}{internal} must be {rank}")
+    check(count == rank, "{}{} must be {}", name, internal, rank)
     return sizes_of((), sizes, f"{name}(): argument 'output_size' (position 2)")
 
 
@@ -259,11 +256,11 @@ def check_adaptive(name: str, input: Layout, rank: int, colon: str = "") -> None
         raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {told}")
     first = len(input.shape) - 2 if name == "adaptive_avg_pool2d" else 1  # it accepts images without channels
     for dim in range(first, len(input.shape)):
-        if input.shape[dim] == 0:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {told} "
-                f"with dimension {dim} being empty"
-            )
+        check(
+            input.shape[dim] != 0,
+            "{}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {} with "
+            "dimension {} being empty", name, told, dim,
+        )
 
 
 def _adaptive_avg_pool(rank: int) -> Any:
@@ -287,8 +284,7 @@ def _adaptive_avg_pool(rank: int) -> Any:
         else:
             inner = f"adaptive_avg_pool{dims}d"
             check_adaptive(inner, image, dims)
-            if not input.type.dtype.is_floating_point:
-                raise not_implemented(f"{inner}_cpu" if rank == 3 else inner, input)
+            check_supported(input, "f", f"{inner}_cpu" if rank == 3 else inner)
             maps = each_dimension(_adaptive_averages, image.shape[-dims:], sizes)
             op, *arguments = resampled(f"AdaptiveAvgPool{dims}D", *maps)
 

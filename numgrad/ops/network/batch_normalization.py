@@ -20,8 +20,9 @@ from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
+from ..table.checks import check_index, check_supported
 from ..table.op import public
-from ..table.operands import fused, not_implemented
+from ..table.operands import fused
 from ..table.planned import planned
 from .group_normalization import planes
 from .loss_reduction import refuse_gradient
@@ -169,10 +170,8 @@ def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> N
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {len(own.shape)} ({name})")
         if own is None and name.startswith("running") and not training:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
-    if len(input.shape) < 2:
-        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented("batch_norm", input)
+    check_index(len(input.shape) >= 2, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    check_supported(input, "f", "batch_norm")
     given = [own for own in arguments.values() if own is not None]
     if any(own.type is not input.type for own in given):
         others = any(own.type.dtype is not float32 for own in given)

@@ -7,12 +7,11 @@ from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
 from ...core.tensor import Tensor, check_one_device
-from ...core.types import bool_
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.padding import pad
 from ..shapes.views import for_each_dimension
+from ..table.checks import check, check_supported
 from ..table.lookup import lookup
-from ..table.operands import not_implemented
 from ..table.planned import Planned
 from .convolution import conv_transpose_op, convolution_op
 
@@ -49,8 +48,7 @@ def _images(name: str, input: Layout, weight: Layout, stride: Ints) -> Layout:
             f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-    if len(weight.shape) < 3:
-        raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
+    check(len(weight.shape) >= 3, "weight should have at least three dimensions, but got shape {}", weight)
     if len(weight.shape) != rank + 2:
         raise _unmatched("stride", stride, len(weight.shape) - 2)  # PyTorch's message for such filters
     return layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
@@ -68,12 +66,11 @@ def _check(
     """
     filters, channels = weight.shape[:2]
     told = f"weight of size {list(weight.shape)}"
-    if groups < 1:
-        raise RuntimeError("non-positive groups is not supported")
-    if filters < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got {told} instead"
-        )
+    check(groups >= 1, "non-positive groups is not supported")
+    check(
+        filters >= groups,
+        "Given groups={}, expected weight to be at least {} at dimension 0, but got {} instead", groups, groups, told,
+    )
     if filters % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
@@ -81,11 +78,10 @@ def _check(
         )
     given = "transposed=1" if transposed else f"groups={groups}"
     taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
-    if input.shape[1] != taken:
-        raise RuntimeError(
-            f"Given {given}, {told}, expected input{list(input.shape)} to have {taken} channels, but got "
-            f"{input.shape[1]} channels instead"
-        )
+    check(
+        input.shape[1] == taken, "Given {}, {}, expected input{} to have {} channels, but got {} channels instead",
+        given, told, input, taken, input.shape[1],
+    )
     if bias is not None and bias.shape != (made,):
         raise RuntimeError(
             f"Given {'transposed=1, ' * transposed}{told}, expected bias to be 1-dimensional with {made} elements, but "
@@ -107,8 +103,7 @@ def _check(
         if other is not None and other.type is not input.type:
             dtypes = input.type.dtype, other.type.dtype
             raise RuntimeError(f"Input type ({dtypes[0]}) and {name} type ({dtypes[1]}) should be the same")
-    if input.type.dtype is bool_:
-        raise not_implemented("slow_conv_transpose2d_out_cpu" if transposed else "slow_conv2d_cpu", input)
+    check_supported(input, "ifc", "slow_conv_transpose2d_out_cpu" if transposed else "slow_conv2d_cpu")
 
 
 def _by(numbers: Ints) -> str:
@@ -139,10 +134,8 @@ def _convolution(rank: int) -> Any:
         images = _images(name, input, weight, steps)
         reach = tuple([gap * (size - 1) + 1 for gap, size in zip(gaps, weight.shape[2:], strict=True)])
         if isinstance(padding, str):
-            if padding == "same" and max(steps) > 1:
-                raise RuntimeError("padding='same' is not supported for strided convolutions")
-            if padding not in ("same", "valid"):
-                raise RuntimeError(f"Invalid padding string: '{padding}'")
+            check(padding != "same" or max(steps) <= 1, "padding='same' is not supported for strided convolutions")
+            check(padding in ("same", "valid"), "Invalid padding string: '{}'", padding)
             totals = [extent - 1 if padding == "same" else 0 for extent in reach]
         else:
             totals = [2 * extra for extra in _each("padding", padding, rank)]

@@ -10,8 +10,8 @@ from ..batching.physical import like_examples
 from ..creation.distributions import bernoulli_, kept_
 from ..creation.factories import empty, empty_like, zeros
 from ..pointwise.arithmetic import add, div, mul
+from ..table.checks import check, not_implemented
 from ..table.op import named, public
-from ..table.operands import not_implemented
 
 #: The negated limit of the SELU activation at minus infinity.
 _ALPHA = 1.7580993408473766
@@ -20,8 +20,7 @@ _ALPHA = 1.7580993408473766
 def _channels(input: Tensor) -> Tensor:
     """Return a tensor of one element for each channel of each example."""
     shape = input._layout.shape
-    if len(shape) < 2:
-        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
+    check(len(shape) >= 2, "Feature dropout requires at least 2 dimensions in the input, not {}", len(shape))
     return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype, device=input.device))
 
 

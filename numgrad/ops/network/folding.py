@@ -11,8 +11,8 @@ from typing import Any
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...devices import Plan, TensorRef, add_overlapping
 from ..shapes.views import sizes_of
+from ..table.checks import check, not_implemented
 from ..table.lookup import lookup
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .image_windows import spread
 
@@ -79,8 +79,7 @@ def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> 
 def _pair(name: str, value: Any) -> Ints:
     """Return two numbers, given as a pair or as one for both."""
     given = sizes_of((), value if isinstance(value, tuple | list) else (value, value), f"argument '{name}'")
-    if len(given) != 2:
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    check(len(given) == 2, "It is expected {} equals to 2, but got size {}", name, len(given))
     return given
 
 
@@ -131,11 +130,11 @@ def unfold(
     """
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
     shape, rank = input.shape, len(input.shape)
-    if rank not in (3, 4) or 0 in shape[rank - 3 :]:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-            f"input, but got: {list(shape)}"
-        )
+    check(
+        rank in (3, 4) and 0 not in shape[rank - 3 :],
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+        "but got: {}", shape,
+    )
     counts = _counts(shape[-2:], kernel, gaps, widths, steps)
     if min(counts) < 1:
         raise RuntimeError(
@@ -172,11 +171,11 @@ def fold(
     size = _pair("output_size", output_size)
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
     shape, rank = input.shape, len(input.shape)
-    if rank not in (2, 3) or 0 in shape[rank - 2 :]:
-        raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
-            f"input, but got: {list(shape)}"
-        )
+    check(
+        rank in (2, 3) and 0 not in shape[rank - 2 :],
+        "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+        "input, but got: {}", shape,
+    )
     if shape[-2] % numel(kernel):
         raise RuntimeError(
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "

@@ -27,8 +27,8 @@ from ..shapes.dimensions import unsqueeze_op
 from ..shapes.joining import stack
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
+from ..table.checks import check, check_implemented, check_supported, check_value
 from ..table.op import public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .interpolation import cubic_weights
 
@@ -230,24 +230,21 @@ def _check(input: Layout, grid: Layout, mode: str) -> None:
     if input.shape[:1] != grid.shape[:1]:
         raise RuntimeError(told.format("grid and input to have same batch size"))
     rank = len(input.shape)
-    if grid.shape[-1] != rank - 2:
-        raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {rank - 2} in last dimension, but got grid with sizes "
-            f"{list(grid.shape)}"
-        )
+    check(
+        grid.shape[-1] == rank - 2,
+        "grid_sampler(): expected grid to have size {} in last dimension, but got grid with sizes {}", rank - 2, grid,
+    )
     if rank not in (4, 5) or rank != len(grid.shape):
         shown = rank if rank in (4, 5) else "4D or 5"
         raise RuntimeError(told.format(f"{shown}D input and grid with same number of dimensions"))
     for dim in range(2, rank):
-        if input.shape[dim] == 0:
-            raise RuntimeError(
-                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                f"{list(input.shape)} with dimension {dim} being empty"
-            )
-    if rank == 5 and mode == "bicubic":
-        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented(f"grid_sampler_{rank - 2}d_cpu{'_kernel_impl' * (rank == 4)}", input)
+        check(
+            input.shape[dim] != 0,
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {} with "
+            "dimension {} being empty", input, dim,
+        )
+    check(rank != 5 or mode != "bicubic", "grid_sampler(): bicubic interpolation only supports 4D input")
+    check_supported(input, "f", f"grid_sampler_{rank - 2}d_cpu{'_kernel_impl' * (rank == 4)}")
     if grid.type is not input.type:
         names = [own.type.dtype.legacy for own in (input, grid)]
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
@@ -282,15 +279,15 @@ def grid_sample(
         RuntimeError: the shapes or dtypes do not match.
         NotImplementedError: the input's dtype is not a floating-point one.
     """
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(
-            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
-        )
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-            f"'{padding_mode}'"
-        )
+    check_value(
+        mode in ("bilinear", "nearest", "bicubic"),
+        "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{}'", mode,
+    )
+    check_value(
+        padding_mode in ("zeros", "border", "reflection"),
+        "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{}'",
+        padding_mode,
+    )
     corners = _corners(align_corners)
     _check(input._layout, grid._layout, mode)
     op = grid_sampler_3d_op if len(input._layout.shape) == 5 else grid_sampler_op
@@ -345,21 +342,19 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         ValueError, RuntimeError: the shapes do not match, or the dtype is not a floating-point one.
         NotImplementedError: the size has neither 4 nor 5 elements.
     """
-    if not theta.dtype.is_floating_point:
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    check_value(theta.dtype.is_floating_point, "Expected theta to have floating point type, but got {}", theta.dtype)
     sizes, rank = tuple(size), len(size) - 2
-    if rank not in (2, 3):
-        raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
-            f"{sizes}."
-        )
+    check_implemented(
+        rank in (2, 3),
+        "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {!s}.",
+        sizes,
+    )
     if len(theta._layout.shape) != 3 or theta._layout.shape[1:] != (rank, rank + 1):
         raise ValueError(
             f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size {sizes}. Got "
             f"{theta.shape}."
         )
-    if min(sizes[2:]) < 1 or min(sizes) < 1:
-        raise ValueError(f"Expected non-zero, positive output size. Got {sizes}")
+    check_value(min(sizes[2:]) >= 1 and min(sizes) >= 1, "Expected non-zero, positive output size. Got {!s}", sizes)
     if align_corners and min(sizes[2:]) == 1:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "

@@ -12,8 +12,9 @@ from ..pointwise.arithmetic import add, mul
 from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
+from ..table.checks import check, check_index, check_supported
 from ..table.op import public
-from ..table.operands import fused, not_implemented
+from ..table.operands import fused
 from ..table.planned import planned
 from .normalization import projected, standardized
 
@@ -143,10 +144,8 @@ def _product(grad, input, mean, scale):
 def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None:
     """Raise unless the channels divide into ``groups``, and each argument has one element per channel."""
     shape = input.shape
-    if len(shape) < 2:
-        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    if groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    check_index(len(shape) >= 2, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    check(groups > 0, "Expected num groups to be greater than 0, got {}", groups)
     if shape[1] % groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -158,13 +157,12 @@ def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(own.shape)} and input of shape {list(shape)}"
             )
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented("GroupNormKernelImpl", input)
-    if any(own is not None and own.type is not input.type for own in arguments.values()):
-        raise RuntimeError(
-            f"mixed dtype (CPU): expect parameter to have scalar type of {input.type.dtype.legacy}: weight and bias "
-            "must be of the input's"
-        )
+    check_supported(input, "f", "GroupNormKernelImpl")
+    check(
+        all(own is None or own.type is input.type for own in arguments.values()),
+        "mixed dtype (CPU): expect parameter to have scalar type of {}: weight and bias must be of the input's",
+        input.type.dtype.legacy,
+    )
 
 
 @public(method=False)

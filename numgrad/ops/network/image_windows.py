@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...core.layout import Ints, Layout, layout_of
 from ...devices import Plan, TensorRef
 from ..shapes.views import for_each_dimension
+from ..table.checks import check
 
 #: A size for the dimensions of a window: one number for all, or one for each.
 Numbers = int | Sequence[int]
@@ -63,18 +64,15 @@ def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints,
     """
     rank = len(kernel_size)
     ranks = f"{rank + 1}D or {rank + 2}D (batch mode) tensor"
-    if len(input.shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(f"non-empty {ranks} expected for input")
+    check(len(input.shape) in (rank + 1, rank + 2), "non-empty {} expected for input", ranks)
     for k, s, p, d in zip(kernel_size, stride, padding, dilation, strict=True):
-        if s == 0:
-            raise RuntimeError("stride should not be zero")
-        if p < 0:
-            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-        if p > int((d * (k - 1) + 1) / 2):
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                f"dilation={d}"
-            )
+        check(s != 0, "stride should not be zero")
+        check(p >= 0, "pad must be non-negative, but got pad: {}", p)
+        check(
+            p <= int((d * (k - 1) + 1) / 2),
+            "pad should be at most half of effective kernel size, but got pad={}, kernel_size={} and dilation={}",
+            p, k, d,
+        )
     numbers = ("kernel size", "k", kernel_size), ("stride", "d", stride), ("dilation", "dilation", dilation)
     for name, letter, given in numbers:
         if min(given) < 1:

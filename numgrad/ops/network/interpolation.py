@@ -13,9 +13,9 @@ import numpy as np
 from ...core.layout import Ints, Layout
 from ...core.tensor import Tensor
 from ...core.types import dtype, float32, uint8
+from ..table.checks import check_value, not_implemented
 from ..table.lookup import lookup
 from ..table.op import public
-from ..table.operands import not_implemented
 from .average_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .resampling import LineMap, check_rows, map_maker, resampled
 
@@ -176,32 +176,29 @@ def _sizes(
     """
     own = input.shape[2:]
     needed = "Please provide input tensor in (N, C, d1, d2, ...,dK) format and"
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
+    check_value(size is None or scale_factor is None, "only one of size or scale_factor should be defined")
     if size is not None:
-        if recompute:
-            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        check_value(not recompute, "recompute_scale_factor is not meaningful with an explicit size.")
         sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * len(own)
-        if len(sizes) != len(own):
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {list(own)} and output size of {size}. {needed} output size in (o1, o2, ...,oK) format."
-            )
+        check_value(
+            len(sizes) == len(own),
+            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
+            "of {} and output size of {!s}. {} output size in (o1, o2, ...,oK) format.", own, size, needed,
+        )
         if not all(isinstance(one, int) for one in sizes):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
                 f"with types {[type(one) for one in sizes]}"
             )
         return sizes, (None,) * len(own)
-    if scale_factor is None:
-        raise ValueError("either size or scale_factor should be defined")
+    check_value(scale_factor is not None, "either size or scale_factor should be defined")
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * len(own)
-    if len(factors) != len(own):
-        raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {list(own)} and scale_factor of shape {scale_factor}. {needed} scale_factor in (s1, s2, "
-            "...,sK) format."
-        )
+    check_value(
+        len(factors) == len(own),
+        "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+        "dimensions of {} and scale_factor of shape {!s}. {} scale_factor in (s1, s2, ...,sK) format.",
+        own, scale_factor, needed,
+    )
     sizes = tuple([math.floor(extent * factor) for extent, factor in zip(own, factors, strict=True)])
     return sizes, (None,) * len(own) if recompute else factors
 
@@ -251,21 +248,19 @@ def interpolate(
         NotImplementedError: the mode does not support this number of dimensions, or this dtype.
     """
     rank = len(input.shape) - 2
-    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-        )
+    check_value(
+        align_corners is None or mode not in ("nearest", "area", "nearest-exact"),
+        "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
+    )
     area = mode == "area" and rank in (1, 2, 3)
     sizes, factors = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
-    if antialias and not (mode in _FILTERS and rank == 2):
-        raise ValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
-        )
+    check_value(
+        not antialias or (mode in _FILTERS and rank == 2),
+        "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input",
+    )
     if mode == "lanczos":
-        if align_corners:
-            raise ValueError("Lanczos mode does not support align_corners=True")
-        if not antialias:
-            raise ValueError("Lanczos mode requires antialias=True")
+        check_value(not align_corners, "Lanczos mode does not support align_corners=True")
+        check_value(antialias, "Lanczos mode requires antialias=True")
     if area:
         average = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[rank - 1]
         return lambda input: average(input, sizes), ()

@@ -20,6 +20,7 @@ from ..pointwise.special import log_one_plus_exp
 from ..reductions.sums import sum_all
 from ..shapes.dimensions import squeeze_dim, unsqueeze
 from ..shapes.views import reshape
+from ..table.checks import check_index
 from ..table.dispatch import perform
 from ..table.entries import Entry
 from ..table.planned import Planned, planned
@@ -274,10 +275,9 @@ def _by_operations(
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
     wrong = input._layout.type.backend.outside(row_of(physical_of(index)), 0, shape[dim])
-    if wrong is not None:
-        raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {shape[dim]} classes."
-        )
+    check_index(
+        wrong is None, "Target {} is out of bounds: input of shape {} has {} classes.", wrong, input, shape[dim]
+    )
     weights = convert(counted, input.dtype)
     if weight is not None:
         weights = mul(weights, reshape(index_op(weight, reshape(index, (-1,)), (0,), False), target._layout.shape))

@@ -16,8 +16,8 @@ from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.exponential import pow, sqrt
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
+from ..table.checks import check, check_supported
 from ..table.op import composite, public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 
 
@@ -124,11 +124,11 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
         RuntimeError: the input's shape does not end in ``shape``, or an argument has another shape.
         NotImplementedError: the input's dtype is not a floating-point one.
     """
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
-        )
+    check(
+        shape,
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        "normalized_shape = []",
+    )
     for parameter, argument in arguments.items():
         if argument is not None and argument.shape != shape:
             raise RuntimeError(
@@ -140,8 +140,7 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented(name, input)
+    check_supported(input, "f", name)
 
 
 @public(method=False)

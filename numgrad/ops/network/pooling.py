@@ -7,15 +7,15 @@ from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor
-from ...core.types import bool_, int64, tensor_type
+from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
 from ..indexing.gathering import gather_op, scatter_new
 from ..memory.images import following
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.views import reshape
+from ..table.checks import check_supported
 from ..table.lookup import lookup
 from ..table.op import export
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .average_pooling import adaptive_sizes, check_adaptive
 from .image_windows import Numbers, check_windows, window_counts, window_numbers
@@ -37,8 +37,7 @@ def max_pool_op(
     rank = len(kernel_size)
     outer, size = input.shape[:-rank], input.shape[-rank:]
     windows = window_counts(input.layout, kernel_size, stride, padding, dilation, ceil)
-    if input.type.dtype is bool_ or input.type.dtype.is_complex:
-        raise not_implemented(f"max_pool{rank}d", input)
+    check_supported(input, "if", f"max_pool{rank}d")
     numbers: list[int] = []
     for each, otherwise in ((size, 1), (kernel_size, 1), (stride, 1), (padding, 0), (dilation, 1), (windows, 1)):
         numbers += (*(otherwise,) * (3 - rank), *each)
@@ -194,8 +193,7 @@ def _adaptive_max_pool(rank: int, indices: bool) -> Any:
         if min(sizes) < 0:
             shape = [*image.shape[:-dims], *sizes]
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {shape}")
-        if not input.type.dtype.is_floating_point:
-            raise not_implemented(f"{inner}_cpu" if rank == 3 else inner, input)
+        check_supported(input, "f", f"{inner}_cpu" if rank == 3 else inner)
         op = adaptive_max_pool3d_op if rank == 3 else adaptive_max_pool_op
         count = 1 + (indices or return_indices)
 

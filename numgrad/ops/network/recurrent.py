@@ -13,6 +13,7 @@ from ..matrices.matmul import linear
 from ..shapes.dimensions import transpose_op
 from ..shapes.joining import cat, stack, unbind_op
 from ..shapes.splitting import split_sizes_op
+from ..table.checks import check
 from .dropout import dropout
 from .recurrence import GATES, STEPS, steps_composed
 from .recurrent_layer import recurrent_layer
@@ -45,8 +46,7 @@ def recurrent(
     directions = 2 if bidirectional else 1
     per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
     rank = 3 if batch_sizes is None else 2
-    if len(input._layout.shape) != rank:
-        raise RuntimeError(f"input must have {rank} dimensions, got {len(input._layout.shape)}")
+    check(len(input._layout.shape) == rank, "input must have {} dimensions, got {}", rank, len(input._layout.shape))
     given = transpose_op(input, 0, 1) if batch_first else input
     if batch_sizes is not None:
         _check_sizes(batch_sizes, given)
@@ -89,15 +89,15 @@ def _states(
             made = [zeros((examples, own), dtype=input.dtype, device=input.device) for own in sizes]
         return [made] * len(weights)
     for one, own in zip(hx, sizes, strict=True):
-        if one._layout.shape[:1] < (len(weights),):
-            raise RuntimeError(
-                f"Expected more hidden states in stacked_rnn: one for each of {len(weights)} layers and directions, "
-                f"but got shape {list(one.shape)}"
-            )
-        if one._layout.shape[1:] != (examples, own):
-            raise RuntimeError(
-                f"a state must have the shape {[len(weights), examples, own]}, but got {list(one.shape)}"
-            )
+        check(
+            one._layout.shape[:1] >= (len(weights),),
+            "Expected more hidden states in stacked_rnn: one for each of {} layers and directions, but got shape {}",
+            len(weights), one,
+        )
+        check(
+            one._layout.shape[1:] == (examples, own),
+            "a state must have the shape {}, but got {}", [len(weights), examples, own], one,
+        )
     each = zip(*[unbind_op(one, 0)[: len(weights)] for one in hx], strict=True)
     return [stack(state) if size == cells else state for state in each]
 
@@ -128,11 +128,11 @@ def _grouped(
         raise RuntimeError(f"the weight of the hidden state must have 2 dimensions, got shape {list(params[1].shape)}")
     projected = kind == "lstm" and len(params) > 1 and params[1].shape[0] != 4 * params[1].shape[1]
     each = (4 if has_biases else 2) + projected
-    if len(params) != each * count:
-        raise RuntimeError(
-            f"got an incorrect number of RNN parameters: {len(params)} instead of {each} for each of {count} layers "
-            "and directions"
-        )
+    check(
+        len(params) == each * count,
+        "got an incorrect number of RNN parameters: {} instead of {} for each of {} layers and directions",
+        len(params), each, count,
+    )
     groups: list[list[Tensor | None]] = []
     for start in range(0, len(params), each):
         group: list[Tensor | None] = [*params[start : start + 2], None, None, None]
@@ -150,15 +150,14 @@ def _check_sizes(batch_sizes: Tensor, rows: Tensor) -> None:
     Raises:
         RuntimeError: the sizes do not fit, or are not a 1-d int64 tensor on the CPU.
     """
-    if batch_sizes.dtype is not int64 or batch_sizes.device.type != "cpu" or len(batch_sizes._layout.shape) != 1:
-        raise RuntimeError(
-            "batch_sizes must be a 1D CPU int64 tensor, but got a tensor of shape "
-            f"{list(batch_sizes.shape)}, {batch_sizes.dtype}, on {batch_sizes.device}"
-        )
+    check(
+        batch_sizes.dtype is int64 and batch_sizes.device.type == "cpu" and len(batch_sizes._layout.shape) == 1,
+        "batch_sizes must be a 1D CPU int64 tensor, but got a tensor of shape {}, {}, on {}",
+        batch_sizes, batch_sizes.dtype, batch_sizes.device,
+    )
     sizes: list[int] = batch_sizes.tolist()
     shapes = f"batch_sizes {sizes}, input {list(rows.shape)}"
-    if not sizes:
-        raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN ({shapes})")
+    check(sizes, "Expected sequence length to be larger than 0 in RNN ({})", shapes)
     if sizes[-1] < 1 or any(a < b for a, b in itertools.pairwise(sizes)):
         raise RuntimeError(f"batch_sizes must not ascend, nor descend below 1 ({shapes})")
     if sum(sizes) != rows._layout.shape[0]:
@@ -207,8 +206,7 @@ def cell(
 
 
 def _matrix_shape(name: str, tensor: Tensor) -> Any:
-    if len(tensor._layout.shape) != 2:
-        raise RuntimeError(f"{name} must have 2 dimensions, but got shape {list(tensor.shape)}")
+    check(len(tensor._layout.shape) == 2, "{} must have 2 dimensions, but got shape {}", name, tensor)
     return tensor._layout.shape
 
 

@@ -22,7 +22,7 @@ from ..pointwise.arithmetic import add
 from ..reductions.sums import sum_dims
 from ..shapes.joining import stack, unbind_op
 from ..shapes.splitting import split_sizes_op
-from ..table.operands import not_implemented
+from ..table.checks import check, check_supported
 from ..table.planned import planned
 from .recurrence import GATES, steps_composed
 
@@ -57,8 +57,7 @@ def _check(
         RuntimeError: the dtypes differ, or the shapes do not fit.
         NotImplementedError: the dtype is an integer one or bool.
     """
-    if not (input.type.dtype.is_floating_point or input.type.dtype.is_complex):
-        raise not_implemented(own.kind, input)
+    check_supported(input, "fc", own.kind)
     for one in (begin, weight, weight_hh, bias, bias_hh):
         if one is not None and one.type is not input.type:
             raise RuntimeError(
@@ -72,18 +71,16 @@ def _check(
             f"{'x'.join(map(str, weight.shape[::-1]))}): the weight of the input must have the shape "
             f"{[own.gates, features]}"
         )
-    if weight_hh.shape != (own.gates, own.size):
-        raise RuntimeError(
-            f"the weight of the hidden state must have the shape {[own.gates, own.size]}, not {list(weight_hh.shape)}"
-        )
+    check(
+        weight_hh.shape == (own.gates, own.size),
+        "the weight of the hidden state must have the shape {}, not {}", [own.gates, own.size], weight_hh,
+    )
     for one in (bias, bias_hh):
-        if one is not None and one.shape != (own.gates,):
-            raise RuntimeError(f"a bias must have the shape {[own.gates]}, not {list(one.shape)}")
-    if len(input.shape) == 3 and input.shape[1] != own.examples:
-        raise RuntimeError(
-            f"the state must have an example for each of the input's: input {list(input.shape)}, state "
-            f"{list(begin.shape)}"
-        )
+        check(one is None or one.shape == (own.gates,), "a bias must have the shape {}, not {}", [own.gates], one)
+    check(
+        len(input.shape) != 3 or input.shape[1] == own.examples,
+        "the state must have an example for each of the input's: input {}, state {}", input, begin,
+    )
 
 
 @planned(

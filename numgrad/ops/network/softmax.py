@@ -13,8 +13,8 @@ from ..memory.copying import convert
 from ..pointwise.arithmetic import mul, neg, sub
 from ..pointwise.exponential import exp
 from ..reductions.sums import sum_dims
+from ..table.checks import not_implemented
 from ..table.lookup import lookup
-from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 
 

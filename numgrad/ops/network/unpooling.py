@@ -24,9 +24,9 @@ from ..reductions.extremes import max_dim
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.joining import cat
 from ..shapes.views import reshape
+from ..table.checks import check, check_index, check_supported, check_value
 from ..table.lookup import lookup
 from ..table.op import public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .image_windows import Numbers, window_numbers
 from .pooling import joined, max_pool_backward, placed, taken
@@ -76,11 +76,11 @@ def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints
     if output_size is None:
         return usual
     given = tuple(output_size)[2:] if len(output_size) == rank + 2 else tuple(output_size)
-    if len(given) != rank:
-        raise ValueError(
-            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
-            f"'{len(output_size)}'"
-        )
+    check_value(
+        len(given) == rank,
+        "output_size should be a sequence containing {} or {} elements, but it has a length of '{}'",
+        rank, rank + 2, len(output_size),
+    )
     for dim, (size, wanted, step) in enumerate(zip(given, usual, stride, strict=True)):
         if not wanted - step < size < wanted + step:
             raise ValueError(
@@ -105,21 +105,19 @@ def _check_unpooling(image: Layout, indices: Layout, stride: Ints, dims: int) ->
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
             f"{rank} dimensions."
         )
-    if image.shape != indices.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(image.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}"
-        )
+    check(
+        image.shape == indices.shape,
+        "Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor with shape: {}",
+        image, indices,
+    )
     for dim in range(1, rank):
-        if image.shape[dim] == 0:
-            raise RuntimeError(
-                f"max_unpooling{dims}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
-                f"dimensions, but got {list(image.shape)} with dimension {dim} being empty."
-            )
-    if dims == 3 and min(stride) <= 0:
-        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
-    if not image.type.dtype.is_floating_point:
-        raise not_implemented(f"max_unpool{dims}d", image)
+        check(
+            image.shape[dim] != 0,
+            "max_unpooling{}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but "
+            "got {} with dimension {} being empty.", dims, image, dim,
+        )
+    check(dims != 3 or min(stride) > 0, "strides should be greater than zero, but got stride: {}", stride)
+    check_supported(image, "f", f"max_unpool{dims}d")
 
 
 def _max_unpool(rank: int) -> Any:
@@ -237,14 +235,14 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
             raise RuntimeError(f"{name}: {argument} must either be a single Int or {ints}")
         return given
 
-    def check(input: Tensor, kernel: Ints, counts: Ints) -> None:
+    def check_windows(input: Tensor, kernel: Ints, counts: Ints) -> None:
         shape = input._layout.shape
         for dim in range(len(shape) - rank - 1, len(shape)):
-            if shape[dim] == 0:
-                raise RuntimeError(
-                    f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got{list(shape)} "
-                    f"with dimension {dim} being empty."
-                )
+            check(
+                shape[dim] != 0,
+                "{}(): Expected input to have non-zero size for non-batch dimensions, but got{} with dimension {} "
+                "being empty.", name, shape, dim,
+            )
         where, names = name + "_out" * (rank == 3), ("time", "height", "width")[-rank:]
         for one, size, width, count in zip(names, shape[-rank:], kernel, counts, strict=True):
             if count + width - (rank == 2) > size:  # in three dimensions PyTorch's limit is one less
@@ -265,22 +263,18 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
                     f"{name} requires output_ratio to either be a single number or {rank} of them, not {len(ratios)}."
                 )
             output_size = [int(size * ratio) for size, ratio in zip(shape[-rank:], ratios[:rank], strict=True)]
-        if len(shape) not in (rank + 1, rank + 2):
-            raise IndexError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: {list(shape)}")
-        if not input.dtype.is_floating_point:
-            raise not_implemented("check_uniform_bounds", input._layout)
+        ranks = rank + 1, rank + 2
+        check_index(len(shape) in ranks, "{}(): Expected {}D or {}D tensor, but got: {}", name, *ranks, shape)
+        check_supported(input._layout, "f", "check_uniform_bounds")
         kernel, counts = numbers("kernel_size", kernel_size), numbers("output_size", output_size)
-        check(input, kernel, counts)
+        check_windows(input, kernel, counts)
         images = input if len(shape) == rank + 2 else unsqueeze_op(input, 0)
         samples = _random_samples
         if samples is None:
             samples = rand(*images._layout.shape[:2], rank, dtype=input.dtype, device=input.device)
-        if samples.dtype is not input.dtype:
-            raise RuntimeError("Expect _random_samples to have the same dtype as input")
-        if samples._layout.shape != (*images._layout.shape[:2], rank):
-            raise RuntimeError(
-                f"Expect _random_samples of shape {[*images._layout.shape[:2], rank]}; got {list(samples.shape)}."
-            )
+        check(samples.dtype is input.dtype, "Expect _random_samples to have the same dtype as input")
+        wanted = *images._layout.shape[:2], rank
+        check(samples._layout.shape == wanted, "Expect _random_samples of shape {}; got {}.", wanted, samples)
         with no_grad():
             windows = _random_windows(samples, shape[-rank:], kernel, counts)
         op = fractional_max_pool3d_op if rank == 3 else fractional_max_pool_op

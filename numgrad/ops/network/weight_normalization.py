@@ -12,8 +12,9 @@ from ..reductions.axes import reduced_shape
 from ..reductions.norms import vector_norm_op
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
+from ..table.checks import check, check_supported
 from ..table.op import composite
-from ..table.operands import fused, not_implemented
+from ..table.operands import fused
 from ..table.planned import planned
 
 
@@ -30,10 +31,8 @@ def _lengths(v: Tensor, *dims: int, order: float = 2.0) -> Tensor:
 @planned("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
 def weight_norm_op(p: Plan, v: TensorRef, g: TensorRef, dim: int) -> TensorRef:
     """Add the steps of ``v * (g / norm(v))``, with the norms over all dimensions but ``dim``; ``g`` has their shape."""
-    if not v.type.dtype.is_floating_point:
-        raise not_implemented("weight_norm_kernel", v)
-    if g.type is not v.type:
-        raise RuntimeError(f"expected scalar type {v.type.dtype.legacy} but found {g.type.dtype.legacy} (v and g)")
+    check_supported(v, "f", "weight_norm_kernel")
+    check(g.type is v.type, "expected scalar type {} but found {} (v and g)", v.type.dtype.legacy, g.type.dtype.legacy)
     lengths = vector_norm_op.build(p, v, 2.0, _others(len(v.shape), dim), True, v.type.dtype)
     return fused(p, "weight_norm", _scaled, [v, g, lengths], layout_of(v.type, v.shape))
 
@@ -88,8 +87,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         IndexError: ``dim`` is out of range.
         RuntimeError: the dtype is an integer one or bool.
     """
-    if not (v.dtype.is_floating_point or v.dtype.is_complex):
-        raise RuntimeError(
-            f"norm(): input dtype should be either floating point or complex. Got {v.dtype.legacy} instead."
-        )
+    check(
+        v.dtype.is_floating_point or v.dtype.is_complex,
+        "norm(): input dtype should be either floating point or complex. Got {} instead.", v.dtype.legacy,
+    )
     return v.norm(pow) if dim == -1 else _lengths(v, normal_dim(dim, len(v._layout.shape)), order=float(pow))

@@ -16,9 +16,9 @@ from ...core.types import bool_, float64
 from ..creation.factories import empty, ones_like
 from ..shapes.views import reshape
 from ..table.callables import overload
+from ..table.checks import check_supported
 from ..table.declaring import pointwise
 from ..table.op import check_tensors, in_place_form, public
-from ..table.operands import not_implemented
 from . import comparison
 from .comparison import threshold_backward, where
 
@@ -232,8 +232,7 @@ def rrelu(
     check_tensors("rrelu", input=input)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound: {lower}, {upper}")
-    if not input.is_floating_point():
-        raise not_implemented("rrelu_with_noise_out_cpu", input._layout)
+    check_supported(input._layout, "f", "rrelu_with_noise_out_cpu")
     falling = input.detach() <= 0
     slopes = empty(int(falling.sum()), dtype=float64, device=input.device).uniform_(lower, upper)
     noise = ones_like(input).masked_scatter(falling, slopes.to(input.dtype))

@@ -13,9 +13,9 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import overload
+from ..table.checks import check, not_implemented
 from ..table.declaring import pointwise
 from ..table.op import attach, check_tensors, public
-from ..table.operands import not_implemented
 from ..table.promotion import check_fits
 from .comparison import where
 
@@ -69,8 +69,7 @@ def positive(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the dtype is bool.
     """
-    if input.dtype is bool_:
-        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input.shape)}).")
+    check(input.dtype is not bool_, "The `+` operator, on a bool tensor is not supported (shape {}).", input)
     return input
 
 

@@ -11,9 +11,9 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import of_tensors, overload
+from ..table.checks import not_implemented
 from ..table.declaring import pointwise
 from ..table.op import public
-from ..table.operands import not_implemented
 from ..table.promotion import LARGEST_FLOAT32, check_fits, result_dtype
 from .comparison import isnan, where
 

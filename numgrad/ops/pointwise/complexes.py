@@ -18,6 +18,7 @@ from ..memory.overwriting import copy_
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
+from ..table.checks import check
 from ..table.declaring import pointwise
 from ..table.lookup import operation
 from ..table.op import attach, parameters, public
@@ -33,8 +34,7 @@ def view_as_real_op(input: Layout) -> Prepared:
         RuntimeError: the tensor is not complex.
     """
     dtype = input.type.dtype
-    if not dtype.is_complex:
-        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {dtype} {list(input.shape)}")
+    check(dtype.is_complex, "view_as_real is only supported for complex tensors, not {} {}", dtype, input)
     type = tensor_type(real_of(input.type.dtype), input.type.device)
     out = layout_of(type, (*input.shape, 2), (*[2 * step for step in input.strides], 1))
     return out, lambda tensor: (tensor._storage.view(type.numpy), 2 * tensor._offset)
@@ -55,17 +55,13 @@ def view_as_complex_op(input: Layout) -> Prepared:
         RuntimeError: the last dimension has another size, or a stride or the offset does not fit pairs.
     """
     dtype = input.type.dtype
-    if not dtype.is_floating_point:
-        raise RuntimeError(
-            f"view_as_complex is only supported for floating point tensors, but got a tensor of {dtype} "
-            f"(shape {list(input.shape)})"
-        )
-    if not input.shape:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if input.shape[-1] != 2:
-        raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {list(input.shape)}")
-    if input.strides[-1] != 1:
-        raise RuntimeError(f"Tensor must have a last dimension with stride 1, not strides {list(input.strides)}")
+    check(
+        dtype.is_floating_point,
+        "view_as_complex is only supported for floating point tensors, but got a tensor of {}", dtype, input,
+    )
+    check(input.shape, "Input tensor must have one or more dimensions")
+    check(input.shape[-1] == 2, "Tensor must have a last dimension of size 2, not shape {}", input)
+    check(input.strides[-1] == 1, "Tensor must have a last dimension with stride 1, not strides {}", input.strides)
     if any(step % 2 for step in input.strides[:-1]):
         raise RuntimeError(
             f"Tensor must have a stride divisible by 2 for all but last dimension, not strides {list(input.strides)}"
@@ -104,10 +100,7 @@ def imag(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor is not complex.
     """
-    if not input.is_complex():
-        raise RuntimeError(
-            f"imag is not implemented for tensors with non-complex dtypes: {input.dtype} {list(input.shape)}"
-        )
+    check(input.is_complex(), "imag is not implemented for tensors with non-complex dtypes: {} {}", input.dtype, input)
     return _part(input, 1)
 
 
@@ -122,14 +115,14 @@ def _set_imag(self: Tensor, value: Any) -> None:
 def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any) -> TensorRef:
     """Add the steps that make complex numbers with parts computed by scalar functions."""
     one, other = first.type.dtype, second.type.dtype
-    if not (one.is_floating_point and other.is_floating_point):
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {one.legacy} and {other.legacy}"
-        )
-    if one is not other:
-        raise RuntimeError(
-            f"Expected object of scalar type {one.legacy} but got scalar type {other.legacy} for second argument"
-        )
+    check(
+        one.is_floating_point and other.is_floating_point,
+        "Expected both inputs to be Half, Float or Double tensors but got {} and {}", one.legacy, other.legacy,
+    )
+    check(
+        one is other,
+        "Expected object of scalar type {} but got scalar type {} for second argument", one.legacy, other.legacy,
+    )
     shape = broadcast_shapes(first.shape, second.shape)
     out = p.new_tensor(layout_of(tensor_type(complex_of(one), first.type.device), shape))
     part = layout_of(first.type, shape, tuple([2 * step for step in out.layout.strides]))

@@ -14,6 +14,7 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, complex128, float64, get_default_dtype, int64, real_of
 from ..memory.copying import convert
 from ..table.arguments import wrong_kind
+from ..table.checks import check
 from ..table.declaring import by_result, pointwise
 from ..table.dispatch import unary
 from ..table.op import check_tensors, composite, export, public
@@ -348,9 +349,9 @@ def _double(value: Any) -> Any:
 @public(function=False)
 def float_power_(input: Tensor, exponent: Any) -> Tensor:
     """``float_power`` in place, of a float64 tensor."""
-    if input.dtype is not float64:
-        raise RuntimeError(
-            f"the base given to float_power_ has dtype {input.dtype.legacy} but the operation's result requires dtype "
-            f"Double (shape {list(input.shape)})"
-        )
+    check(
+        input.dtype is float64,
+        "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
+        input.dtype.legacy, input,
+    )
     return pow_(input, _double(exponent))

@@ -11,6 +11,7 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_, float32, float64
 from ..table.callables import undifferentiated
+from ..table.checks import check
 from ..table.declaring import pointwise
 from ..table.op import attach, check_tensors, export, public
 from ..table.out import write_out
@@ -149,10 +150,10 @@ def heaviside(input: Tensor, values: Tensor, *, inplace: bool = False) -> Tensor
         RuntimeError: the dtypes differ.
     """
     check_tensors("heaviside", input=input, values=values)
-    if input.dtype is not values.dtype:
-        raise RuntimeError(
-            f"heaviside is not yet implemented for tensors with different dtypes ({input.dtype} and {values.dtype})."
-        )
+    check(
+        input.dtype is values.dtype,
+        "heaviside is not yet implemented for tensors with different dtypes ({} and {}).", input.dtype, values.dtype,
+    )
     if inplace:
         return heaviside_op.inplace(input, values)
     return undifferentiated("heaviside", heaviside_op(input, values))

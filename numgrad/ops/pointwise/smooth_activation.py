@@ -14,10 +14,10 @@ from ...devices import Plan, TensorRef
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
 from ..table.callables import overload
+from ..table.checks import check, check_supported
 from ..table.declaring import pointwise
 from ..table.lookup import lookup
 from ..table.op import in_place_form, public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .activation import activated
 from .arithmetic import abs, conj, mul
@@ -72,8 +72,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Raises:
         RuntimeError: ``alpha`` is 0.
     """
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
     return activated("celu", _celu, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
 
 
@@ -299,11 +298,9 @@ def glu(input: Layout, dim: int = -1) -> Any:
         RuntimeError: the dimension's size is odd.
     """
     shape = input.shape
-    if not shape:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
+    check(shape, "glu does not support scalars because halving size must be even")
     dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented("glu_cpu", input)
+    check_supported(input, "f", "glu_cpu")
     return glu_op, (dim,)

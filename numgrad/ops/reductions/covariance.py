@@ -13,6 +13,7 @@ from ..pointwise.complexes import complex_op, imag, real
 from ..shapes.diagonals import diagonal
 from ..shapes.dimensions import squeeze
 from ..shapes.views import reshape
+from ..table.checks import check
 from ..table.op import composite
 
 
@@ -34,13 +35,11 @@ def cov(
         RuntimeError: the shapes or dtypes do not fit, or weights are negative or sum to 0.
     """
     shape = input._layout.shape
-    if len(shape) > 2:
-        raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{len(shape)} dimensions (shape {list(shape)})"
-        )
-    if input.dtype is bool_:
-        raise RuntimeError("cov(): bool dtype is not supported for input")
+    check(
+        len(shape) <= 2,
+        "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions", len(shape), shape,
+    )
+    check(input.dtype is not bool_, "cov(): bool dtype is not supported for input")
     rows = input if len(shape) == 2 else reshape(input, (1, -1))
     count = rows._layout.shape[1]
     for name, given in (("fweights", fweights), ("aweights", aweights)):
@@ -48,8 +47,7 @@ def cov(
             _check_weights(name, given, count)
     weights: Any = aweights if fweights is None else fweights if aweights is None else fweights * aweights
     total: Any = count if weights is None else weights.sum()
-    if weights is not None and total == 0:
-        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    check(weights is None or total != 0, "cov(): weights sum to zero, can't be normalized")
     divisor = total - correction
     if aweights is not None and correction:
         divisor = total - correction * ((weights * aweights).sum() / total)
@@ -69,20 +67,19 @@ def cov(
 def _check_weights(name: str, weights: Tensor, count: int) -> None:
     dtype, shape = weights.dtype, weights._layout.shape
     integral = not (dtype.is_floating_point or dtype.is_complex)
-    if len(shape) > 1:
-        raise RuntimeError(
-            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions"
-        )
+    check(
+        len(shape) <= 1,
+        "cov(): expected {} to have one or fewer dimensions but got {} with {} dimensions", name, name, len(shape),
+    )
     if integral is not (name == "fweights"):
         wanted = "integral" if name == "fweights" else "floating point"
         raise RuntimeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {dtype.legacy} dtype")
-    if weights.numel() != count:
-        raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-            f"{weights.numel()} != {count}"
-        )
-    if bool((weights < 0).any()):
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    check(
+        weights.numel() == count,
+        "cov(): expected {} to have the same numel as there are observations in the input but got {} != {}",
+        name, weights.numel(), count,
+    )
+    check(not bool((weights < 0).any()), "cov(): {} cannot be negative", name)
 
 
 @composite
@@ -96,11 +93,11 @@ def corrcoef(input: Tensor) -> Tensor:
         RuntimeError: the input has more than two dimensions.
     """
     shape = input._layout.shape
-    if len(shape) > 2:
-        raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{len(shape)} dimensions (shape {list(shape)})"
-        )
+    check(
+        len(shape) <= 2,
+        "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions",
+        len(shape), shape,
+    )
     products = cov(input)
     if not products._layout.shape:
         return products / products

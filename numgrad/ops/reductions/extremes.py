@@ -15,8 +15,8 @@ from ..pointwise.clamping import maximum, minimum
 from ..pointwise.comparison import eq, isnan, where
 from ..shapes.broadcasting import expand
 from ..table.arguments import OptionalDim
+from ..table.checks import check_supported
 from ..table.lookup import lookup
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .axes import (
     along_axis,
@@ -38,8 +38,7 @@ def refuse_complex_order(input: Layout | TensorRef, kernel: str) -> None:
     Raises:
         NotImplementedError: the dtype is complex.
     """
-    if input.type.dtype.is_complex:
-        raise not_implemented(kernel, input)
+    check_supported(input, "bif", kernel)
 
 
 def shared_evenly(grad, input, out):

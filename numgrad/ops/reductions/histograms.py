@@ -11,8 +11,8 @@ from ..batching.examples import each
 from ..creation.factories import linspace
 from ..memory.copying import convert
 from ..shapes.views import reshape
+from ..table.checks import check, check_supported
 from ..table.op import public
-from ..table.operands import not_implemented
 from .axes import return_type
 from .searching import bincount, searchsorted
 
@@ -68,14 +68,13 @@ def histogramdd(
         RuntimeError, NotImplementedError: see :func:`histogram`.
     """
     shape = input._layout.shape
-    if len(shape) < 2:
-        raise RuntimeError(f"{_NAME}: input tensor should have at least 2 dimensions, but got {len(shape)}")
+    check(len(shape) >= 2, "{}: input tensor should have at least 2 dimensions, but got {}", _NAME, len(shape))
     given = [bins] * shape[-1] if isinstance(bins, int) else list(bins)
-    if len(given) != shape[-1]:
-        raise RuntimeError(
-            f"{_NAME}: The size of bins must be equal to the innermost dimension of the input: {len(given)} bins, "
-            f"shape {list(shape)}"
-        )
+    check(
+        len(given) == shape[-1],
+        "{}: The size of bins must be equal to the innermost dimension of the input: {} bins, shape {}",
+        _NAME, len(given), shape,
+    )
     if weight is not None and weight._layout.shape != shape[:-1]:
         raise _other_shape(input, weight)
     row = None if weight is None else reshape(weight.detach(), (-1,))
@@ -87,8 +86,7 @@ def _counted(
     points: Tensor, bins: Sequence[Any], limits: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts of the bins, and the edges for each dimension, of points of shape (n, dimensions)."""
-    if not points.is_floating_point():
-        raise not_implemented("histogramdd", points._layout)
+    check_supported(points._layout, "f", "histogramdd")
     if weight is not None and weight._layout.shape != points._layout.shape[:1]:
         raise _other_shape(points, weight)
     if weight is not None and weight.dtype is not points.dtype:
@@ -117,24 +115,23 @@ def _counted(
 def _edges(dim: int, column: Tensor, bins: Any, limits: Sequence[float] | None) -> Tensor:
     """Return the edges of the bins of one dimension."""
     if isinstance(bins, Tensor):
-        if bins.dim() != 1:
-            raise RuntimeError(
-                f"{_NAME}: bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor "
-                f"for dimension {dim}"
-            )
+        check(
+            bins.dim() == 1,
+            "{}: bins tensor should have one dimension, but got {} dimensions in the bins tensor for dimension {}",
+            _NAME, bins.dim(), dim,
+        )
         if bins.dtype is not column.dtype:
             raise RuntimeError(
                 f"{_NAME}: input tensor and bins tensors should have the same dtype, but got input with dtype "
                 f"{column.dtype} and bins for dimension {dim} with dtype {bins.dtype}"
             )
-        if bins.numel() < 2:
-            raise RuntimeError(
-                f"torch.histogram(): bins must be > 0, but got {bins.numel()} edges, which bound none, for dimension "
-                f"{dim}"
-            )
+        check(
+            bins.numel() >= 2,
+            "torch.histogram(): bins must be > 0, but got {} edges, which bound none, for dimension {}",
+            bins.numel(), dim,
+        )
         return bins.detach().contiguous()
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
+    check(bins > 0, "torch.histogram(): bins must be > 0, but got {} for dimension {}", bins, dim)
     if limits is not None:
         low, high = limits[2 * dim], limits[2 * dim + 1]
     else:

@@ -17,6 +17,7 @@ from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
+from ..table.checks import check
 from ..table.declaring import pointwise
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
@@ -101,11 +102,10 @@ def vector_norm(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
         )
     chosen = x.type.dtype
-    if chosen.category <= int64.category:
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {chosen.legacy} "
-            f"(shape {list(x.shape)})"
-        )
+    check(
+        chosen.category > int64.category,
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", chosen.legacy, x,
+    )
     dims = normal_dims(dim, len(x.shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)
@@ -115,17 +115,17 @@ def vector_norm(
 def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
     """Raise if the norm of an empty tensor or dimension is needed and undefined."""
     whole = dim is None or (isinstance(dim, Sequence) and len(dim) == 0)
-    if whole and x.size == 0:
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-            f"an identity (shape {list(x.shape)})"
-        )
+    check(
+        not whole or x.size != 0,
+        "linalg.vector_norm cannot compute the {} norm on an empty tensor because the operation does not have an "
+        "identity", ord, x,
+    )
     for one in dims:
-        if x.shape and x.shape[one] == 0:
-            raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {ord} norm on the dimension {one} because this dimension is "
-                f"empty and the operation does not have an identity (shape {list(x.shape)})"
-            )
+        check(
+            not x.shape or x.shape[one] != 0,
+            "linalg.vector_norm cannot compute the {} norm on the dimension {} because this dimension is empty and "
+            "the operation does not have an identity", ord, one, x,
+        )
 
 
 @lookup
@@ -142,10 +142,7 @@ def norm(
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
     if p is None or p == "fro":
         p = 2
-    if isinstance(p, str):
-        raise RuntimeError(
-            f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input.shape)})"
-        )
+    check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported: numgrad has 'fro' and numbers", p, input)
     return vector_norm.__wrapped__(input, p, dim, keepdim, dtype=dtype)
 
 
@@ -163,11 +160,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         IndexError: the dimension is out of range.
     """
     dtype = promote_types(x1.dtype, x2.dtype)
-    if not dtype.is_floating_point:
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {dtype.legacy} (shapes "
-            f"{list(x1.shape)}, {list(x2.shape)})"
-        )
+    check(
+        dtype.is_floating_point,
+        "expected common dtype to be floating point, yet common dtype is {}", dtype.legacy, x1, x2,
+    )
     x1, x2 = convert(x1, dtype), convert(x2, dtype)
     if x1._layout.shape != x2._layout.shape:
         shape = broadcast_shapes(x1._layout.shape, x2._layout.shape)
@@ -219,10 +215,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     for name, x in (("X1", x1), ("X2", x2)):
         if len(x._layout.shape) < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._layout.shape)}D")
-    if x1._layout.shape[-1] != x2._layout.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1._layout.shape[-1]} X2: {x2._layout.shape[-1]}"
-        )
+    check(
+        x1._layout.shape[-1] == x2._layout.shape[-1],
+        "X1 and X2 must have the same number of columns. X1: {} X2: {}", x1._layout.shape[-1], x2._layout.shape[-1],
+    )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
@@ -234,12 +230,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         RuntimeError: the input is not a matrix of floating-point numbers, or ``p`` is negative.
     """
     shape = input._layout.shape
-    if len(shape) != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(shape)}D")
-    if not input.is_floating_point():
-        raise RuntimeError(f"pdist only supports floating-point dtypes, not {input.dtype}")
-    if not p >= 0:
-        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    check(len(shape) == 2, "pdist only supports 2D tensors, got: {}D", len(shape))
+    check(input.is_floating_point(), "pdist only supports floating-point dtypes, not {}", input.dtype)
+    check(p >= 0, "pdist only supports non-negative p values, not {}", p)
     first, second = triu_indices(shape[0], shape[0], 1, device=input.device)
     differences = input.index_select(0, first) - input.index_select(0, second)
     return differences.norm(p, 1) if shape[1] else differences.sum(1)

@@ -11,6 +11,7 @@ from ..memory.copying import convert
 from ..pointwise.comparison import isnan
 from ..shapes.dimensions import movedim, squeeze_dim, unsqueeze
 from ..shapes.views import reshape
+from ..table.checks import check
 from ..table.op import composite
 from .sorting import sort
 
@@ -89,23 +90,18 @@ def _quantile(
 
 def _checked(name: str, input: Tensor, q: float | Tensor, interpolation: str) -> Tensor:
     """Return the shares as a tensor: 0-d for a single number, else 1-d."""
-    if not input.numel():
-        raise RuntimeError(f"{name}() input tensor must be non-empty (shape {list(input.shape)})")
+    check(input.numel(), "{}() input tensor must be non-empty", name, input)
     if not input.is_floating_point():
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype}")
-    if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            f"{interpolation}"
-        )
+    check(
+        interpolation in _INTERPOLATIONS,
+        "{}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {}", name, interpolation,
+    )
     if not isinstance(q, Tensor):
-        if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+        check(0 <= q <= 1, "{}() q must be in the range [0, 1] but got {}", name, q)
         return tensor(q, dtype=input.dtype, device=input.device)
-    if len(q._layout.shape) > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
+    check(len(q._layout.shape) <= 1, "{}() q must be a scalar or 1D tensor, not of shape {}", name, q)
     if q.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor: {q.dtype} and {input.dtype}")
-    if not bool(((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    check(bool(((q >= 0) & (q <= 1)).all()), "{}() q values must be in the range [0, 1]", name)
     return q

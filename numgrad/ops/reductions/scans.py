@@ -20,9 +20,9 @@ from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape
 from ..table.arguments import Dim, DType, OptionalDim
+from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public_functions
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .axes import (
     along_axis,
@@ -56,8 +56,7 @@ def logcumsumexp_op(p: Plan, input: TensorRef, dim: Dim) -> TensorRef:
     Raises:
         NotImplementedError: the elements are not floating-point numbers.
     """
-    if not input.type.dtype.is_floating_point:
-        raise not_implemented("logcumsumexp_out_cpu", input)
+    check_supported(input, "f", "logcumsumexp_out_cpu")
     out = along_axis(p, "scan_axis", input, (dim,), "logsumexp", input.type.numpy)
     return p.tensor(out, input.type, input.shape)
 
@@ -122,10 +121,8 @@ def diff(
         IndexError: the dimension is out of range.
         RuntimeError: the tensor is 0-d, or ``n`` is negative.
     """
-    if not input._layout.shape:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
+    check(input._layout.shape, "diff expects input to be at least one-dimensional")
+    check(n >= 0, "order must be non-negative but got {}", n)
     dim = normal_dim(dim, len(input._layout.shape))
     if n == 0:
         return copy_(public_functions["zeros_like"](input), input)

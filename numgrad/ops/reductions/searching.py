@@ -20,9 +20,9 @@ from ..memory.copying import to_type
 from ..pointwise.clamping import clamp
 from ..pointwise.comparison import eq, ne
 from ..shapes.views import reshape
+from ..table.checks import check, check_supported, not_implemented
 from ..table.lookup import lookup
 from ..table.op import public
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from ..table.promotion import promote_types
 from .axes import axis_sizes
@@ -42,11 +42,11 @@ def unique_op(
     if dim is not None:
         dim = normal_dim(dim, len(shape))
         sizes = axis_sizes(shape, (dim,))
-        if input.size == 0 and sizes[1]:
-            raise RuntimeError(
-                f"There are 0 sized dimensions, and they aren't selected, so unique{'_consecutive' * consecutive} "
-                f"cannot be applied (dim {dim}, shape {list(shape)})"
-            )
+        check(
+            input.size != 0 or not sizes[1],
+            "There are 0 sized dimensions, and they aren't selected, so unique{} cannot be applied (dim {}, shape {})",
+            '_consecutive' * consecutive, dim, shape,
+        )
     found = p.backend.unique_slices(p, p.contiguous(input), *sizes, consecutive)
     return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *found)
 
@@ -150,16 +150,13 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         RuntimeError: there are no bins, or the range is empty or not finite.
         NotImplementedError: the elements are not floating-point numbers.
     """
-    if not input.is_floating_point():
-        raise not_implemented("histogram_cpu", input._layout)
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    check_supported(input._layout, "f", "histogram_cpu")
+    check(bins > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", bins)
     low, high = float(min), float(max)
     if low == high and input._layout.size:
         values_read("a range that is that of the elements")
         low, high = [end.item() for end in aminmax_op.function(input, all_dims(input._layout.shape), False)]
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+    check(math.isfinite(low) and math.isfinite(high), "torch.histc: range of [{}, {}] is not finite", low, high)
     if low == high:
         low, high = low - 1, high + 1
     if low > high:
@@ -200,12 +197,11 @@ def searchsorted(
     Raises:
         RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
     """
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
-    if side == "left" and right:
-        raise RuntimeError(
-            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
-        )
+    check(side in (None, "left", "right"), "torch.searchsorted(): side can only be 'left' or 'right' but got {}", side)
+    check(
+        side != "left" or not right,
+        "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True",
+    )
     how: Any = {"out_int32": out_int32, "right": right or side == "right"}
     if not isinstance(input, Layout):
         return lambda rows, *sorter: searchsorted(
@@ -213,23 +209,23 @@ def searchsorted(
         ), ()
     check_one_device(sorted_sequence, input, sorter)
     own, wanted = sorted_sequence.shape, input.shape
-    if len(own) > 1 and not wanted:
-        raise RuntimeError(
-            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-            f"boundaries tensor dim({len(own)}) and input value's dim(0) numel(1)"
-        )
-    if len(own) != 1 and (len(own) == 0 or own[:-1] != wanted[:-1]):
-        raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-            f"tensor and input value tensor must match, but we got boundaries tensor {list(own)} and input value "
-            f"tensor {list(wanted)}"
-        )
+    check(
+        len(own) <= 1 or wanted,
+        "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+        "boundaries tensor dim({}) and input value's dim(0) numel(1)", len(own),
+    )
+    check(
+        len(own) == 1 or (len(own) != 0 and own[:-1] == wanted[:-1]),
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+        "tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
+        own, wanted,
+    )
     if sorter is not None:
-        if sorter.shape != own:
-            raise RuntimeError(
-                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
-                f"{list(own)} and got sorter tensor {list(sorter.shape)}"
-            )
+        check(
+            sorter.shape == own,
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {} and got "
+            "sorter tensor {}", own, sorter,
+        )
         return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
     for layout in (sorted_sequence, input):
         refuse_complex_order(layout, "searchsorted_out_cpu")

@@ -10,9 +10,9 @@ from ...core.types import bool_, int32, int64
 from ...devices import Plan, TensorRef
 from ..shapes.dimensions import permute_op
 from ..table.arguments import Dim, OptionalDim
+from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite
-from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .axes import (
     check_not_empty,
@@ -50,8 +50,7 @@ def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> lis
 
 def _refuse_complex(input: Layout | TensorRef, name: str) -> None:
     dtype = input.type.dtype
-    if dtype.is_complex:
-        raise RuntimeError(f"{name} does not support complex dtypes on CPU ({dtype}, shape {list(input.shape)})")
+    check(not dtype.is_complex, "{} does not support complex dtypes on CPU ({}, shape {})", name, dtype, input)
 
 
 @lookup(results=return_type("sort"))
@@ -102,11 +101,9 @@ def topk_op(
         RuntimeError: there are fewer than ``k``, or the elements are bools or complex.
     """
     _refuse_complex(input, "topk")
-    if input.type.dtype is bool_:
-        raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input.shape)})")
+    check(input.type.dtype is not bool_, "topk does not support bool dtypes on CPU", input)
     length = input.shape[dim] if input.shape else 1
-    if not 0 <= k <= length:
-        raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
+    check(0 <= k <= length, "selected index k out of range: {} of {} elements", k, length, input)
     shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
     return picked(p, "sort_axis", input, (dim,), shape, largest, k if shape else 1)
 
@@ -131,11 +128,10 @@ def kthvalue_op(
     """
     _check_ordered(input, "kthvalue", dim)
     length = input.shape[dim] if input.shape else 1
-    if not 1 <= k <= length:
-        raise RuntimeError(
-            f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
-            f"(shape {list(input.shape)})"
-        )
+    check(
+        1 <= k <= length,
+        "kthvalue(): selected number k out of range for dimension {}: {} of {} elements", dim, k, length, input,
+    )
     return picked(p, "kth_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), k - 1)
 
 
@@ -164,8 +160,7 @@ for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
 def _check_ordered(input: Layout | TensorRef, name: str, dim: int | None = None) -> None:
     """Raise if the elements have no order, or if the dimension is empty."""
     refuse_complex_order(input, f"{name}_cpu")
-    if input.type.dtype is bool_:
-        raise not_implemented(f"{name}_cpu", input)
+    check_supported(input, "ifc", f"{name}_cpu")
     if dim is not None:
         check_not_empty(input, name, dim)
 

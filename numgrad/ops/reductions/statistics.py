@@ -16,9 +16,10 @@ from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, isinf, where
 from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
+from ..table.checks import check, check_supported, check_type
 from ..table.lookup import lookup, operation
 from ..table.op import named
-from ..table.operands import fused, not_implemented
+from ..table.operands import fused
 from ..table.planned import Planned, planned
 from .axes import reduced_along, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
@@ -151,15 +152,14 @@ def _moments(op: Planned, text: str) -> Any:
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        if unbiased is not None and correction is not None:
-            raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
+        check_type(unbiased is None or correction is None, "{}() got both 'unbiased' and 'correction'", name)
         if correction is None:
             correction = 0 if unbiased is False else 1
         dtype = input.type.dtype
-        if dtype.category <= int64.category:
-            raise RuntimeError(
-                f"std and var only support floating point and complex dtypes, not {dtype} (shape {list(input.shape)})"
-            )
+        check(
+            dtype.category > int64.category,
+            "std and var only support floating point and complex dtypes, not {}", dtype, input,
+        )
         dims = normal_dims(dim, len(input.shape))
         undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
         return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
@@ -189,8 +189,7 @@ def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) ->
     Raises:
         NotImplementedError: the elements are complex.
     """
-    if input.type.dtype.is_complex:
-        raise not_implemented("logsumexp_cpu", input)
+    check_supported(input, "bif", "logsumexp_cpu")
     dtype = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
     out = reduced_along(p, "logsumexp_axis", input, dim, dtype=dtype)
     return p.tensor(out, input.type.with_dtype(dtype), reduced_shape(input.shape, dim, keepdim))
@@ -218,8 +217,7 @@ def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False,
         RuntimeError: the elements are complex.
     """
     own = input.type.dtype
-    if own.is_complex:
-        raise RuntimeError(f"nansum on CPU does not support complex inputs ({own}, shape {list(input.shape)})")
+    check(not own.is_complex, "nansum on CPU does not support complex inputs ({}, shape {})", own, input)
     return folded(p, "nansum", input, dim, keepdim, summed_type(input, dtype))
 
 
@@ -236,11 +234,10 @@ def nanmean(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DTy
         RuntimeError: the elements are not floating-point numbers.
     """
     chosen = input.type.dtype
-    if chosen.category <= int64.category:
-        raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {chosen.legacy} "
-            f"(shape {list(input.shape)})"
-        )
+    check(
+        chosen.category > int64.category,
+        "nanmean(): expected input to have floating point or complex dtype but got {}", chosen.legacy, input,
+    )
     return _nanmean, (dim, keepdim, dtype)
 
 

@@ -12,6 +12,7 @@ from ...core.layout import Layout, broadcast_strides, layout_of
 from ...core.tensor import Tensor
 from ...core.types import Size
 from ..batching.batches import physical, size_of
+from ..table.checks import check
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite, named, public
 from ..table.planned import planned
@@ -44,20 +45,19 @@ def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     """
     wanted = sizes_of(sizes, size, "expand(): argument 'size'")
     missing = len(wanted) - len(input.shape)
-    if missing < 0:
-        raise RuntimeError(
-            f"expand({input.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(input.shape)})"
-        )
+    check(
+        missing >= 0,
+        "expand({}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of "
+        "dimensions in the tensor ({})", input.type.name, input, wanted, len(wanted), len(input.shape),
+    )
     shape = []
     for position, goal in enumerate(wanted):
         extent = input.shape[position - missing] if position >= missing else None
-        if goal < 0 and extent is None:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
-                f"{position}"
-            )
+        check(
+            goal >= 0 or extent is not None,
+            "The expanded size of the tensor ({}) isn't allowed in a leading, non-existing dimension {}",
+            goal, position,
+        )
         if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
@@ -87,8 +87,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
         RuntimeError: if they have none.
     """
     several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
-    if not several:
-        raise RuntimeError("expected a non-empty list of Tensors")
+    check(several, "expected a non-empty list of Tensors")
     shape = layouts.broadcast_shapes(*[tensor._layout.shape for tensor in several])
     return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
 

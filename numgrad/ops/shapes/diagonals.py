@@ -7,15 +7,14 @@ from typing import Any
 
 from ...core.layout import Layout, layout_of, matrix_steps, normal_dim
 from ...core.tensor import Tensor
-from ...core.types import bool_
 from ...devices import Plan, TensorRef
 from ..indexing.launchers import updating
 from ..memory.copying import contiguous_op
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
+from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public
-from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .broadcasting import expand_op
 from .parts import add_to_part, in_zeros, narrow, overwrite_part, part_cleared
@@ -68,8 +67,7 @@ def _(grad, offset, dim1, dim2):
 def two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
     """Return two distinct dimensions counted from the front."""
     first, second = normal_dim(dim1, rank), normal_dim(dim2, rank)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    check(first != second, "diagonal dimensions cannot be identical {}, {}", dim1, dim2)
     return first, second
 
 
@@ -120,8 +118,7 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
         RuntimeError: if the tensor is neither a vector nor a matrix.
     """
     rank = len(input.shape)
-    if rank not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {rank}D (shape {list(input.shape)})")
+    check(rank in (1, 2), "diag(): Supports 1D or 2D tensors. Got {}D", rank, input)
     return diag_embed_op if rank == 1 else diagonal_copy, (diagonal, 0, 1)
 
 
@@ -138,12 +135,8 @@ def trace_op(p: Plan, input: TensorRef) -> TensorRef:
     Raises:
         RuntimeError: if the tensor is not a matrix.
     """
-    if len(input.shape) != 2:
-        raise RuntimeError(
-            f"trace: expected a matrix, but got tensor with dim {len(input.shape)} (shape {list(input.shape)})"
-        )
-    if input.type.dtype is bool_:
-        raise not_implemented("trace", input)
+    check(len(input.shape) == 2, "trace: expected a matrix, but got tensor with dim {}", len(input.shape), input)
+    check_supported(input, "ifc", "trace")
     return sum_all.build(p, input.viewed(*diagonal_op.prepare(input.layout, 0, 0, 1)))
 
 
@@ -231,8 +224,7 @@ def _within(input: TensorRef, diagonal: int) -> int:
 
 
 def _check_matrices(name: str, input: TensorRef) -> None:
-    if len(input.shape) < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input.shape)})")
+    check(len(input.shape) >= 2, "{}: input tensor must have at least 2 dimensions", name, input)
 
 
 tril_op, triu_op = _triangle("tril", "TrilBackward0", "above"), _triangle("triu", "TriuBackward0", "below")
@@ -246,11 +238,9 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
         RuntimeError: if the tensor has fewer than two dimensions, or more of different sizes.
     """
     shape = input._layout.shape
-    if len(shape) < 2:
-        raise RuntimeError(f"dimensions must larger than 1 (shape {list(shape)})")
+    check(len(shape) >= 2, "dimensions must larger than 1", shape)
     if len(shape) > 2:
-        if len(set(shape)) > 1:
-            raise RuntimeError(f"all dimensions of input must be of equal length (shape {list(shape)})")
+        check(len(set(shape)) <= 1, "all dimensions of input must be of equal length", shape)
         fill_(as_strided(input, shape[:1], (sum(input._layout.strides),)), fill_value)
         return input
     rows, columns = shape

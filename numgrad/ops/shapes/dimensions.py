@@ -11,6 +11,7 @@ from ...devices import Plan, TensorRef
 from ..batching.batches import physical
 from ..pointwise.arithmetic import conj
 from ..table.arguments import Dim
+from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite, public
 from ..table.planned import planned
@@ -47,16 +48,13 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
         RuntimeError: if the order does not name each dimension once.
     """
     rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
-    if len(given) != rank:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(given)}"
-        )
+    check(
+        len(given) == rank,
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+        "ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}", rank, len(given),
+    )
     normal = tuple([normal_dim(d, rank) for d in given])
-    if len(set(normal)) != rank:
-        raise RuntimeError(
-            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input.shape)})"
-        )
+    check(len(set(normal)) == rank, "permute(): duplicate dims are not allowed. (dims {}, shape {})", given, input)
     return permute_op, (normal,)
 
 
@@ -79,8 +77,7 @@ def t_op(input: Layout) -> tuple[Layout, int]:
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
     """
-    if len(input.shape) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
+    check(len(input.shape) <= 2, "t() expects a tensor with <= 2 dimensions, but self is {}D", len(input.shape))
     return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
 
 
@@ -181,15 +178,14 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
     """
     rank = len(input.shape)
     given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
-    if len(given[0]) != len(given[1]):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "
-            f"number of dims as destination ({list(given[1])} dims)"
-        )
+    check(
+        len(given[0]) == len(given[1]),
+        "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as "
+        "destination ({} dims)", given[0], given[1],
+    )
     origins, destinations = [[normal_dim(d, rank) for d in dims] for dims in given]
     for name, dims, normal in zip(("source", "destination"), given, (origins, destinations), strict=True):
-        if len(set(normal)) != len(normal):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+        check(len(set(normal)) == len(normal), "movedim: repeated dim in `{}` ({})", name, dims)
     if not rank:
         return alias, ()
     rest = iter([d for d in range(rank) if d not in origins])
@@ -219,10 +215,10 @@ def _reversed(self: Layout) -> Any:
 
 
 def _check_matrices(input: Layout, name: str) -> None:
-    if len(input.shape) == 1:
-        raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input.shape)}-D tensor."
-        )
+    check(
+        len(input.shape) != 1,
+        "tensor.{} is only supported on matrices or batches of matrices. Got {}-D tensor.", name, len(input.shape),
+    )
 
 
 @lookup(export=False)

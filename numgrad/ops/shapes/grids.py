@@ -16,6 +16,7 @@ from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
 from ..memory.copying import convert, from_row, zeros_of
+from ..table.checks import check
 from ..table.op import composite, public_functions
 from ..table.planned import planned
 from ..table.promotion import promote_types
@@ -40,15 +41,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         RuntimeError: if there are none, one is not a vector, or their dtypes differ.
     """
     vectors = checked_tensors("meshgrid", _given(tensors))
-    if not vectors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    check(vectors, "meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for vector in vectors:
-        if len(vector._layout.shape) > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector.shape)}"
-            )
+        check(
+            len(vector._layout.shape) <= 1,
+            "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {}", vector,
+        )
         if vector._layout.type is not vectors[0]._layout.type:
             check_one_device(*vectors)
             raise RuntimeError(
@@ -70,8 +70,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def _vector(input: Any) -> Tensor:
-    if len(input._layout.shape) != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    check(len(input._layout.shape) == 1, "Expect a 1D vector, but got shape {}", input)
     return input
 
 
@@ -96,8 +95,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         RuntimeError: if the tensor is not a vector, or ``r`` is negative.
     """
     count = _vector(input)._layout.shape[0]
-    if r < 0:
-        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    check(r >= 0, "Expect a non-negative number, but got {}", r)
     if r == 0:
         return zeros_of((0,), input._layout.type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -152,10 +150,10 @@ def block_diag(*tensors: Any) -> Tensor:
         return public_functions["empty"](1, 0)
     dtype = given[0].dtype
     for number, tensor in enumerate(given):
-        if len(tensor._layout.shape) > 2:
-            raise RuntimeError(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{number} has {len(tensor._layout.shape)} dimensions (shape {list(tensor.shape)})"
-            )
+        check(
+            len(tensor._layout.shape) <= 2,
+            "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {} has {} dimensions",
+            number, len(tensor._layout.shape), tensor,
+        )
         dtype = promote_types(dtype, tensor.dtype)
     return block_diag_op(tuple([convert(t, dtype) for t in given]), tuple([t._layout.shape for t in given]))

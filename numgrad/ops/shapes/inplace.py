@@ -16,6 +16,7 @@ from ...core.types import channels_last, channels_last_3d, preserve_format
 from ...devices.recording import place_read
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
+from ..table.checks import check
 from ..table.op import public
 from ..table.planned import Planned
 from ..table.transforms import ShapeCall
@@ -95,11 +96,11 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
     place_read(input._storage, "as_strided_()")
     arguments = strided_arguments(input, size, stride, storage_offset)
-    if input.requires_grad and input._view is not None and not is_shown(*arguments):
-        raise RuntimeError(
-            f"as_strided_({list(size)}, {list(stride)}) shows elements that the tensor of shape {list(input.shape)} "
-            "does not have, and cannot be recorded: use as_strided()"
-        )
+    check(
+        not input.requires_grad or input._view is None or is_shown(*arguments),
+        "as_strided_({}, {}) shows elements that the tensor of shape {} does not have, and cannot be recorded: use "
+        "as_strided()", size, stride, input,
+    )
     return _in_place(as_strided_op, input, *arguments)
 
 
@@ -114,11 +115,9 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: if the tensor requires a gradient, a size is negative, or the format is for other shapes.
     """
-    if input.requires_grad:
-        raise RuntimeError(f"cannot resize variables that require grad (shape {list(input.shape)})")
+    check(not input.requires_grad, "cannot resize variables that require grad", input)
     shape = sizes_of(sizes)
-    if any(size < 0 for size in shape):
-        raise RuntimeError(f"resize_: sizes must not be negative, but are {list(shape)}")
+    check(all(size >= 0 for size in shape), "resize_: sizes must not be negative, but are {}", shape)
     wanted = layout_of(input._layout.type, shape)
     if memory_format is not None:
         wanted = formatted_layout(wanted, new_format(memory_format))

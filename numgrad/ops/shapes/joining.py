@@ -14,6 +14,7 @@ from ..batching.physical import expanded
 from ..memory.copying import STRETCHES_FROM, convert, zeros_of
 from ..memory.images import following
 from ..table.arguments import Dim
+from ..table.checks import check, check_index, check_type, check_value
 from ..table.dispatch import caller, perform
 from ..table.entries import Entries
 from ..table.lookup import operation
@@ -34,8 +35,7 @@ def unbind_op(input: Layout, dim: Dim = 0) -> Any:
     Raises:
         IndexError: if there is no such dimension.
     """
-    if not input.shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    check_index(input.shape, "Dimension specified as {} but tensor has no dimensions", dim)
     part, step = select_op.prepare(input, dim, 0)
     return (part,) * input.shape[dim], tuple([index * step for index in range(input.shape[dim])])
 
@@ -138,8 +138,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int
 def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any) -> Tensor:
     """Return the joined tensors, by the operation and the arguments that ``resolve`` returns."""
     if axis is not None:
-        if dim != 0:
-            raise TypeError(f"{name}() got multiple values for argument 'dim'")
+        check_type(dim == 0, "{}() got multiple values for argument 'dim'", name)
         dim = axis
     if out is not None:
         return write_out(name, out, _joined(name, resolve, tensors, dim, None, None))
@@ -163,12 +162,10 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
 
 
 def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
-    if not given:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    check_value(given, "torch.cat(): expected a non-empty list of Tensors")
     dtype = given[0]._layout.type.dtype
     for number, tensor in enumerate(given):
-        if not tensor._layout.shape:
-            raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
+        check(tensor._layout.shape, "zero-dimensional tensor (at position {}) cannot be concatenated", number)
         dtype = promote_types(dtype, tensor.dtype)
     expected = next((t._layout.shape for t in given if t._layout.shape != (0,)), (0,))
     dim = normal_dim(dim, len(expected))
@@ -213,14 +210,13 @@ def _(grad, dim):
 
 
 def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
-    if not given:
-        raise RuntimeError("stack expects a non-empty TensorList")
+    check(given, "stack expects a non-empty TensorList")
     for number, tensor in enumerate(given):
-        if tensor._layout.shape != given[0]._layout.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
-                f"{list(tensor.shape)} at entry {number}"
-            )
+        check(
+            tensor._layout.shape == given[0]._layout.shape,
+            "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
+            given[0], tensor, number,
+        )
     return stack_op, given, normal_dim(dim, len(given[0]._layout.shape) + 1)
 
 
@@ -228,8 +224,7 @@ def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 
 
 def _check_some(name: str, tensors: Sequence[Tensor]) -> None:
-    if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    check(tensors, "{} expects a non-empty TensorList", name)
 
 
 @composite(method=False)

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor
-from ...core.types import bool_, dtype
+from ...core.types import dtype
 from ...devices import Given, Plan, TensorRef
 from ..memory.copying import clone_op, contiguous
 from ..memory.images import in_format
 from ..memory.overwriting import fitting
 from ..network.resampling import LineMap, check_rows, map_maker, resampled
+from ..table.checks import check, check_implemented, check_supported
 from ..table.dispatch import caller
 from ..table.lookup import lookup
-from ..table.operands import not_implemented
 from ..table.planned import planned
 from .joining import cat
 from .parts import cut, slice_op
@@ -86,8 +86,7 @@ def _at_edges(input: Layout, widths: tuple[int, ...], mode: str) -> Any:
     """
     rank, count = len(input.shape), len(widths) // 2
     name = {"reflect": "Reflection", "replicate": "Replication"}[mode]
-    if input.type.dtype is bool_:
-        raise not_implemented(f"{name.lower()}_pad{count}d", input)
+    check_supported(input, "ifc", f"{name.lower()}_pad{count}d")
     maps = []
     for dim, low, high in _by_dimension(rank, widths):
         extent = input.shape[dim]
@@ -130,17 +129,16 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
     extents = input.shape[rank - count :]
     sizes = [input.shape[dim] + low + high for dim, low, high in _by_dimension(rank, widths)]
     if mode == "circular":
-        if min(sizes) < 0:
-            raise RuntimeError(
-                f"Negative padding value is resulting in an empty dimension (padding {list(widths)} of shape "
-                f"{list(input.shape)})"
-            )
-        return
-    if 0 in input.shape[int(rank == count + 2) :]:
-        raise RuntimeError(
-            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(input.shape)}"
+        check(
+            min(sizes) >= 0,
+            "Negative padding value is resulting in an empty dimension (padding {} of shape {})", widths, input,
         )
+        return
+    check(
+        0 not in input.shape[int(rank == count + 2) :],
+        "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+        "but got: {}", count + 1, count + 2, input,
+    )
     if min(sizes) < 0 or max(sizes) < 1:
         given, left = [
             [f"{name}: {size}" for name, size in zip("DHW"[-count:], shape, strict=True)]
@@ -165,11 +163,11 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
     rank = len(input.shape)
     if len(widths) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2 (pad {list(widths)})")
-    if len(widths) > 2 * rank:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(widths)} and input of dimension {rank}"
-        )
+    check(
+        len(widths) <= 2 * rank,
+        "Padding length should be less than or equal to two times the input dimension but got padding length {} and "
+        "input of dimension {}", len(widths), rank,
+    )
     if mode == "constant":
         _padded_shape(input.shape, widths)
         if isinstance(value, Layout):
@@ -177,15 +175,13 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
         number = None if value is None else _as_value(value, input.type.dtype)
         perform = caller(constant_pad.prepared((input, widths, number)))
         return lambda input: perform(input, number), ()
-    if mode not in _MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value not in (None, 0):
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if rank - len(widths) // 2 not in (1, 2) or not 0 < len(widths) <= 6:
-        raise NotImplementedError(
-            f"Padding size {len(widths)} is not supported for {rank}D input tensor (shape {list(input.shape)}): all "
-            "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
-        )
+    check_implemented(mode in _MODES, "Unrecognised padding mode {}", mode)
+    check(value in (None, 0), "Padding mode \"{}\" doesn't take in value argument", mode)
+    check_implemented(
+        rank - len(widths) // 2 in (1, 2) and 0 < len(widths) <= 6,
+        "Padding size {} is not supported for {}D input tensor (shape {}): all dimensions but the first, or but the "
+        "first two, are padded, and those are 1 to 3", len(widths), rank, input,
+    )
     _check_extents(input, widths, mode)
     return (_wrapped, (widths,)) if mode == "circular" else _at_edges(input, widths, mode)
 

@@ -15,6 +15,7 @@ from ..indexing.launchers import updating
 from ..memory.copying import repeated_zero
 from ..pointwise.arithmetic import add
 from ..table.arguments import Dim
+from ..table.checks import check, check_index
 from ..table.entries import Entries
 from ..table.lookup import lookup
 from ..table.op import attach, public
@@ -242,8 +243,7 @@ def fliplr(input: Layout) -> Any:
     Raises:
         RuntimeError: if the tensor has fewer than two dimensions.
     """
-    if len(input.shape) < 2:
-        raise RuntimeError(f"Input must be >= 2-d. (shape {list(input.shape)})")
+    check(len(input.shape) >= 2, "Input must be >= 2-d. (shape {})", input)
     return flip_op, ((1,),)
 
 
@@ -254,8 +254,7 @@ def flipud(input: Layout) -> Any:
     Raises:
         RuntimeError: if the tensor has no dimension.
     """
-    if not input.shape:
-        raise RuntimeError("Input must be >= 1-d. (shape [])")
+    check(input.shape, "Input must be >= 1-d. (shape [])")
     return flip_op, ((0,),)
 
 
@@ -275,11 +274,10 @@ def overwrite_part(p: Plan, input: TensorRef, src: TensorRef, part: Layout, star
     Raises:
         RuntimeError: if the source has another shape.
     """
-    if src.shape != part.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
-            f"slice size = {list(part.shape)}"
-        )
+    check(
+        src.shape == part.shape,
+        "expected src to have a size equal to the slice of self. src size = {}, slice size = {}", src, part,
+    )
     p.assign(src, input.viewed(part, start))
 
 
@@ -334,14 +332,13 @@ def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
         IndexError: if there is no such dimension or index.
         RuntimeError: if ``src`` has another shape.
     """
-    if not input.shape:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    check_index(input.shape, "select() cannot be applied to a 0-dim tensor.")
     dim = normal_dim(dim, len(input.shape))
     extent = input.shape[dim]
-    if not -extent <= index < extent:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
-        )
+    check_index(
+        -extent <= index < extent,
+        "select(): index {} out of range for tensor of size {} at dimension {}", index, input, dim,
+    )
     return select_scatter_op, (dim, index % extent)
 
 
@@ -355,7 +352,6 @@ def slice_scatter(
         IndexError: if there is no such dimension.
         RuntimeError: if ``src`` does not have the slice's shape, or ``step`` is not positive.
     """
-    if step < 1:
-        raise RuntimeError("slice step must be positive")
+    check(step >= 1, "slice step must be positive")
     first, stop, _ = slice(start, end, step).indices(input.shape[dim])
     return slice_scatter_op, (dim, first, max(stop, first), step)

@@ -19,6 +19,7 @@ from ..indexing.launchers import row_found
 from ..memory.copying import STRETCHES_FROM, contiguous_op, convert
 from ..memory.images import in_format
 from ..reductions.sums import sum_dims
+from ..table.checks import check
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite, public_functions
 from ..table.planned import planned
@@ -83,8 +84,7 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     """
     steps = sizes_of((), shifts if isinstance(shifts, tuple | list) else (shifts,), "roll(): argument 'shifts'")
     named = sizes_of((), dims if isinstance(dims, tuple | list) else (dims,), "roll(): argument 'dims'")
-    if not steps:
-        raise RuntimeError("`shifts` required")
+    check(steps, "`shifts` required")
     if len(steps) != len(named) and (named or len(steps) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(named)}")
     rank = len(input.shape)
@@ -116,10 +116,8 @@ def rot90(input: Layout, k: int = 1, dims: Any = (0, 1)) -> Any:
         RuntimeError: if there are not two of them, or they are the same.
     """
     named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input.shape)
-    if len(named) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(named)}")
-    if rank < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {rank}")
+    check(len(named) == 2, "expected total rotation dims == 2, but got dims = {}", len(named))
+    check(rank >= 2, "expected total dims >= 2, but got total dims = {}", rank)
     first, second = named
     if first == second or abs(first - second) == rank:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {first} and dim1 = {second}")
@@ -163,11 +161,11 @@ def _(grad, input_shape, repeats):
 
 
 def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
-    if len(given) < len(input.shape):
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
-            f"(repeats {list(given)}, shape {list(input.shape)})"
-        )
+    check(
+        len(given) >= len(input.shape),
+        "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor (repeats {}, "
+        "shape {})", given, input,
+    )
     shape = [n * e for n, e in zip(given, _interleaved(input.shape, given)[1::2], strict=True)]
     if any(extent < 0 for extent in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
@@ -214,12 +212,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     dim = normal_dim(dim, len(sizes))
     extent = sizes[dim]
     if isinstance(repeats, int | np.integer):
-        if repeats < 0:
-            raise RuntimeError(f"Repeats must be non-negative (got {repeats})")
-        if output_size not in (None, extent * repeats):
-            raise RuntimeError(
-                f"repeat_interleave: Invalid output_size, expected {extent * repeats} but got {output_size}"
-            )
+        check(repeats >= 0, "Repeats must be non-negative (got {})", repeats)
+        check(
+            output_size in (None, extent * repeats),
+            "repeat_interleave: Invalid output_size, expected {} but got {}", extent * repeats, output_size,
+        )
         shape = (*sizes[: dim + 1], int(repeats), *sizes[dim + 1 :])
         return flatten(contiguous_op(expand_op(unsqueeze_op(input, dim + 1), shape)), dim, dim + 1)
     counts = _checked_repeats(repeats)
@@ -241,8 +238,7 @@ def _checked_repeats(repeats: Any) -> Tensor:
         RuntimeError, NotImplementedError: if they have more dimensions, or another dtype.
     """
     check_tensors("repeat_interleave", repeats=repeats)
-    if len(repeats._layout.shape) > 1:
-        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor (shape {list(repeats.shape)})")
+    check(len(repeats._layout.shape) <= 1, "repeats must be 0-dim or 1-dim tensor", repeats)
     if repeats.dtype not in (int32, int64):
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy}'")
     return repeats

@@ -8,6 +8,7 @@ from ...core.layout import Ints, Layout, layout_of, view_strides
 from ...devices import Plan, TensorRef
 from ..memory.copying import contiguous_op
 from ..memory.images import in_format
+from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 
@@ -25,12 +26,11 @@ def _rearranged(p: Plan, input: TensorRef, sizes: Ints, order: Ints, shape: Ints
 
 
 def _check_image(name: str, input: TensorRef, what: str, factor: int) -> None:
-    if len(input.shape) < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {len(input.shape)} dimension(s)"
-        )
-    if factor <= 0:
-        raise RuntimeError(f"{name} expects a positive {what}, but got {factor}")
+    check(
+        len(input.shape) >= 3,
+        "{} expects input to have at least 3 dimensions, but got input with {} dimension(s)", name, len(input.shape),
+    )
+    check(factor > 0, "{} expects a positive {}, but got {}", name, what, factor)
 
 
 @operation("PixelShuffleBackward0", linear=True, dims=(), method=False)
@@ -110,10 +110,8 @@ def channel_shuffle(input: Layout, groups: int) -> Any:
     Raises:
         RuntimeError: if there are fewer than three dimensions, or the groups do not divide the channels.
     """
-    if len(input.shape) < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    check(len(input.shape) >= 3, "channel_shuffle expects input with > 2 dims, but got input with sizes {}", input)
+    check(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:{}", groups)
     if input.shape[1] % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."

@@ -10,6 +10,7 @@ from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ..memory.copying import zeros_of
 from ..table.arguments import Dim
+from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
 from ..table.planned import Planned, planned
@@ -34,8 +35,7 @@ def _check_count(input: Layout, count: int) -> None:
     Raises:
         RuntimeError: if there would be more.
     """
-    if count > max(MOST_EMPTY, input.size):
-        raise RuntimeError(f"a tensor of shape {list(input.shape)} cannot be split into {count} pieces")
+    check(count <= max(MOST_EMPTY, input.size), "a tensor of shape {} cannot be split into {} pieces", input, count)
 
 
 def _even(extent: int, size: int) -> tuple[int, ...]:
@@ -95,14 +95,12 @@ def _(grad, sizes, dim):
 
 def _check_size(input: Layout, split_size: int, dim: int) -> None:
     """Raise unless a dimension can be split into pieces of this size."""
-    if not input.shape:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if split_size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    if split_size == 0 and input.shape[dim]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}"
-        )
+    check(input.shape, "split expects at least a 1-dimensional tensor")
+    check(split_size >= 0, "split expects split_size be non-negative, but got split_size={}", split_size)
+    check(
+        split_size != 0 or not input.shape[dim],
+        "split_size can only be 0 if dimension size is 0, but got dimension size of {}", input.shape[dim],
+    )
 
 
 def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
@@ -111,19 +109,18 @@ def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int
         given = type(split_sizes).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
     shape = input.shape
-    if not shape:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    check(shape, "split expects at least a 1-dimensional tensor")
     dim = normal_dim(dim, len(shape))
     sizes = tuple([size.__index__() for size in split_sizes])
-    if any(size < 0 for size in sizes):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
-        )
-    if sum(sizes) != shape[dim]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(sizes)}"
-        )
+    check(
+        all(size >= 0 for size in sizes),
+        "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}", sizes,
+    )
+    check(
+        sum(sizes) == shape[dim],
+        "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got "
+        "split_sizes={}", shape[dim], dim, sizes,
+    )
     return sizes, dim
 
 
@@ -165,10 +162,8 @@ def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int 
 
 def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_sizes: Planned) -> Any:
     """Return the operation that makes chunks of one size, or, if there is nothing to split, the one for given sizes."""
-    if not input.shape:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    check(input.shape, "chunk expects at least a 1-dimensional tensor")
+    check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: {}", chunks)
     dim = normal_dim(dim, len(input.shape))
     size = -(-input.shape[dim] // chunks)
     if not size:
@@ -202,26 +197,24 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     Raises:
         RuntimeError: if the tensor has no dimensions, or there would be no piece, or far more than it has elements.
     """
-    if not input._layout.shape:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    check(input._layout.shape, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = normal_dim(dim, len(input._layout.shape))
     extent = input._layout.shape[dim]
     given = indices_or_sections
     if isinstance(given, Tensor):
-        if given.dtype.kind != "i" or given.dtype.itemsize != 8:
-            raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                f"{given.dtype.legacy} (shape {list(given.shape)})"
-            )
-        if len(given._layout.shape) > 1:
-            raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-                f"but got a tensor with {len(given._layout.shape)} dims"
-            )
+        check(
+            given.dtype.kind == "i" and given.dtype.itemsize == 8,
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got {}",
+            given.dtype.legacy, given,
+        )
+        check(
+            len(given._layout.shape) <= 1,
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            "got a tensor with {} dims", len(given._layout.shape),
+        )
         given = given.tolist()
     if isinstance(given, int):
-        if given < 1:
-            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        check(given >= 1, "number of sections must be larger than 0, got {}", given)
         _check_count(input._layout, given)
         size, larger = divmod(extent, given)
         bounds = [n * size + min(n, larger) for n in range(1, given)]
@@ -238,11 +231,11 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
     """Return ``tensor_split`` into equal pieces, for a tensor of at least ``rank`` dimensions."""
     shape = input._layout.shape
-    if len(shape) < rank:
-        raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
-            f"{input.dim()} dimensions!"
-        )
+    check(
+        len(shape) >= rank,
+        "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} dimensions!",
+        name, rank, input.dim(),
+    )
     if isinstance(given, int) and (given == 0 or shape[dim] % given):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "

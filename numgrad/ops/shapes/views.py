@@ -14,6 +14,7 @@ from ...devices.recording import place_read
 from ..batching.batches import is_mapped, mapped, physical, size_of
 from ..memory.copying import contiguous
 from ..table.arguments import Dim
+from ..table.checks import check
 from ..table.lookup import lookup
 from ..table.op import attach, composite
 from ..table.planned import planned
@@ -86,34 +87,31 @@ def _as_int(size: Any, argument: str) -> int:
 def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     """Return the sizes with a -1 replaced by the size that leads to ``count`` elements."""
     if sizes and min(sizes) < 0:
-        if sizes.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
+        check(sizes.count(-1) <= 1, "only one dimension can be inferred")
         for position, size in enumerate(sizes):
-            if size < -1:
-                raise RuntimeError(f"invalid shape dimension {size} at index {position} of shape {list(sizes)}")
+            check(size >= -1, "invalid shape dimension {} at index {} of shape {}", size, position, sizes)
         rest = -numel(sizes)
-        if rest == 0 and count == 0:
-            raise RuntimeError(
-                f"cannot reshape tensor of {count} elements into shape {list(sizes)} because the unspecified "
-                "dimension size -1 can be any value and is ambiguous"
-            )
+        check(
+            rest != 0 or count != 0,
+            "cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be any "
+            "value and is ambiguous", count, sizes,
+        )
         if rest == 0 or count % rest:
             raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
         return tuple([count // rest if size == -1 else size for size in sizes])
-    if numel(sizes) != count:
-        raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
+    check(numel(sizes) == count, "shape '{}' is invalid for input of size {}", sizes, count)
     return sizes
 
 
 @planned("ViewBackward0", aten="view", view=True, shapes=["shape"])
 def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     strides = view_strides(input.shape, input.strides, shape)
-    if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            f"two contiguous subspaces): shape {list(input.shape)} with strides {list(input.strides)} cannot be "
-            f"viewed as {list(shape)}. Use .reshape(...) instead."
-        )
+    check(
+        strides is not None,
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+        "contiguous subspaces): shape {} with strides {} cannot be viewed as {}. Use .reshape(...) instead.",
+        input, input.strides, shape,
+    )
     return layout_of(input.type, shape, strides), 0
 
 
@@ -155,12 +153,10 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
     names = f"{layout.type.dtype.legacy} as {dtype.legacy} (different element sizes)"
     wide, narrow = dtype.itemsize, layout.type.dtype.itemsize
     shape, strides, offset = layout.shape, layout.strides, input._offset
-    if wide != narrow and not shape:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {names}")
+    check(wide == narrow or shape, "self.dim() cannot be 0 to view {}", names)
     if wide < narrow:
         times = narrow // wide
-        if strides[-1] != 1:
-            raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
+        check(strides[-1] == 1, "self.stride(-1) must be 1 to view {}, but got {}", names, strides[-1])
         shape, strides = (*shape[:-1], shape[-1] * times), (*[step * times for step in strides[:-1]], 1)
         offset *= times
     elif wide > narrow:
@@ -168,8 +164,7 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
         place_read(input._storage, "view(dtype)")
         if shape[-1] % times:
             raise RuntimeError(f"self.size(-1) must be divisible by {times} to view {names}, but got {shape[-1]}")
-        if strides[-1] != 1:
-            raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
+        check(strides[-1] == 1, "self.stride(-1) must be 1 to view {}, but got {}", names, strides[-1])
         steps = {f"stride({dim})": step for dim, step in enumerate(strides[:-1])}
         for what, number in {"storage_offset()": offset, **steps}.items():
             if number % times:
@@ -254,11 +249,11 @@ def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
         RuntimeError: if the first comes after the last.
     """
     shape = input.shape
-    if start_dim > end_dim:
-        raise RuntimeError(
-            "flatten() has invalid args: start_dim cannot come after end_dim "
-            f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
-        )
+    check(
+        start_dim <= end_dim,
+        "flatten() has invalid args: start_dim cannot come after end_dim (start_dim {}, end_dim {}, shape {})",
+        start_dim, end_dim, shape,
+    )
     if start_dim == end_dim and shape:
         return (lambda input: input), ()
     stop = end_dim + 1
@@ -274,14 +269,11 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
         RuntimeError: if the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
     shape = input.shape
-    if not shape:
-        raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
+    check(shape, "unflatten: dimension specified as 0 but tensor has no dimensions")
     wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
-    if not wanted:
-        raise RuntimeError("unflatten: sizes must be non-empty")
+    check(wanted, "unflatten: sizes must be non-empty")
     extent = shape[dim]
-    if wanted.count(-1) > 1:
-        raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
+    check(wanted.count(-1) <= 1, "unflatten: only one dimension can be inferred, but got sizes {}", wanted)
     known = numel(tuple([size for size in wanted if size != -1]))
     if known != extent if -1 not in wanted else known == 0 or extent % known:
         raise RuntimeError(

@@ -28,6 +28,7 @@ from ..batching.batches import is_batched, is_mapped, physical, size_of
 from ..memory.copying import contiguous_op
 from ..pointwise.arithmetic import div
 from ..table.arguments import Dim
+from ..table.checks import check
 from ..table.dispatch import caller
 from ..table.lookup import lookup, operation
 from ..table.op import attach
@@ -49,22 +50,21 @@ def as_strided_op(
     ``start`` counts from the input's first element; ``geometry`` is the input's, relative to that element.
     """
     dims = zip(input.shape, input.strides, geometry[1], strict=True)
-    if any(extent > 1 and step != wanted for extent, step, wanted in dims):
-        raise RuntimeError(
-            f"a view by as_strided of a tensor with gaps in its memory (shape {list(input.shape)}) cannot follow a "
-            "change in place; clone() that tensor before"
-        )
+    check(
+        all(extent <= 1 or step == wanted for extent, step, wanted in dims),
+        "a view by as_strided of a tensor with gaps in its memory (shape {}) cannot follow a change in place; clone() "
+        "that tensor before", input,
+    )
     return layout_of(input.type, size, stride), start
 
 
 @as_strided_op.batched
 def _(input, size, stride, start, geometry):
-    if not is_shown(size, stride, start, geometry):
-        raise RuntimeError(
-            f"vmap: as_strided({list(size)}, {list(stride)}) of an example of shape {list(geometry[0])} with strides "
-            f"{list(geometry[1])} shows memory that is not the example's. Use other views, such as unfold() or "
-            "indexing, instead."
-        )
+    check(
+        is_shown(size, stride, start, geometry),
+        "vmap: as_strided({}, {}) of an example of shape {} with strides {} shows memory that is not the example's. "
+        "Use other views, such as unfold() or indexing, instead.", size, stride, geometry[0], geometry[1],
+    )
     whole = physical(input)
     step = whole._layout.strides[0]
     return as_strided(whole, (size_of(input), *size), (step, *stride), whole._offset + start)
@@ -182,24 +182,22 @@ def _of_base(
         before = input._offset - base._offset  # offset of the input in its base
         more = not is_shown(whole.shape, whole.strides, -before, geometry)  # the base has other elements besides
         if more and not is_shown(size, stride, start, geometry):
-            if view.hides_tangent():
-                raise RuntimeError(
-                    f"as_strided({list(size)}, {list(stride)}) shows elements that the tensor of shape "
-                    f"{list(geometry[0])} does not have, and cannot be recorded: call it on the tensor that this is a "
-                    "view of"
-                )
+            check(
+                not view.hides_tangent(),
+                "as_strided({}, {}) shows elements that the tensor of shape {} does not have, and cannot be recorded: "
+                "call it on the tensor that this is a view of", size, stride, geometry[0],
+            )
             return as_strided_op(base, size, stride, start + before, (whole.shape, whole.strides, 0))
     return as_strided_op(input, size, stride, start, geometry)
 
 
 def _checked_steps(size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     sizes, steps = [tuple(map(operator.index, numbers)) for numbers in (size, stride)]
-    if len(sizes) != len(steps):
-        raise RuntimeError(f"mismatch in length of strides and shape (size {list(sizes)}, stride {list(steps)})")
-    if any(step < 0 for step in steps):
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}"
-        )
+    check(len(sizes) == len(steps), "mismatch in length of strides and shape (size {}, stride {})", sizes, steps)
+    check(
+        all(step >= 0 for step in steps),
+        "as_strided: Negative strides are not supported at the moment, got strides: {}", steps,
+    )
     if any(extent < 0 for extent in sizes):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
     return sizes, steps
@@ -211,13 +209,12 @@ def strided_arguments(
     """Return the arguments of ``as_strided_op`` from those of a user; raise as :func:`as_strided`."""
     sizes, steps = _checked_steps(size, stride)
     offset = input._offset if storage_offset is None else operator.index(storage_offset)
-    if storage_offset is not None and is_batched(input) and input._view is not None:
-        raise RuntimeError(
-            "vmap: as_strided() with a storage_offset of a view of an example: where that lies is not known. Call it "
-            "on the example itself."
-        )
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    check(
+        storage_offset is None or not is_batched(input) or input._view is None,
+        "vmap: as_strided() with a storage_offset of a view of an example: where that lies is not known. Call it on "
+        "the example itself.",
+    )
+    check(offset >= 0, "Tensor: invalid storage offset {}", offset)
     needed = _end((sizes, steps, offset))
     if numel(sizes) and needed > input._storage.size:
         item = input.element_size()
@@ -242,12 +239,9 @@ def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layo
     """
     shape, strides = input.shape, input.strides
     extent = shape[dimension] if dimension < len(shape) else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > extent:
-        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {extent} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
+    check(size >= 0, "size is {} but must be >= 0", size)
+    check(size <= extent, "maximum size for tensor at dimension {} is {} but size is {}", dimension, extent, size)
+    check(step > 0, "step is {} but must be > 0", step)
     if dimension == len(shape):  # for a tensor without dimensions
         return layout_of(input.type, (*shape, size), (*strides, 1)), 0
     count = (shape[dimension] - size) // step + 1

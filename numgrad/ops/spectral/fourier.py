@@ -13,6 +13,7 @@ from ..pointwise.arithmetic import add, conj
 from ..pointwise.complexes import real
 from ..shapes.padding import constant_pad
 from ..shapes.parts import slice_backward, slice_op
+from ..table.checks import check, check_index
 from ..table.lookup import lookup
 from ..table.planned import planned
 
@@ -89,15 +90,12 @@ def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse:
         IndexError: there is no such dimension.
         RuntimeError: there are no data points, or there is no such normalization.
     """
-    if not input.shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    check_index(input.shape, "Dimension specified as {} but tensor has no dimensions", dim)
     dim = normal_dim(dim, len(input.shape))
     if n is None:
         n = 2 * (input.shape[dim] - 1) if inverse else input.shape[dim]
-    if n < 1:
-        raise RuntimeError(f"Invalid number of data points ({n}) specified (shape {list(input.shape)})")
-    if norm not in _NORMALIZATIONS:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    check(n >= 1, "Invalid number of data points ({}) specified", n, input)
+    check(norm in _NORMALIZATIONS, "Invalid normalization mode: \"{}\"", norm)
     own = input.type.dtype
     return real_of(own) if own.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
 
@@ -143,8 +141,7 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
         RuntimeError: the elements are complex, ``n`` is less than 1, or there is no such ``norm``.
     """
     own = input.type.dtype
-    if own.is_complex:
-        raise RuntimeError(f"rfft expects a real input tensor, but got {own.legacy} (shape {list(input.shape)})")
+    check(not own.is_complex, "rfft expects a real input tensor, but got {}", own.legacy, input)
     return _transform, (fft_r2c, *_resolved(input, n, dim, norm), True)
 
 

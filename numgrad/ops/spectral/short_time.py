@@ -15,6 +15,7 @@ from ..shapes.padding import constant_pad, pad
 from ..shapes.parts import slice_op
 from ..shapes.views import reshape
 from ..shapes.windows import unfold_op
+from ..table.checks import check
 from ..table.op import composite
 from .fourier import fft_fft, fft_ifft, fft_irfft, fft_rfft
 
@@ -30,10 +31,8 @@ def _framing(
     shape = list(input.shape)
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
-    if n_fft < 1:
-        raise RuntimeError(f"{name}: expected n_fft > 0, but got n_fft={n_fft} (shape {shape})")
-    if hop < 1:
-        raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop} (shape {shape})")
+    check(n_fft >= 1, "{}: expected n_fft > 0, but got n_fft={}", name, n_fft, shape)
+    check(hop >= 1, "{}: expected hop_length > 0, but got hop_length={}", name, hop, shape)
     if not 0 < width <= n_fft:
         raise RuntimeError(
             f"{name}: expected 0 < win_length <= n_fft, but got win_length={width}, n_fft={n_fft} (shape {shape})"
@@ -75,27 +74,24 @@ def stft(
         RuntimeError: a length is out of range, shapes do not fit, or the elements are integers.
     """
     shape = input._layout.shape
-    if len(shape) not in (1, 2):
-        raise RuntimeError(f"stft: expected a 1D or 2D tensor, not {list(shape)}")
+    check(len(shape) in (1, 2), "stft: expected a 1D or 2D tensor, not {}", shape)
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"stft: expected a tensor of floating point or complex values, not {input.dtype}")
     any_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
-        if not any_complex:
-            raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs, and will further require that "
-                "return_complex=True in a future PyTorch release."
-            )
+        check(
+            any_complex,
+            "stft requires the return_complex parameter be given for real inputs, and will further require that "
+            "return_complex=True in a future PyTorch release.",
+        )
         return_complex = True
     onesided = not any_complex if onesided is None else onesided
-    if onesided and any_complex:
-        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    check(not onesided or not any_complex, "Cannot have onesided output if window or input is complex")
     signal = reshape(input, (1, *shape)) if len(shape) == 1 else input
     if center and n_fft > 0:
         signal = squeeze_dim(pad(unsqueeze(signal, 0), (n_fft // 2, n_fft // 2), pad_mode), 0)
     samples = signal._layout.shape[-1]
-    if n_fft > samples:
-        raise RuntimeError(f"stft: expected 0 < n_fft <= {samples}, but got n_fft={n_fft} (shape {list(shape)})")
+    check(n_fft <= samples, "stft: expected 0 < n_fft <= {}, but got n_fft={}", samples, n_fft, shape)
     hop, window = _framing("stft", input, n_fft, hop_length, win_length, window)
     frames = mul(unfold_op(signal, 1, n_fft, hop), window)
     transform = fft_rfft if onesided else fft_fft
@@ -123,21 +119,18 @@ def istft(
         RuntimeError: a length is out of range, shapes do not fit, or the squares of the windows sum to 0 somewhere.
     """
     shape = input._layout.shape
-    if not input.is_complex():
-        raise RuntimeError(
-            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
-        )
-    if len(shape) not in (2, 3) or not input._layout.size:
-        raise RuntimeError(f"istft: expected a 2D or 3D tensor with elements, not {list(shape)}")
+    check(
+        input.is_complex(),
+        "istft requires a complex-valued input tensor matching the output from stft with return_complex=True.",
+    )
+    check(len(shape) in (2, 3) and input._layout.size, "istft: expected a 2D or 3D tensor with elements, not {}", shape)
     count, given = shape[-1], shape[-2]
     onesided = given != n_fft if onesided is None else onesided
-    if onesided and return_complex:
-        raise RuntimeError("istft: cannot have onesided input if a complex signal is to be made")
-    if given != (n_fft // 2 + 1 if onesided else n_fft):
-        raise RuntimeError(
-            f"istft: expected {'n_fft // 2 + 1' if onesided else 'n_fft'} frequencies for n_fft={n_fft}, "
-            f"not {given} (shape {list(shape)})"
-        )
+    check(not onesided or not return_complex, "istft: cannot have onesided input if a complex signal is to be made")
+    check(
+        given == (n_fft // 2 + 1 if onesided else n_fft), "istft: expected {} frequencies for n_fft={}, not {}",
+        'n_fft // 2 + 1' if onesided else 'n_fft', n_fft, given, shape,
+    )
     hop, window = _framing("istft", input, n_fft, hop_length, win_length, window)
     norm = "ortho" if normalized else None
     spectra = transpose_op(reshape(input, (1, *shape)) if len(shape) == 2 else input, 1, 2)

@@ -16,6 +16,7 @@ from ...autograd.node import Node
 from ...autograd.views import check_writable
 from ...core.tensor import Tensor
 from ...devices import NUMBERS
+from .checks import check_type
 from .dispatch import binary, change, configured, several, unary
 from .op import attach, check_tensors, export, named, named_in_place
 from .operands import check_overlap, overlaps
@@ -173,8 +174,7 @@ def _general(op: Any) -> Callable[..., Tensor]:
         except (KeyError, AttributeError):
             entry = None
         if entry is None or state.mode > ORDINARY:
-            if len(others) + 1 != count:
-                raise TypeError(f"{op.name}_() takes {count - 1} arguments ({len(others)} given)")
+            check_type(len(others) + 1 == count, "{}_() takes {} arguments ({} given)", op.name, count - 1, len(others))
             return run((input, *others), op.completed(numbers.items()) if numbers else statics, input)
         for value in others:
             if value.__class__ not in NUMBERS and value._storage is input._storage:

@@ -22,6 +22,7 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
 from .ahead import Sample
+from .checks import check, check_type
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
@@ -153,8 +154,7 @@ class Pointwise(Op):
         """
         statics = dict(self.statics)
         for name, value in given:
-            if name not in statics:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+            check_type(name in statics, "{}() got an unexpected keyword argument '{}'", self.name, name)
             statics[name] = value if value.__class__ in NUMBERS else static_number(self, name, value)
         return statics
 
@@ -352,8 +352,7 @@ class Pointwise(Op):
         letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
         if other is None or "c" not in letters:
             return self
-        if self.real and in_place:
-            raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
+        check(not self.real or not in_place, "In-place {} is not supported for complex tensors.", self.name)
         return other
 
     def prepare(

@@ -36,6 +36,7 @@ from ...core.tensor import Tensor
 from ...core.types import Size, dtype
 from ...devices import OutOfBoundsError, TensorRef
 from .arguments import bind, check_arguments, declared_arguments
+from .checks import check_type
 from .dispatch import caller
 from .entries import Entries
 from .op import attach, named_in_place, with_options
@@ -208,8 +209,7 @@ class _Unseen:
         given: dict[str, Any] = {}
         for keyword, value in keywords.items():
             own = _OF_NUMPY.get(keyword, keyword)
-            if own in given:
-                raise TypeError(f"{self.name}() got multiple values for argument '{own}'")
+            check_type(own not in given, "{}() got multiple values for argument '{}'", self.name, own)
             given[own if own in parameters else keyword] = value
         return given
 

@@ -26,6 +26,7 @@ from ...autograd.node import Node
 from ...core.tensor import Tensor
 from ...devices.host_functions import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
+from .checks import check_value
 from .entries import forget_calls
 from .out import write_out
 from .recording import OpNode, node_class, show_saved
@@ -201,8 +202,7 @@ def enter(op: Op) -> None:
     Raises:
         ValueError: if there is one of its name.
     """
-    if op.name in ops:
-        raise ValueError(f"the table has an op '{op.name}' already")
+    check_value(op.name not in ops, "the table has an op '{}' already", op.name)
     ops[op.name] = op
 
 

@@ -146,14 +146,6 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
         check_overlap(target, value)
 
 
-def not_implemented(kernel: str, *layouts: Layout | TensorRef, dtype: str | None = None) -> NotImplementedError:
-    """Return the error for the dtype of the first layout that PyTorch's kernel of this name does not support."""
-    told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
-    return NotImplementedError(
-        f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {told})"
-    )
-
-
 def overlaps(target: Tensor, source: Tensor) -> bool:
     """Return whether two tensors share part of their memory without being the same elements in the same order."""
     if target._storage is not source._storage or source is target:

@@ -11,6 +11,7 @@ from ...core.tensor import Tensor, check_one_device, show_elements_of
 from ...core.types import dtype
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
+from .checks import check, check_implemented
 
 
 def is_plain(target: Tensor) -> bool:
@@ -46,15 +47,15 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     if not isinstance(out, Tensor):
         raise wrong_kind(name, "out", None, Tensor, out)
-    if state.mode & GRAD and (result.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            f"arguments requires grad (shapes {list(result.shape)}, {list(out.shape)})."
-        )
-    if isinstance(level_of((result, out)), Tangents):
-        raise NotImplementedError(
-            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
-        )
+    check(
+        not state.mode & GRAD or (not result.requires_grad and not out.requires_grad),
+        "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad (shapes {}, {}).", name, result, out,
+    )
+    check_implemented(
+        not isinstance(level_of((result, out)), Tangents),
+        "Trying to use forward AD with {}_out that does not support it because it is an out= function", name,
+    )
     if out._layout.type is not result._layout.type:
         check_one_device(out, result)
     target = out.dtype
@@ -62,11 +63,9 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise not_cast(result.dtype, target)
     if out._layout.shape == result._layout.shape:
         return out.copy_(result)
-    if out.numel() or out._view is not None:
-        raise RuntimeError(f"{name}(): out has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    check(not out.numel() and out._view is None, "{}(): out has shape {}, but the result has {}", name, out, result)
     check_updatable(out)
-    if is_mapped(result):
-        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
+    check(not is_mapped(result), "vmap: {}(): out cannot take the shape {} for each example", name, result)
     made = result.to(target).contiguous()
     show_elements_of(out, made)
     out._counter[0] += 1

@@ -11,6 +11,7 @@ import numpy as np
 from ...core.layout import Layout
 from ...core.tensor import Tensor
 from ...core.types import bool_, complex_of, dtype, float32, get_default_dtype, int64, real_of
+from .checks import check
 from .op import public
 
 
@@ -99,8 +100,7 @@ def check_fits(value: complex, target: dtype) -> None:
     Raises:
         RuntimeError: if it is.
     """
-    if not _holds(target, value):
-        raise RuntimeError(f"value {value} cannot be converted to type {target.name} without overflow")
+    check(_holds(target, value), "value {} cannot be converted to type {} without overflow", value, target.name)
 
 
 def bounds(number: type, target: dtype) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ...devices import NUMBERS
+from .checks import check_type, check_value
 from .declaring import pointwise
 
 
@@ -67,11 +68,9 @@ def _check(function: Callable[..., Any], nondifferentiable: Sequence[str], resul
                 f"{name}: '{parameter.name}' must be an operand, which is positional and has no default, or a number, "
                 "which is keyword-only and has one"
             )
-    if not operands:
-        raise TypeError(f"{name}: it must have an operand")
+    check_type(operands, "{}: it must have an operand", name)
     for option, given, known in (
         ("nondifferentiable", nondifferentiable, operands), ("result", [result], ["same", "float", "bool"]),
         ("dtypes", dtypes, "bifc"),
     ):
-        if not {*given} <= {*known}:
-            raise ValueError(f"{name}: {option} must be among {known}, not {given}")
+        check_value({*given} <= {*known}, "{}: {} must be among {}, not {}", name, option, known, given)
