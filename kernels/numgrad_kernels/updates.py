@@ -156,9 +156,9 @@ def adam(
     return keep * param - rate * first / (sqrt(scale) * correction + epsilon), first, second, largest
 
 
-@update("square", "mean", "velocity")
+@update("square", "velocity", "mean")
 def rmsprop(
-    param, grad, square, mean, velocity, has_mean, has_velocity, sign, decay, kept, taken, epsilon, rate, momentum
+    param, grad, square, velocity, mean, has_velocity, has_mean, sign, decay, kept, taken, epsilon, rate, momentum
 ):
     """RMSprop, centered if there is a mean of the gradients; ``kept`` and ``taken`` are alpha and 1 - alpha."""
     slope = descent(param, grad, sign, decay)
@@ -168,7 +168,7 @@ def rmsprop(
     step = slope / (sqrt(variance) + epsilon)
     velocity = momentum * velocity + step
     step = velocity if has_velocity else step
-    return param - rate * step, square, mean, velocity
+    return param - rate * step, square, velocity, mean
 
 
 @update("total")

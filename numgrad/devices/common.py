@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from numgrad_kernels.cpu import reductions
 from numgrad_kernels.pointwise import Operand, Program
-from numgrad_kernels.updates import BLOCK, UPDATES
 
 from ..core.layout import Ints, contiguous_strides, numel
 from .memory import NO_MEMORY, out_of_memory
@@ -235,52 +234,3 @@ def product_sizes(
     count = left[0] if len(left) == 3 else 1
     m, k = left[:-3:-1] if turned[0] else left[-2:]
     return count, m, right[-2] if turned[1] else right[-1], k
-
-
-# -- optimizers -------------------------------------------------------------------------------------------------------
-
-
-class UpdateTable:
-    """The operands and numbers of all parameters of a dtype on a device, a line for each parameter.
-
-    Kept from step to step, since little more than the gradients changes between two steps.  Addresses and numbers lie
-    side by side in one row of memory.
-
-    Args:
-        kernel: of the update.
-        name: the update: see ``numgrad_kernels.updates``.
-        type: the dtype and device of the parameters.
-        sizes: how many elements each has.
-
-    Attributes:
-        numbers: those of the update, (parameters, numbers), float64.
-    """
-
-    def __init__(self, kernel: Callable[..., None], name: str, type: Any, sizes: Sequence[int]):
-        update, count = UPDATES[name], len(sizes)
-        self._kernel = kernel
-        self._compute = type.numpy.type(0).real.dtype  # a complex number is two real ones
-        parts = type.numpy.itemsize // self._compute.itemsize
-        self._size = sum(sizes) * parts
-        self._blocks = _blocks_of(np.array(sizes, np.int64) * parts)
-        self._split = count * len(update.operands)
-        self._memory = np.zeros(self._split + count * len(update.numbers), np.int64)
-        self._addresses = self._memory[: self._split].reshape(count, -1)
-        self.numbers = self._memory[self._split :].view(np.float64).reshape(count, -1)
-
-    def set_operand(self, operand: int, rows: Sequence[Any]) -> None:
-        """Set the rows of one operand of every parameter (None: it has none).  The caller keeps the rows alive."""
-        raise NotImplementedError
-
-    def run(self) -> None:
-        """Update the parameters."""
-        raise NotImplementedError
-
-
-def _blocks_of(sizes: np.ndarray) -> np.ndarray:
-    """Which row, from which element and how many, for each block of rows of these sizes."""
-    counts = -(-sizes // BLOCK)
-    which = np.repeat(np.arange(sizes.size), counts)
-    first = np.repeat(counts.cumsum() - counts, counts)
-    start = (np.arange(which.size) - first) * BLOCK
-    return np.stack([which, start, np.minimum(sizes[which] - start, BLOCK)], axis=1).ravel()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .checks import check_not_negative, check_rate
 from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, hyperparameters, within
+from .scalars import slope_numbers
 
 __all__ = ["Adadelta"]
 
@@ -36,7 +37,6 @@ class Adadelta(FusedOptimizer):
     """
 
     _kernel = "adadelta"
-    _buffers = "square_avg", "acc_delta"
 
     def __init__(
         self,
@@ -51,22 +51,13 @@ class Adadelta(FusedOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        check_rate(lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_not_negative(epsilon=eps, weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, rho=within(0.0, 1.0), eps=EPSILON, weight_decay=NOT_NEGATIVE,
+        ))
+
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "square_avg", "acc_delta"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         rho = float(group["rho"])
-        return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
-            rho,
-            1.0 - rho,
-            float(group["eps"]),
-            float(group["lr"]),
-        )
+        return *slope_numbers(group), rho, 1.0 - rho, float(group["eps"]), float(group["lr"])

@@ -9,11 +9,18 @@ from typing import Any
 from ..autograd.grad_mode import no_grad
 from ..core.tensor import Tensor
 from ..core.types import finfo
-from .checks import check_gradient, check_rate_is_one
-from .fused import new_number, number_in, set_number
+from .checks import check_gradient
+from .hyperparameters import hyperparameters, learning_rate, within
 from .optimizer import Optimizer, evaluated
+from .scalars import new_number, number_in, set_number
 
 __all__ = ["Adafactor"]
+
+
+def _check_eps(name: str, values: tuple[float | None, float]) -> None:
+    for number, eps in enumerate(values, 1):
+        if eps is not None or number == 2:
+            within(0.0, message="{name} should be >= 0 but is: {value}")(f"epsilon{number}", eps)
 
 
 class Adafactor(Optimizer):
@@ -56,23 +63,13 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ):
-        check_rate_is_one(lr)
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not beta2_decay <= 0.0:
-            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        super().__init__(params, {
-            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=learning_rate("Learning rate should be >= 0 but is: {value}"),
+            beta2_decay=within(-math.inf, 0.0, "beta2_decay should be <= 0 but is: {value}"),
+            eps=_check_eps,
+            d=within(1.0, message="Clipping threshold d should be >= 1 but is: {value}"),
+            weight_decay=within(0.0, message="weight_decay should be >= 0 but is: {value}"),
+        ))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -97,7 +94,7 @@ class Adafactor(Optimizer):
                 self._update(group, param)
         return loss
 
-    def _kept(self, param: Tensor) -> dict[str, Any]:
+    def _initialized_state(self, param: Tensor) -> dict[str, Any]:
         """Return the state of a parameter, initialized if it is empty."""
         state = self.state[param]
         if not state:
@@ -111,7 +108,7 @@ class Adafactor(Optimizer):
         return state
 
     def _update(self, group: dict[str, Any], param: Tensor) -> None:
-        state = self._kept(param)
+        state = self._initialized_state(param)
         grad: Any = param.grad
         if group["maximize"]:
             grad = -grad

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
-from ..ops.creation.factories import full_like
-from .checks import check_not_negative, check_rate
-from .fused import FusedOptimizer, new_number
+from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, hyperparameters
+from .scalars import slope_numbers
 
 __all__ = ["Adagrad"]
 
@@ -52,32 +51,23 @@ class Adagrad(FusedOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        check_rate(lr)
-        check_not_negative(
-            lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
-            epsilon=eps,
-        )
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, lr_decay=NOT_NEGATIVE, weight_decay=NOT_NEGATIVE, initial_accumulator_value=NOT_NEGATIVE,
+            eps=EPSILON,
+        ))
         for group in self.param_groups:
             for param in group["params"]:
-                self._kept(group, param)
+                self._buffers(group, param, self._buffer_names(group))
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            start = self.defaults["initial_accumulator_value"]
-            state["step"] = new_number()
-            state["sum"] = full_like(param, complex(start, start) if param.is_complex() else start)
-        return (state["sum"],)
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("sum",)
+
+    def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"sum": self.defaults["initial_accumulator_value"]}
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
+            *slope_numbers(group),
             float(group["lr"]) / (1.0 + (step - 1.0) * float(group["lr_decay"])),
             float(group["eps"]),
         )

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from ..core.tensor import Tensor
-from .checks import check_betas, check_not_negative, check_rate
-from .fused import FusedOptimizer, buffer, new_number
+from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, check_betas, hyperparameters
+from .scalars import moment_numbers
 
 __all__ = ["Adam"]
 
@@ -60,37 +61,21 @@ class Adam(FusedOptimizer):
     ):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
-        if not (all(isinstance(beta, float) for beta in betas) or all(isinstance(beta, Tensor) for beta in betas)):
+        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(map(float, betas)), "eps": eps, "weight_decay": weight_decay,
-            "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
-        })
+        betas = float(betas[0]), float(betas[1])
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
+        ))
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-        first, second = buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
-        return first, second, buffer(state, "max_exp_avg_sq", param) if group["amsgrad"] else None
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])
-        rate, decay = float(group["lr"]), float(group["weight_decay"])
-        decoupled = group["decoupled_weight_decay"]
         return (
-            -1.0 if group["maximize"] else 1.0,
-            0.0 if decoupled else decay,
-            1.0 - rate * decay if decoupled else 1.0,
-            1.0 - beta1,
-            beta2,
-            1.0 - beta2,
-            rate / (1.0 - beta1**step),
+            *moment_numbers(group),
+            float(group["lr"]) / (1.0 - beta1**step),
             1.0 / math.sqrt(1.0 - beta2**step),
             float(group["eps"]),
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .checks import check_betas, check_not_negative, check_rate
 from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, check_betas, hyperparameters
+from .scalars import slope_numbers
 
 __all__ = ["Adamax"]
 
@@ -35,7 +36,6 @@ class Adamax(FusedOptimizer):
     """
 
     _kernel = "adamax"
-    _buffers = "exp_avg", "exp_inf"
 
     def __init__(
         self,
@@ -50,22 +50,14 @@ class Adamax(FusedOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ):
-        check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
+        ))
+
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "exp_avg", "exp_inf"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])
-        return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
-            1.0 - beta1,
-            beta2,
-            float(group["eps"]),
-            float(group["lr"]) / (1.0 - beta1**step),
-        )
+        rate = float(group["lr"]) / (1.0 - beta1**step)
+        return *slope_numbers(group), 1.0 - beta1, beta2, float(group["eps"]), rate

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .adam import Adam
+from .hyperparameters import hyperparameters
 
 __all__ = ["AdamW"]
 
@@ -31,10 +32,7 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )
+        super().__init__(params, **hyperparameters(locals()), decoupled_weight_decay=True)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

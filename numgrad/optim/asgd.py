@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from .checks import check_not_negative, check_rate
-from .fused import FusedOptimizer, buffer, new_number, number_in, set_number
+from .fused import FusedOptimizer
+from .hyperparameters import NOT_NEGATIVE, RATE, hyperparameters
+from .scalars import number_in, set_number, slope_numbers
 
 __all__ = ["ASGD"]
 
@@ -55,24 +56,17 @@ class ASGD(FusedOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ):
-        check_rate(lr)
-        check_not_negative(weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        })
+        super().__init__(params, hyperparameters(locals(), lr=RATE, weight_decay=NOT_NEGATIVE))
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-            state["eta"] = new_number(group["lr"])
-            state["mu"] = new_number(1.0)
-        return (buffer(state, "ax", param),)
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("ax",)
 
-    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+    def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"eta": float(group["lr"]), "mu": 1.0}
+
+    def _count(self, group: dict[str, Any], param: Tensor, buffers: tuple[Tensor | None, ...]) -> Any:
         """Return the learning rate and the averaging share of this step, and store those of the next one."""
-        step = super()._advanced(group, param, kept)
+        step = super()._count(group, param, buffers)
         state = self.state[param]
         now = number_in(state["eta"]), number_in(state["mu"])
         rate = float(group["lr"])
@@ -82,10 +76,4 @@ class ASGD(FusedOptimizer):
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         eta, mu = step
-        return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
-            1.0 - float(group["lambd"]) * eta,
-            eta,
-            mu,
-        )
+        return *slope_numbers(group), 1.0 - float(group["lambd"]) * eta, eta, mu

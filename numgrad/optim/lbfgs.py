@@ -10,7 +10,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..core.tensor import Tensor
 from ..ops.pointwise.complexes import view_as_real_op as view_as_real
 from ..ops.shapes.joining import cat
-from .checks import check_rate
+from .hyperparameters import RATE, hyperparameters
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
 
@@ -48,13 +48,9 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ):
-        check_rate(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
-        super().__init__(params, {
-            "lr": lr, "max_iter": max_iter, "max_eval": max_eval, "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn,
-        })
+        super().__init__(params, hyperparameters(locals(), lr=RATE))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 

@@ -10,7 +10,8 @@ from ..autograd.grad_mode import no_grad
 from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
 from ..ops.matrices.addmm import addmm
-from .checks import check_gradient, check_rate_is_one
+from .checks import check_gradient
+from .hyperparameters import hyperparameters, learning_rate, within
 from .optimizer import Optimizer, evaluated
 
 __all__ = ["Muon"]
@@ -59,19 +60,13 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ):
-        check_rate_is_one(lr)
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not momentum >= 0.0:
-            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
+        super().__init__(params, hyperparameters(
+            locals(), lr=learning_rate("Learning rate should be >= 0 but is: {value}"),
+            momentum=within(0.0, message="momentum should be >= 0 but is: {value}"),
+            weight_decay=within(0.0, message="weight decay should be >= 0 but is: {value}"),
+        ))
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        super().__init__(params, {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn,
-        })
         for group in self.param_groups:
             for param in group["params"]:
                 _check_matrix(param)

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from ..core.tensor import Tensor
-from .checks import check_betas, check_not_negative, check_rate
-from .fused import FusedOptimizer, buffer, new_number, number_in, set_number
+from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, check_betas, hyperparameters
+from .scalars import moment_numbers, number_in, set_number
 
 __all__ = ["NAdam"]
 
@@ -58,45 +59,30 @@ class NAdam(FusedOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ):
-        check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "differentiable": differentiable,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE, momentum_decay=NOT_NEGATIVE,
+        ))
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-            state["mu_product"] = new_number(1.0)
-        return buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "exp_avg", "exp_avg_sq"
 
-    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
-        step = super()._advanced(group, param, kept)
+    def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"mu_product": 1.0}
+
+    def _count(self, group: dict[str, Any], param: Tensor, buffers: tuple[Tensor | None, ...]) -> Any:
+        step = super()._count(group, param, buffers)
         product = self.state[param]["mu_product"]
         momentum = product._layout.type.numpy.type(_momentum(group, step))  # rounded like the product
         return step, set_number(product, number_in(product) * momentum)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         step, product = step
-        beta1, beta2 = map(float, group["betas"])
-        rate, decay = float(group["lr"]), float(group["weight_decay"])
-        decoupled = group["decoupled_weight_decay"]
-        following = _momentum(group, step + 1)
+        rate, following = float(group["lr"]), _momentum(group, step + 1)
         return (
-            -1.0 if group["maximize"] else 1.0,
-            0.0 if decoupled else decay,
-            1.0 - rate * decay if decoupled else 1.0,
-            1.0 - beta1,
-            beta2,
-            1.0 - beta2,
+            *moment_numbers(group),
             rate * (1.0 - _momentum(group, step)) / (1.0 - product),
             rate * following / (1.0 - product * following),
-            1.0 / math.sqrt(1.0 - beta2**step),
+            1.0 / math.sqrt(1.0 - float(group["betas"][1]) ** step),
             float(group["eps"]),
         )
 

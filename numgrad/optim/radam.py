@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .checks import check_betas, check_not_negative, check_rate
 from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, check_betas, hyperparameters
+from .scalars import moment_numbers
 
 __all__ = ["RAdam"]
 
@@ -40,7 +41,6 @@ class RAdam(FusedOptimizer):
     """
 
     _kernel = "radam"
-    _buffers = "exp_avg", "exp_avg_sq"
 
     def __init__(
         self,
@@ -56,31 +56,21 @@ class RAdam(FusedOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ):
-        check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
+        ))
+
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "exp_avg", "exp_avg_sq"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])
-        rate, decay = float(group["lr"]), float(group["weight_decay"])
-        decoupled = group["decoupled_weight_decay"]
-        rectified = _rectification(beta2, step)
-        scale = 1.0 if rectified is None else rectified * math.sqrt(1.0 - beta2**step)
+        rectification = _rectification(beta2, step)
+        scale = 1.0 if rectification is None else rectification * math.sqrt(1.0 - beta2**step)
         return (
-            -1.0 if group["maximize"] else 1.0,
-            0.0 if decoupled else decay,
-            1.0 - rate * decay if decoupled else 1.0,
-            1.0 - beta1,
-            beta2,
-            1.0 - beta2,
-            rate / (1.0 - beta1**step) * scale,
-            0.0 if rectified is None else 1.0,
+            *moment_numbers(group),
+            float(group["lr"]) / (1.0 - beta1**step) * scale,
+            0.0 if rectification is None else 1.0,
             float(group["eps"]),
         )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
-from .checks import check_not_negative, check_rate
-from .fused import FusedOptimizer, buffer, new_number
+from .fused import FusedOptimizer
+from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, hyperparameters
+from .scalars import slope_numbers
 
 __all__ = ["RMSprop"]
 
@@ -55,28 +55,18 @@ class RMSprop(FusedOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        check_rate(lr)
-        check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable,
-        })
+        super().__init__(params, hyperparameters(
+            locals(), lr=RATE, eps=EPSILON, momentum=NOT_NEGATIVE, weight_decay=NOT_NEGATIVE, alpha=NOT_NEGATIVE,
+        ))
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-        square = buffer(state, "square_avg", param)
-        velocity = buffer(state, "momentum_buffer", param) if group["momentum"] > 0 else None
-        mean = buffer(state, "grad_avg", param) if group["centered"] else None
-        return square, mean, velocity
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        velocity = "momentum_buffer" if group["momentum"] > 0 else None
+        return "square_avg", velocity, "grad_avg" if group["centered"] else None
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         alpha = float(group["alpha"])
         return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
+            *slope_numbers(group),
             alpha,
             1.0 - alpha,
             float(group["eps"]),

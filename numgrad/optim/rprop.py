@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
-from ..ops.creation.factories import full_like
-from .checks import check_rate
-from .fused import FusedOptimizer, buffer, new_number
+from .fused import FusedOptimizer
+from .hyperparameters import RATE, hyperparameters
 
 __all__ = ["Rprop"]
 
@@ -49,22 +47,15 @@ class Rprop(FusedOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        check_rate(lr)
+        super().__init__(params, hyperparameters(locals(), lr=RATE))
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        })
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            rate = float(group["lr"])
-            state["step"] = new_number()
-            buffer(state, "prev", param)
-            state["step_size"] = full_like(param, complex(rate, rate) if param.is_complex() else rate)
-        return state["prev"], state["step_size"]
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return "prev", "step_size"
+
+    def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
+        return {"step_size": float(group["lr"])}
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         return (-1.0 if group["maximize"] else 1.0, *map(float, group["etas"]), *map(float, group["step_sizes"]))

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
-from .checks import check_rate
 from .fused import FusedOptimizer
+from .hyperparameters import NOT_NEGATIVE, RATE, hyperparameters
+from .scalars import slope_numbers
 
 __all__ = ["SGD"]
 
@@ -37,6 +38,7 @@ class SGD(FusedOptimizer):
     """
 
     _kernel = "sgd"
+    _scalars = ()
 
     def __init__(
         self,
@@ -52,38 +54,34 @@ class SGD(FusedOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        check_rate(lr)
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, hyperparameters(locals(), lr=RATE, momentum=NOT_NEGATIVE, weight_decay=NOT_NEGATIVE))
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
-            "fused": fused,
-        })
 
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        if not group["momentum"]:
+    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("momentum_buffer" if group["momentum"] else None,)
+
+    def _buffers(
+        self, group: dict[str, Any], param: Tensor, names: tuple[str | None, ...]
+    ) -> tuple[Tensor | None, ...]:
+        """Return the velocity, which belongs to the state only once a step has filled it."""
+        if names == (None,):
             return (None,)
         velocity = self.state[param].get("momentum_buffer")
         return (zeros_like(param) if velocity is None else velocity,)
 
-    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+    def _count(self, group: dict[str, Any], param: Tensor, buffers: tuple[Tensor | None, ...]) -> Any:
         """Return True in the first step that fills the velocity."""
-        if kept[0] is None:
+        if buffers[0] is None:
             return False
         state = self.state[param]
-        first = state.get("momentum_buffer") is None
-        state["momentum_buffer"] = kept[0]
-        return first
+        is_first = state.get("momentum_buffer") is None
+        state["momentum_buffer"] = buffers[0]
+        return is_first
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         return (
-            -1.0 if group["maximize"] else 1.0,
-            float(group["weight_decay"]),
+            *slope_numbers(group),
             float(group["lr"]),
             float(group["momentum"]),
             1.0 if step else 1.0 - float(group["dampening"]),

@@ -1,41 +1,37 @@
-"""The updates of optimizers: one launch over all parameters of a dtype."""
+"""The updates of optimizers: one kernel over all parameters of a dtype."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu.optimizers import update_kernel
 
-from ..common import UpdateTable
-from .launching import launch
+from ..plan import Plan
+from ..updates import UpdateTable
 
-__all__ = ["address_of", "update_table"]
-
-
-class _Table(UpdateTable):
-    def set_operand(self, operand: int, rows: Sequence[np.ndarray | None]) -> None:
-        self._addresses[:, operand] = [0 if row is None or not row.size else address_of(row) for row in rows]
-
-    def run(self) -> None:
-        if self._size:
-            rows = self._addresses.ravel(), self._blocks, self.numbers.ravel()
-            launch(self._kernel, self._compute, *rows, size=self._size)
+__all__ = ["address_of", "addresses_of", "update_parameters"]
 
 
-def update_table(name: str, type: Any, sizes: Sequence[int]) -> UpdateTable:
-    """A table of what an optimizer updates."""
-    return _Table(update_kernel(name), name, type, sizes)
+def update_parameters(p: Plan, table: UpdateTable) -> None:
+    """Add the step that updates the parameters of a table."""
+    if table.work:
+        operands = table.addresses.ravel(), table.blocks, table.numbers.ravel()
+        p.run(update_kernel(table.update), table.compute, *operands, work=table.work)
 
 
-_byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
+def addresses_of(rows: Sequence[np.ndarray | None]) -> list[int]:
+    """Return the addresses of the rows that an update uses; 0 for None and for empty ones."""
+    return [0 if row is None or not row.size else address_of(row) for row in rows]
+
+
+_byte_of: Callable[[np.ndarray], ctypes.c_char] = ctypes.c_char.from_buffer
 
 
 def address_of(row: np.ndarray) -> int:
-    """The address of the row's first element."""
+    """Return the address of the row's first element."""
     try:
         return ctypes.addressof(_byte_of(row))  # five times as fast as the general way
     except (TypeError, ValueError):  # memory that Python may only read, or none

@@ -1,71 +1,80 @@
-"""The updates of optimizers: one launch over all parameters of a dtype."""
+"""The updates of optimizers: one kernel over all parameters of a dtype."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cuda.optimizers import update_kernel
 
 from .. import recording
-from ..common import UpdateTable
-from ..rows import DeviceRow
-from .launching import launch
+from ..plan import Plan
+from ..rows import FIXED, DeviceRow
+from ..updates import UpdateTable
+from .launching import THREADS
 from .memory import note_uses, row_from
 from .runtime import side_streams, stream
 
-__all__ = ["address_of", "update_table"]
+__all__ = ["address_of", "addresses_of", "update_parameters"]
 
 _BYTE = np.dtype(np.uint8)
 
 
-class _Table(UpdateTable):
-    """Addresses and numbers are one row on the GPU, too: one copy."""
+class _Copy:
+    """The copy of a table on a GPU, ``row``, and that of its blocks."""
 
-    def __init__(self, name: str, type: Any, sizes: Sequence[int]):
-        super().__init__(update_kernel(name), name, type, sizes)
-        self._device: int = type.device.index
-        self._sent = np.full_like(self._memory, -1)
-        self._there: tuple[DeviceRow, DeviceRow] | None = None
+    def __init__(self, table: UpdateTable, device: int):
+        self._table = table
+        self._sent = table.memory.copy()
+        self._memory = recording.untold(lambda: [row_from(array, device) for array in (self._sent, table.blocks)])
+        self.row, self.blocks = [
+            DeviceRow(row.address, row.size, row.dtype, device, FIXED) for row in self._memory  # which programs keep
+        ]
 
-    def set_operand(self, operand: int, rows: Sequence[DeviceRow | None]) -> None:
-        if side_streams:
-            note_uses(stream(self._device), rows)
-        self._addresses[:, operand] = [0 if row is None else row.address for row in rows]
-
-    def run(self) -> None:
-        if not self._size:
-            return
+    def renew(self) -> None:
+        """Copy the table to the GPU if it has changed."""
         if recording.recorder is None:
-            self._launch()
+            self._send()
         else:
-            addresses = self._memory[: self._split].tolist()
-            rows = [DeviceRow(one, 1, _BYTE, self._device, None) if one else None for one in addresses]
-            recording.recorder.call(self._run_with, (rows,), rows)
+            rows = [
+                DeviceRow(address, 1, _BYTE, self.row.device, None) if address else None
+                for address in self._table.addresses.ravel().tolist()
+            ]
+            recording.recorder.call(self._send_with, (rows,), rows)
 
-    def _run_with(self, rows: Sequence[DeviceRow | None]) -> None:
-        """Update parameters that lie elsewhere."""
-        self._memory[: self._split] = [0 if row is None else row.address for row in rows]
-        self._launch()
+    def _send_with(self, rows: Sequence[DeviceRow | None]) -> None:
+        """Copy the table with operands in these rows, in a replay elsewhere than in the recorded call."""
+        self._table.addresses.flat = addresses_of(rows)
+        self._send()
 
-    def _launch(self) -> None:
-        if self._there is None:
-            self._there = row_from(self._sent, self._device), row_from(self._blocks, self._device)
-        there, blocks = self._there
-        if not np.array_equal(self._memory, self._sent):
-            there.load(self._memory)
-            self._sent[:] = self._memory
-        numbers = there[self._split :].view(np.float64)
-        launch(self._kernel, self._compute, there[: self._split], blocks, numbers, blocks=self._blocks.size // 3)
+    def _send(self) -> None:
+        if not np.array_equal(self._table.memory, self._sent):
+            self._memory[0].load(self._table.memory)
+            self._sent[:] = self._table.memory
 
 
-def update_table(name: str, type: Any, sizes: Sequence[int]) -> UpdateTable:
-    """A table of what an optimizer updates."""
-    return _Table(name, type, sizes)
+def update_parameters(p: Plan, table: UpdateTable) -> None:
+    """Add the steps that copy a table to the GPU and update its parameters."""
+    if table.work:
+        assert p.device is not None
+        copy = _Copy(table, p.device)
+        addresses, numbers = copy.row[: table.split], copy.row[table.split :].view(np.float64)
+        p.call(copy.renew)
+        p.run(
+            update_kernel(table.update), table.compute, addresses, copy.blocks, numbers,
+            grid=(table.blocks.size // 3, THREADS),
+        )
+
+
+def addresses_of(rows: Sequence[DeviceRow | None]) -> list[int]:
+    """Return the addresses of the rows that an update uses on the current stream; 0 for None."""
+    if side_streams:
+        for device in {row.device for row in rows if row is not None}:
+            note_uses(stream(device), rows)
+    return [0 if row is None else row.address for row in rows]
 
 
 def address_of(row: DeviceRow) -> int:
-    """The address of the row's first element."""
+    """Return the address of the row's first element."""
     return row.address

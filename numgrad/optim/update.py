@@ -1,0 +1,144 @@
+"""The update of all parameters of a dtype: where its operands are, and the plan that runs the kernel."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.checks import check_updatable
+from ..autograd.grad_mode import is_inference_mode_enabled, no_grad
+from ..core.formats import kept_layout
+from ..core.layout import contiguous_strides
+from ..core.tensor import Tensor, check_in_place, strided
+from ..devices.plan import Plan
+from ..devices.updates import UpdateTable
+from ..ops.memory.copying import write
+from .checks import mismatch
+
+#: The operands of one parameter in a step: parameter, gradient, group and state tensors (None for unused ones).
+Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
+
+#: The order in which the kernel visits the elements of a parameter; None for row-major.
+Strides = tuple[int, ...] | None
+
+
+class Update:
+    """An update of some parameters, valid as long as these and their state do not move.
+
+    Attributes:
+        table: the addresses and numbers that the kernel reads.
+        overlapping: True if parameters share memory.
+        reusable: True if ``fits`` is decisive: a tensor that is not contiguous has no row of its own, and one made in
+            inference mode may be updated only there.
+    """
+
+    def __init__(self, kernel: str, entries: Sequence[Entry]):
+        params = [param for param, _, _, _ in entries]
+        type = params[0]._layout.type
+        dtype = type.dtype
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(
+                f"only Tensors of floating point or complex dtype can be optimized, not {dtype} "
+                f"(shape {list(params[0].shape)})"
+            )
+        self.overlapping = len(params) > 1 and _overlap(params)
+        self._strides = [_dense_strides(param) for param in params]
+        self._backend = type.backend
+        self._rows: list[Any] = []  # the tensors' own rows, compared to detect moves
+        self._staged: list[tuple[Tensor, Tensor]] = []  # tensors of another layout, and their substitutes
+        self._operands = [  # the rows that the kernel updates, which are kept alive
+            [self._row(tensor, param, strides) for tensor in (param, *buffers)]
+            for (param, _, _, buffers), strides in zip(entries, self._strides, strict=True)
+        ]
+        self.reusable = not is_inference_mode_enabled() and all(
+            tensor is None or tensor._flat is not None
+            for param, _, _, buffers in entries for tensor in (param, *buffers)
+        )
+        self.table = UpdateTable(kernel, type, [param._layout.size for param in params])
+        for number, rows in enumerate(zip(*self._operands, strict=True)):
+            self._set_operand(number + (number > 0), rows)  # the gradients are operand 1
+        p = Plan(type.backend, type.device.index)
+        type.backend.update_parameters(p, self.table)
+        self._launch = p.returns().launcher()
+
+    def _row(self, tensor: Tensor | None, param: Tensor, strides: Strides) -> Any:
+        if tensor is None:
+            self._rows.append(None)
+            return None
+        layout, expected = tensor._layout, param._layout
+        if layout.shape != expected.shape or layout.type is not expected.type:
+            advice = "; load_state_dict(state_dict()) converts it" if layout.shape == expected.shape else ""
+            raise mismatch("state", tensor, param, advice)
+        check_updatable(tensor)
+        self._rows.append(tensor._flat)
+        row = _row_of(tensor, strides)
+        if row is None:
+            with no_grad():
+                check_in_place(tensor)
+            copy = _laid_out(tensor, strides)
+            self._staged.append((tensor, copy))
+            row = copy._storage
+        return row
+
+    def _set_operand(self, number: int, rows: Sequence[Any]) -> None:
+        self.table.addresses[:, number] = self._backend.addresses_of(rows)
+
+    def fits(self, entries: Sequence[Entry]) -> bool:
+        """Return True if the operands in these entries are the update's and have not moved."""
+        rows = [
+            None if tensor is None else tensor._flat for param, _, _, buffers in entries for tensor in (param, *buffers)
+        ]
+        return len(rows) == len(self._rows) and all(map(operator.is_, rows, self._rows))
+
+    def run(self, grads: Sequence[Tensor]) -> None:
+        """Update the parameters by their gradients, with the numbers in the table."""
+        rows = []
+        for grad, strides in zip(grads, self._strides, strict=True):
+            row = _row_of(grad, strides)
+            rows.append(_laid_out(grad, strides)._storage if row is None else row)
+        self._set_operand(1, rows)
+        self._launch()
+        for tensor, copy in self._staged:
+            write(tensor, copy)
+
+
+def _dense_strides(param: Tensor) -> Strides:
+    """Return the order of a parameter's elements in memory, disregarding gaps."""
+    strides = None if param._flat is not None else kept_layout(param._layout).strides
+    return None if strides == contiguous_strides(param._layout.shape) else strides
+
+
+def _row_of(tensor: Tensor, strides: Strides) -> Any:
+    """Return the tensor's own memory as one row if its elements are in this order without gaps, else None."""
+    if strides is None:
+        return tensor._flat
+    if tensor._layout.strides != strides:
+        return None
+    return tensor._storage[tensor._offset : tensor._offset + tensor._layout.size]
+
+
+def _laid_out(tensor: Tensor, strides: Strides) -> Tensor:
+    """Return a copy with its elements in this order."""
+    layout = tensor._layout
+    strides = contiguous_strides(layout.shape) if strides is None else strides
+    copy = strided(layout.type.backend.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
+    write(copy, tensor)
+    return copy
+
+
+def _overlap(params: Sequence[Tensor]) -> bool:
+    """Return True if the memory ranges of two of the tensors overlap."""
+    bounds = sorted([_bounds(param) for param in params if param._layout.size])
+    return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
+
+
+def _bounds(param: Tensor) -> tuple[int, int]:
+    """Return the start and end addresses of the memory range of the tensor's elements."""
+    steps = [(extent - 1) * stride for extent, stride in zip(param._layout.shape, param._layout.strides, strict=True)]
+    first = param._offset + sum(step for step in steps if step < 0)
+    last = param._offset + sum(step for step in steps if step > 0)
+    type = param._layout.type
+    start, size = type.backend.address_of(param._storage), type.dtype.itemsize
+    return start + first * size, start + (last + 1) * size
