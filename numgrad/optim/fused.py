@@ -92,12 +92,12 @@ class FusedOptimizer(Optimizer):
             initial = self._initial_values(group)
             state.update({name: new_number(initial.get(name, 0.0)) for name in self._scalars})
         try:
-            return tuple([name and state[name] for name in names])
+            return tuple([state[name] if name else None for name in names])
         except KeyError:
             for name in names:
                 if name is not None and name not in state:
                     state[name] = self._new_buffer(param, self._initial_values(group).get(name))
-            return tuple([name and state[name] for name in names])
+            return tuple([state[name] if name else None for name in names])
 
     def _new_buffer(self, param: Tensor, value: float | None) -> Tensor:
         if not value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def addresses_of(rows: Sequence[np.ndarray | None]) -> list[int]:
     return [0 if row is None or not row.size else address_of(row) for row in rows]
 
 
-_byte_of: Callable[[np.ndarray], ctypes.c_char] = ctypes.c_char.from_buffer
+_byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
 
 def address_of(row: np.ndarray) -> int:

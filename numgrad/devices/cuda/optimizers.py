@@ -45,7 +45,7 @@ class _Copy:
 
     def _send_with(self, rows: Sequence[DeviceRow | None]) -> None:
         """Copy the table with operands in these rows, in a replay elsewhere than in the recorded call."""
-        self._table.addresses.flat = addresses_of(rows)
+        self._table.memory[: self._table.split] = addresses_of(rows)
         self._send()
 
     def _send(self) -> None:
