@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty
 from .. import functional
-from ..parameter import Parameter
 from .attention import MultiheadAttention as MultiheadAttention  # part of this module in PyTorch
 from .module import CallsFunction
 
@@ -19,15 +17,7 @@ __all__ = [
 
 
 class _Activation(CallsFunction):
-    """A function whose arguments are kept as attributes and shown in ``repr``."""
-
-    _arguments: tuple[str, ...] = ()
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__()
-        self._arguments = tuple(arguments)
-        for name, value in arguments.items():
-            setattr(self, name, value)
+    """A function whose arguments are shown in ``repr``, except ``inplace`` if it is False."""
 
     def extra_repr(self) -> str:
         values = [(name, getattr(self, name)) for name in self._arguments]
@@ -59,14 +49,8 @@ class _InPlace(_Activation):
 class _ScaledInPlace(_Activation):
     """A function with a factor ``alpha`` that can overwrite its input."""
 
-    alpha: float
-    inplace: bool
-
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha, inplace=inplace)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.alpha, self.inplace)
 
 
 class _Shrink(_Activation):
@@ -76,9 +60,6 @@ class _Shrink(_Activation):
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -103,14 +84,11 @@ class ReLU(_InPlace, function=functional.relu):
     """``max(0, x)`` of each element."""
 
 
-class LeakyReLU(_Activation):
+class LeakyReLU(_Activation, function=functional.leaky_relu):
     """``max(0, x) + negative_slope * min(0, x)`` of each element."""
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(negative_slope=negative_slope, inplace=inplace)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
 
 class RReLU(_Activation):
@@ -129,7 +107,7 @@ class PReLU(_Activation):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__(num_parameters=num_parameters)
         self.init = init
-        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self._add_parameters(device, dtype, weight=num_parameters)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -140,16 +118,13 @@ class PReLU(_Activation):
         return functional.prelu(input, self.weight)
 
 
-class Hardtanh(_Activation):
+class Hardtanh(_Activation, function=functional.hardtanh):
     """Each element clamped to at least ``min_val`` and at most ``max_val``."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val, inplace=inplace)
         if not max_val > min_val:
             raise AssertionError(f"max_val ({max_val}) must be larger than min_val ({min_val})")
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
 class ReLU6(Hardtanh):
@@ -179,14 +154,11 @@ class Hardswish(_InPlace, function=functional.hardswish):
         return ""
 
 
-class Threshold(_Activation):
+class Threshold(_Activation, function=functional.threshold):
     """Each element above ``threshold``, with ``value`` in place of the others."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value, inplace=inplace)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.threshold(input, self.threshold, self.value, self.inplace)
 
 
 class Hardshrink(_Shrink, function=functional.hardshrink):
@@ -220,24 +192,18 @@ class Softsign(_NoArguments, function=functional.softsign):
     """``x / (1 + |x|)`` of each element."""
 
 
-class Softplus(_Activation):
+class Softplus(_Activation, function=functional.softplus):
     """``log(1 + exp(beta * x)) / beta`` of each element, or the element itself where ``beta * x > threshold``."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__(beta=beta, threshold=threshold)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softplus(input, self.beta, self.threshold)
 
-
-class GELU(_Activation):
+class GELU(_Activation, function=functional.gelu):
     """``x`` times the normal distribution function of ``x``, exact or, with "tanh", approximate."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__(approximate=approximate)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.gelu(input, approximate=self.approximate)
 
 
 class SiLU(_InPlace, function=functional.silu):
@@ -263,14 +229,11 @@ class SELU(_InPlace, function=functional.selu):
 # -- along a dimension ------------------------------------------------------------------------------------------
 
 
-class GLU(_Activation):
+class GLU(_Activation, function=functional.glu):
     """The first half along ``dim`` times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.glu(input, self.dim)
 
 
 class Softmax(_AlongDim, function=functional.softmax):

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from ...core.tensor import Tensor
 from .. import functional
-from .module import Module
+from .module import CallsFunction
 
 __all__ = ["ChannelShuffle"]
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(CallsFunction, function=functional.channel_shuffle):
     """Images whose channels are taken from the groups of channels in turn."""
 
+    _shown = ("groups=",)
+
     def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"
+        super().__init__(groups=groups)

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from ...core.tensor import Tensor
 from .. import functional
-from .module import Module
+from .module import CallsFunction, Configured
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(CallsFunction, function=functional.cosine_similarity):
     """The cosine of the angle between the vectors along ``dim``."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
+        super().__init__(dim=dim, eps=eps)
 
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return functional.cosine_similarity(x1, x2, self.dim, self.eps)
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:  # type: ignore[override]
+        return self._function(x1, x2, **self._options())
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(Configured):
     """The p-norm of the difference of the vectors along the last dimension, with ``eps`` added to the difference."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
+        super().__init__(norm=p, eps=eps, keepdim=keepdim)
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

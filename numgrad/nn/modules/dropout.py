@@ -16,18 +16,15 @@ class _Dropout(CallsFunction):
         ValueError: ``p`` is not a probability.
     """
 
+    _shown = "p=", "inplace="
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(p=p, inplace=inplace)
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_Dropout, function=functional.dropout):

@@ -5,35 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from .module import Module
+from .module import CallsFunction, Configured
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Module):
+class Flatten(CallsFunction, function=Tensor.flatten):
     """The input with the dimensions from ``start_dim`` to ``end_dim`` merged into one; by default all but the first."""
 
+    _shown = "start_dim=", "end_dim="
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+        super().__init__(start_dim=start_dim, end_dim=end_dim)
 
 
-class Unflatten(Module):
+class Unflatten(Configured):
     """The input with the dimension ``dim`` split into the given sizes, one of which may be -1.
 
     Raises:
         TypeError: the dimension or a size is not an int.
     """
 
+    _shown = "dim=", "unflattened_size="
+
     def __init__(self, dim: int, unflattened_size: Any) -> None:
-        super().__init__()
+        super().__init__(dim=dim, unflattened_size=unflattened_size)
         if not isinstance(dim, int):
             raise TypeError(f"invalid argument type {type(dim).__name__} for dim: numgrad's dimensions are ints")
         if not isinstance(unflattened_size, list | tuple):
@@ -46,11 +42,6 @@ class Unflatten(Module):
                     "unflattened_size must be tuple of ints, but found element of type "
                     f"{type(size).__name__} at pos {position}"
                 )
-        self.dim = dim
-        self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -4,50 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.tensor import Tensor
 from .. import functional
-from .module import Module
+from .module import CallsFunction
 
 __all__ = ["Fold", "Unfold"]
 
 
-class Fold(Module):
+class Fold(CallsFunction, function=functional.fold):
     """``nn.functional.fold``: images of ``output_size`` as sums of windows, given as columns."""
+
+    _shown = "output_size=", "kernel_size=", "dilation=", "padding=", "stride="
 
     def __init__(
         self, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
         padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
     ) -> None:
-        super().__init__()
-        self.output_size, self.kernel_size = output_size, kernel_size
-        self.dilation, self.padding, self.stride = dilation, padding, stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
+        super().__init__(
+            output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
         )
 
 
-class Unfold(Module):
+class Unfold(CallsFunction, function=functional.unfold):
     """``nn.functional.unfold``: the windows of images as columns."""
+
+    _shown = "kernel_size=", "dilation=", "padding=", "stride="
 
     def __init__(
         self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
         stride: int | Sequence[int] = 1,
     ) -> None:
-        super().__init__()
-        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
+        super().__init__(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)

@@ -16,7 +16,8 @@ from ...core.tensor import Tensor
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
 from ...core.types import float32, float64, to_dtype
-from ..parameter import is_lazy
+from ...ops.creation.factories import empty
+from ..parameter import Parameter, is_lazy
 from .attributes import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
@@ -211,18 +212,58 @@ class Module(State, Hooks):
         self.__dict__.update({**_nothing_registered(), **state})
 
 
-class CallsFunction(Module):
-    """A module that applies a function of ``nn.functional``, with arguments that the module keeps.
+class Configured(Module):
+    """A module that keeps arguments of its constructor as attributes of the same names.
 
-    A subclass names the function; ``forward``, which it may inherit, calls it.
+    A subclass passes them to ``super().__init__`` and lists those that ``repr`` shows in ``_shown``: ``"eps="`` with
+    its name, ``"eps"`` without.
+    """
+
+    _shown: tuple[str, ...] = ()
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__()
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+    def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
+        """Add parameters of these shapes, whose elements are still undefined; only the name where a shape is None."""
+        for name, shape in shapes.items():
+            parameter = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+            self.register_parameter(name, parameter)
+
+    def extra_repr(self) -> str:
+        values = [(shown, getattr(self, shown.rstrip("="))) for shown in self._shown]
+        return ", ".join([
+            f"{shown if shown.endswith('=') else ''}{value is not None if shown == 'bias=' else value}"
+            for shown, value in values
+        ])
+
+
+class CallsFunction(Configured):
+    """A module that applies a function of ``nn.functional`` to its input and the arguments that it keeps.
+
+    A subclass names the function.
     """
 
     _function: Callable[..., Any]
+    _arguments: tuple[str, ...] = ()
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._arguments = tuple(arguments)
 
     def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if function is not None:
             cls._function = staticmethod(function)
+
+    def _options(self) -> dict[str, Any]:
+        """Return the arguments of the function other than inputs."""
+        return {name: getattr(self, name) for name in self._arguments}
+
+    def forward(self, input: Tensor) -> Any:
+        return self._function(input, **self._options())
 
 
 #: The attributes that hold a module's hooks, as declared by the classes that register them.

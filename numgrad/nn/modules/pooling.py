@@ -22,33 +22,19 @@ def for_each(value: Any, count: int) -> tuple[Any, ...]:
 
 
 class _Pool(CallsFunction):
-    """A function with arguments, which are kept as attributes and passed by name; some are shown in ``repr``."""
-
-    _arguments: tuple[str, ...]
-    _shown: tuple[str, ...]
-
-    def __init__(self, shown: str, **arguments: Any) -> None:
-        super().__init__()
-        self._arguments, self._shown = tuple(arguments), tuple(shown.split())
-        for name, value in arguments.items():
-            setattr(self, name, value)
-
-    def forward(self, input: Tensor) -> Any:
-        return self._function(input, **{name: getattr(self, name) for name in self._arguments})
-
-    def extra_repr(self) -> str:
-        return ", ".join([f"{name}={getattr(self, name)}" for name in self._shown])
+    """A function of windows."""
 
 
 class _MaxPool(_Pool):
+    _shown = "kernel_size=", "stride=", "padding=", "dilation=", "ceil_mode="
+
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
         super().__init__(
-            "kernel_size stride padding dilation ceil_mode", kernel_size=kernel_size,
-            stride=kernel_size if stride is None else stride, padding=padding, dilation=dilation,
-            return_indices=return_indices, ceil_mode=ceil_mode,
+            kernel_size=kernel_size, stride=kernel_size if stride is None else stride, padding=padding,
+            dilation=dilation, return_indices=return_indices, ceil_mode=ceil_mode,
         )
 
 
@@ -66,16 +52,17 @@ class MaxPool3d(_MaxPool, function=functional.max_pool3d):
 
 class _MaxUnpool(_Pool):
     _rank: int
+    _shown = "kernel_size=", "stride=", "padding="
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         steps = kernel_size if stride is None else stride
-        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
-        super().__init__(" ".join(given), **{name: for_each(value, self._rank) for name, value in given.items()})
+        sizes = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        super().__init__(**{name: for_each(value, self._rank) for name, value in sizes.items()})
 
     def forward(  # type: ignore[override]
         self, input: Tensor, indices: Tensor, output_size: Any = None
     ) -> Tensor:
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return self._function(input, indices, output_size=output_size, **self._options())
 
 
 class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d):
@@ -99,26 +86,29 @@ class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d):
 class AvgPool1d(_Pool, function=functional.avg_pool1d):
     """The means of windows of (n, channels, length) or (channels, length)."""
 
+    _shown = "kernel_size=", "stride=", "padding="
+
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
         steps = kernel_size if stride is None else stride
         super().__init__(
-            "kernel_size stride padding", kernel_size=for_each(kernel_size, 1), stride=for_each(steps, 1),
+            kernel_size=for_each(kernel_size, 1), stride=for_each(steps, 1),
             padding=for_each(padding, 1), ceil_mode=ceil_mode, count_include_pad=count_include_pad,
         )
 
 
 class _AvgPool(_Pool):
+    _shown = "kernel_size=", "stride=", "padding="
+
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> None:
         super().__init__(
-            "kernel_size stride padding", kernel_size=kernel_size, stride=kernel_size if stride is None else stride,
-            padding=padding, ceil_mode=ceil_mode, count_include_pad=count_include_pad,
-            divisor_override=divisor_override,
+            kernel_size=kernel_size, stride=kernel_size if stride is None else stride, padding=padding,
+            ceil_mode=ceil_mode, count_include_pad=count_include_pad, divisor_override=divisor_override,
         )
 
 
@@ -131,11 +121,10 @@ class AvgPool3d(_AvgPool, function=functional.avg_pool3d):
 
 
 class _LPPool(_Pool):
+    _shown = "norm_type=", "kernel_size=", "stride=", "ceil_mode="
+
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
-        super().__init__(
-            "norm_type kernel_size stride ceil_mode", norm_type=norm_type, kernel_size=kernel_size, stride=stride,
-            ceil_mode=ceil_mode,
-        )
+        super().__init__(norm_type=norm_type, kernel_size=kernel_size, stride=stride, ceil_mode=ceil_mode)
 
 
 class LPPool1d(_LPPool, function=functional.lp_pool1d):
@@ -151,8 +140,10 @@ class LPPool3d(_LPPool, function=functional.lp_pool3d):
 
 
 class _AdaptiveAvgPool(_Pool):
+    _shown = ("output_size=",)
+
     def __init__(self, output_size: Any) -> None:
-        super().__init__("output_size", output_size=output_size)
+        super().__init__(output_size=output_size)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1d):
@@ -168,8 +159,10 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3
 
 
 class _AdaptiveMaxPool(_Pool):
+    _shown = ("output_size=",)
+
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__("output_size", output_size=output_size, return_indices=return_indices)
+        super().__init__(output_size=output_size, return_indices=return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
@@ -198,10 +191,10 @@ class _FractionalMaxPool(_Pool):
         _random_samples: Tensor | None = None,
     ) -> None:
         sizes, ratios = [
-            None if given is None else for_each(given, self._rank) for given in (output_size, output_ratio)
+            None if option is None else for_each(option, self._rank) for option in (output_size, output_ratio)
         ]
         super().__init__(
-            "", kernel_size=for_each(kernel_size, self._rank), return_indices=return_indices, output_size=sizes,
+            kernel_size=for_each(kernel_size, self._rank), return_indices=return_indices, output_size=sizes,
             output_ratio=ratios,
         )
         self.register_buffer("_random_samples", _random_samples)

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.tensor import Tensor
 from .. import functional
-from .module import Module
+from .module import CallsFunction
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(Module):
+class Upsample(CallsFunction, function=functional.interpolate):
     """Images resized to a given size or by a factor; see :func:`nn.functional.interpolate`."""
 
     def __init__(
         self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
     ) -> None:
-        super().__init__()
-        self.name = type(self).__name__
-        self.size = size
-        self.scale_factor: Any = float(scale_factor) if isinstance(scale_factor, int | float) else scale_factor
-        if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(map(float, scale_factor))
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
+        if isinstance(scale_factor, int | float):
+            scale_factor = float(scale_factor)
+        elif isinstance(scale_factor, tuple):
+            scale_factor = tuple(map(float, scale_factor))
+        super().__init__(
+            size=size, scale_factor=scale_factor, mode=mode, align_corners=align_corners,
+            recompute_scale_factor=recompute_scale_factor,
         )
+        self.name = type(self).__name__
 
     def extra_repr(self) -> str:
         name = "size" if self.scale_factor is None else "scale_factor"
