@@ -52,6 +52,9 @@ class _ScaledInPlace(_Activation):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha, inplace=inplace)
 
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.alpha, self.inplace)
+
 
 class _Shrink(_Activation):
     """A function that is 0 within ``lambd`` of 0."""
@@ -60,6 +63,9 @@ class _Shrink(_Activation):
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -89,6 +95,9 @@ class LeakyReLU(_Activation, function=functional.leaky_relu):
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(negative_slope=negative_slope, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.negative_slope, self.inplace)
 
 
 class RReLU(_Activation):
@@ -126,6 +135,9 @@ class Hardtanh(_Activation, function=functional.hardtanh):
         if not max_val > min_val:
             raise AssertionError(f"max_val ({max_val}) must be larger than min_val ({min_val})")
 
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.min_val, self.max_val, self.inplace)
+
 
 class ReLU6(Hardtanh):
     """``min(max(0, x), 6)`` of each element."""
@@ -159,6 +171,9 @@ class Threshold(_Activation, function=functional.threshold):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.threshold, self.value, self.inplace)
 
 
 class Hardshrink(_Shrink, function=functional.hardshrink):
@@ -198,12 +213,18 @@ class Softplus(_Activation, function=functional.softplus):
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__(beta=beta, threshold=threshold)
 
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.beta, self.threshold)
+
 
 class GELU(_Activation, function=functional.gelu):
     """``x`` times the normal distribution function of ``x``, exact or, with "tanh", approximate."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__(approximate=approximate)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, approximate=self.approximate)
 
 
 class SiLU(_InPlace, function=functional.silu):
@@ -234,6 +255,9 @@ class GLU(_Activation, function=functional.glu):
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.dim)
 
 
 class Softmax(_AlongDim, function=functional.softmax):

@@ -9,7 +9,7 @@ from ...core.tensor import Tensor
 from .. import functional
 from .container import ModuleList, Sequential
 from .linear import Linear
-from .module import Module
+from .module import Configured
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -24,7 +24,7 @@ class _Result(NamedTuple):
 _Result.__name__ = _Result.__qualname__ = "_ASMoutput"  # the name that PyTorch prints
 
 
-class AdaptiveLogSoftmaxWithLoss(Module):
+class AdaptiveLogSoftmaxWithLoss(Configured):
     """The negative log-likelihood of many classes, with rare classes grouped in clusters (Grave et al., "Efficient
     softmax approximation for GPUs", 2017).
 
@@ -51,7 +51,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
         device: Any = None, dtype: Any = None,
     ) -> None:
-        super().__init__()
         bounds = list(cutoffs)
         if not bounds:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
@@ -60,14 +59,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
                 f"value is between 1 and n_classes-1: they are {bounds}, for {n_classes} classes"
             )
-        self.in_features = in_features
-        self.n_classes = n_classes
-        self.cutoffs = [*bounds, n_classes]
-        self.div_value = div_value
-        self.head_bias = head_bias
-        self.shortlist_size = bounds[0]
-        self.n_clusters = len(bounds)
-        self.head_size = self.shortlist_size + self.n_clusters
+        super().__init__(
+            in_features=in_features, n_classes=n_classes, cutoffs=[*bounds, n_classes], div_value=div_value,
+            head_bias=head_bias, shortlist_size=bounds[0], n_clusters=len(bounds), head_size=bounds[0] + len(bounds),
+        )
         self.head = Linear(in_features, self.head_size, head_bias, device, dtype)
         self.tail = ModuleList()
         for number in range(self.n_clusters):

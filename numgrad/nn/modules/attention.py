@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty
 from .. import functional, init
-from ..parameter import Parameter
 from .linear import Linear
-from .module import Module
+from .module import Configured
 
 __all__ = ["MultiheadAttention"]
 
@@ -18,7 +16,7 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A ``Linear`` under the name of PyTorch's output projection."""
 
 
-class MultiheadAttention(Module):
+class MultiheadAttention(Configured):
     """Multi-head attention: each head attends to its own projections of the queries, keys and values.
 
     The call returns the result of ``functional.multi_head_attention_forward`` with these parameters: a tensor of the
@@ -51,34 +49,29 @@ class MultiheadAttention(Module):
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
                 "instead"
             )
-        super().__init__()
-        self.embed_dim = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
-        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != embed_dim:
+        kdim, vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        super().__init__(
+            embed_dim=embed_dim, kdim=kdim, vdim=vdim, num_heads=num_heads, dropout=dropout, batch_first=batch_first,
+            head_dim=embed_dim // num_heads, add_zero_attn=add_zero_attn,
+        )
+        self._qkv_same_embed_dim = kdim == vdim == embed_dim
+        if embed_dim % num_heads:
             raise AssertionError(
                 f"embed_dim must be divisible by num_heads: got embed_dim={embed_dim} and num_heads={num_heads}"
             )
         packed = self._qkv_same_embed_dim
-        shapes = {
-            "in_proj_weight": (3 * embed_dim, embed_dim) if packed else None,
-            "q_proj_weight": None if packed else (embed_dim, embed_dim),
-            "k_proj_weight": None if packed else (embed_dim, self.kdim),
-            "v_proj_weight": None if packed else (embed_dim, self.vdim),
-            "in_proj_bias": (3 * embed_dim,) if bias else None,
-        }
-        where = {"device": device, "dtype": dtype}
-        for name, shape in shapes.items():
-            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
-        self.bias_k = Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None
-        self.bias_v = Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
-        self.add_zero_attn = add_zero_attn
+        added = (1, 1, embed_dim) if add_bias_kv else None
+        self._add_parameters(
+            device, dtype,
+            in_proj_weight=(3 * embed_dim, embed_dim) if packed else None,
+            q_proj_weight=None if packed else (embed_dim, embed_dim),
+            k_proj_weight=None if packed else (embed_dim, kdim),
+            v_proj_weight=None if packed else (embed_dim, vdim),
+            in_proj_bias=(3 * embed_dim,) if bias else None,
+            bias_k=added,
+            bias_v=added,
+        )
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

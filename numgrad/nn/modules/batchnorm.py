@@ -6,17 +6,17 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...core.types import int64
-from ...ops.creation.factories import empty, ones, zeros
+from ...ops.creation.factories import ones, zeros
 from ...ops.creation.from_data import tensor
-from .. import functional, init
-from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from .lazy import LazyModuleMixin
-from .module import Module
+from .. import functional
+from ..parameter import UninitializedBuffer
+from .lazy import LazyLayer
+from .normalization import AffineNorm
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"]
 
 
-class _NormBase(Module):
+class _NormBase(AffineNorm):
     """The base class of normalizations of channels: ``weight`` and ``bias`` per channel, and running means and
     variances.
 
@@ -33,6 +33,7 @@ class _NormBase(Module):
     """
 
     _version = 2
+    _shown = "num_features", "eps=", "momentum=", "affine=", "bias=", "track_running_stats="
     #: The numbers of dimensions that an input may have.
     _ranks: tuple[int, ...]
 
@@ -40,18 +41,14 @@ class _NormBase(Module):
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
         track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
     ) -> None:
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        where = {"device": device, "dtype": dtype}
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, Parameter(empty(num_features, **where)) if wanted else None)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, **where) if tracked else None)
-        self.register_buffer("running_var", ones(num_features, **where) if tracked else None)
+        super().__init__(
+            num_features=num_features, eps=eps, momentum=momentum, affine=affine,
+            track_running_stats=track_running_stats,
+        )
+        shape, tracked = num_features if affine else None, track_running_stats
+        self._add_parameters(device, dtype, weight=shape, bias=shape if bias else None)
+        for name, values in (("running_mean", zeros), ("running_var", ones)):
+            self.register_buffer(name, values(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracked else None)
         self.reset_parameters()
 
@@ -65,10 +62,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Reset the running statistics, and fill the weight with ones and the bias with zeros."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Raise unless the input's rank fits the module's name, with or without a batch dimension.
@@ -79,12 +73,6 @@ class _NormBase(Module):
         if input.dim() not in self._ranks:
             wanted = " or ".join([f"{rank}D" for rank in self._ranks])
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any
@@ -133,13 +121,10 @@ class BatchNorm3d(_BatchNorm):
     _ranks = (5,)
 
 
-class _LazyNorm(LazyModuleMixin, _NormBase):
+class _LazyNorm(LazyLayer, _NormBase):
     """A normalization that infers the number of channels from its first input and then becomes an ordinary one."""
 
-    weight: Any
-    bias: Any
-    running_mean: Any
-    running_var: Any
+    _inferred = "num_features"
 
     def __init__(
         self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
@@ -147,27 +132,18 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
     ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
-        if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
-            self.bias = UninitializedParameter(device=device, dtype=dtype) if bias else None
+        self._leave_open(device, dtype, weight=affine, bias=affine and bias)
         if track_running_stats:
             self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
 
-    def reset_parameters(self) -> None:
-        """Reset the running statistics, and fill weight and bias if they have a shape."""
-        if not self.has_uninitialized_params() and self.num_features:
-            super().reset_parameters()
-
     def initialize_parameters(self, input: Tensor) -> None:
         """Create the parameters and buffers for the input's number of channels."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
-            for own in (self.weight, self.bias, self.running_mean, self.running_var):
-                if own is not None:
-                    own.materialize((self.num_features,))
-            self.reset_parameters()
+            names = "weight", "bias", "running_mean", "running_var"
+            self._materialize(**dict.fromkeys(names, (self.num_features,)))
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):

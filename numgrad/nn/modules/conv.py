@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty
 from .. import functional, init
-from ..parameter import Parameter, UninitializedParameter
-from .lazy import LazyModuleMixin
+from ..parameter import Parameter
+from .lazy import LazyLayer
 from .module import CallsFunction
 
 __all__ = [
@@ -30,28 +29,31 @@ class _ConvNd(CallsFunction):
     """
 
     _rank: int
+    in_channels: int
+    out_channels: int
+    padding: Any
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, padding: Sizes | str,
         dilation: Sizes, transposed: bool, output_padding: Sizes, groups: int, bias: bool, padding_mode: str,
         device: Any = None, dtype: Any = None,
     ) -> None:
-        super().__init__()
+        super().__init__(
+            in_channels=in_channels, out_channels=out_channels, kernel_size=self._sizes(kernel_size),
+            stride=self._sizes(stride), padding=padding if isinstance(padding, str) else self._sizes(padding),
+            dilation=self._sizes(dilation), transposed=transposed, output_padding=self._sizes(output_padding),
+            groups=groups, padding_mode=padding_mode,
+        )
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups")
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.transposed = transposed
-        self.kernel_size, self.stride = self._sizes(kernel_size), self._sizes(stride)
-        self.padding = padding if isinstance(padding, str) else self._sizes(padding)
-        self.dilation, self.output_padding = self._sizes(dilation), self._sizes(output_padding)
-        self.padding_mode = padding_mode
         self._check_padding()
         self._reversed_padding_repeated_twice = self._widths()
-        self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        self._add_parameters(device, dtype, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
 
     def _sizes(self, given: Sizes) -> tuple[int, ...]:
@@ -251,19 +253,11 @@ class ConvTranspose3d(_ConvTransposeNd, function=functional.conv_transpose3d):
     _rank = 3
 
 
-class _LazyConvNd(LazyModuleMixin):
+class _LazyConvNd(LazyLayer):
     """The part of convolutions that infers ``in_channels`` from the first input."""
 
-    def _leave_open(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        self.out_channels = out_channels
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self: Any) -> None:
-        """Draw weight and bias anew if they have a shape."""
-        if not self.has_uninitialized_params() and self.in_channels:
-            super().reset_parameters()  # type: ignore[misc]
+    _inferred = "in_channels"
+    out_channels: int
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Create weight and bias for images with the input's number of channels.
@@ -284,10 +278,7 @@ class _LazyConvNd(LazyModuleMixin):
             raise ValueError("in_channels must be divisible by groups")
         self.in_channels = channels
         if self.has_uninitialized_params():
-            self.weight.materialize(self._weight_shape())
-            if self.bias is not None:
-                self.bias.materialize((self.out_channels,))
-            self.reset_parameters()
+            self._materialize(weight=self._weight_shape(), bias=(self.out_channels,))
 
 
 class _LazyConv(_LazyConvNd):
@@ -296,7 +287,8 @@ class _LazyConv(_LazyConvNd):
         groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._leave_open(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._leave_open(device, dtype, weight=True, bias=bias)
 
 
 class LazyConv1d(_LazyConv, Conv1d):
@@ -326,7 +318,8 @@ class _LazyConvTranspose(_LazyConvNd):
         super().__init__(
             0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
         )
-        self._leave_open(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._leave_open(device, dtype, weight=True, bias=bias)
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from .module import CallsFunction, Configured
+from .module import Configured
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(CallsFunction, function=Tensor.flatten):
+class Flatten(Configured):
     """The input with the dimensions from ``start_dim`` to ``end_dim`` merged into one; by default all but the first."""
 
     _shown = "start_dim=", "end_dim="
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__(start_dim=start_dim, end_dim=end_dim)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
 
 
 class Unflatten(Configured):

@@ -6,9 +6,9 @@ import itertools
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ..parameter import is_lazy
+from ..parameter import UninitializedParameter, is_lazy
 
-__all__ = ["LazyModuleMixin"]
+__all__ = ["LazyLayer", "LazyModuleMixin"]
 
 
 class LazyModuleMixin:
@@ -75,3 +75,28 @@ class LazyModuleMixin:
             if is_lazy(tensor) and given is not None and not is_lazy(given):
                 with no_grad():
                     tensor.materialize(given.shape)
+
+
+class LazyLayer(LazyModuleMixin):
+    """The lazy form of a layer that infers a single number of features or channels, by the name ``_inferred``."""
+
+    _inferred: str
+
+    def _leave_open(self: Any, device: Any, dtype: Any, **wanted: bool) -> None:
+        """Leave the shapes of these parameters open; parameters that are not wanted remain None."""
+        for name, is_wanted in wanted.items():
+            if is_wanted:
+                setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
+
+    def _materialize(self: Any, **shapes: tuple[int, ...]) -> None:
+        """Give parameters and buffers these shapes, and draw the parameters."""
+        for name, shape in shapes.items():
+            tensor = getattr(self, name)
+            if tensor is not None:
+                tensor.materialize(shape)
+        self.reset_parameters()
+
+    def reset_parameters(self: Any) -> None:
+        """Draw the parameters anew if they have shapes."""
+        if not self.has_uninitialized_params() and getattr(self, self._inferred):
+            super().reset_parameters()  # type: ignore[misc]

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty
 from .. import functional, init
-from ..parameter import Parameter, UninitializedParameter
-from .lazy import LazyModuleMixin
-from .module import Module
+from ..parameter import Parameter
+from .lazy import LazyLayer
+from .module import Configured, Module
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
@@ -25,21 +24,23 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Linear(Configured):
     """``x @ weight.T + bias``, which maps (..., in_features) to (..., out_features).
 
     The weight, of shape (out_features, in_features), and the bias are drawn uniformly between
     ``-1 / sqrt(in_features)`` and ``1 / sqrt(in_features)``.
     """
 
+    _shown = "in_features=", "out_features=", "bias="
+    weight: Parameter
+    bias: Parameter | None
+
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
-        super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
-        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
+        super().__init__(in_features=in_features, out_features=out_features)
+        shape = out_features, in_features
+        self._add_parameters(device, dtype, weight=shape, bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -52,40 +53,26 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor:
         return functional.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
-
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyLayer, Linear):
     """A lazy ``Linear`` that infers ``in_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = Linear
-    weight: Any
-    bias: Any
+    _inferred = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Draw weight and bias anew if they have a shape."""
-        if not self.has_uninitialized_params() and self.in_features:
-            super().reset_parameters()
+        self._leave_open(device, dtype, weight=True, bias=bias)
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Create weight and bias for the input's number of features."""
         self.in_features = input.shape[-1]
         if self.has_uninitialized_params():
-            self.weight.materialize((self.out_features, self.in_features))
-            if self.bias is not None:
-                self.bias.materialize((self.out_features,))
-            self.reset_parameters()
+            self._materialize(weight=(self.out_features, self.in_features), bias=(self.out_features,))
 
 
-class Bilinear(Module):
+class Bilinear(Configured):
     """``x1 @ weight[k] @ x2 + bias[k]`` for each output ``k``, of vectors of in1_features and in2_features elements.
 
     The weight, of shape (out_features, in1_features, in2_features), and the bias are drawn uniformly between
@@ -95,18 +82,19 @@ class Bilinear(Module):
         ValueError: ``in1_features`` is not positive.
     """
 
+    _shown = "in1_features=", "in2_features=", "out_features=", "bias="
+    weight: Parameter
+    bias: Parameter | None
+
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
+        super().__init__(in1_features=in1_features, in2_features=in2_features, out_features=out_features)
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
-        self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
+        shape = out_features, in1_features, in2_features
+        self._add_parameters(device, dtype, weight=shape, bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -118,9 +106,3 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return functional.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )

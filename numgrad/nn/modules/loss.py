@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -18,35 +17,19 @@ __all__ = [
 ]
 
 
-#: Parameters that are not kept as attributes.
-_NOT_KEPT = {"self", "size_average", "reduce"}
-
-
 class _Loss(CallsFunction):
     """A loss; ``reduction`` ("mean", "sum" or "none") is applied to the losses of the elements.
 
-    ``size_average`` and ``reduce`` are its deprecated form.  A subclass that names its function keeps all other
-    arguments as attributes of the same names, and passes them to the function by name.
+    ``size_average`` and ``reduce`` are its deprecated form.
     """
 
-    _kept: tuple[str, ...]
     reduction: str
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "function" in options:
-            cls._kept = tuple([name for name in inspect.signature(cls.__init__).parameters if name not in _NOT_KEPT])
-
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
-        super().__init__()
-        self.reduction = newer_reduction(reduction, size_average, reduce)
+        super().__init__(reduction=newer_reduction(reduction, size_average, reduce))
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input, target, **self._options())
-
-    def _options(self) -> dict[str, Any]:
-        """Return the function's arguments other than tensors."""
-        return {name: getattr(self, name) for name in self._kept}
 
 
 class _WeightedLoss(_Loss):
@@ -56,7 +39,7 @@ class _WeightedLoss(_Loss):
         self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        self._keep_buffer("weight", weight)
 
 
 # -- of numbers -------------------------------------------------------------------------------------------------
@@ -77,7 +60,7 @@ class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+        self._keep(beta=beta)
 
 
 class HuberLoss(_Loss, function=functional.huber_loss):
@@ -85,7 +68,7 @@ class HuberLoss(_Loss, function=functional.huber_loss):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
-        self.delta = delta
+        self._keep(delta=delta)
 
 
 class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
@@ -93,8 +76,7 @@ class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
-        self.full = full
-        self.eps = eps
+        self._keep(full=full, eps=eps)
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
         return self._function(input, target, var, **self._options())
@@ -113,11 +95,9 @@ class PoissonNLLLoss(_Loss, function=functional.poisson_nll_loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        self._keep(log_input=log_input, full=full, eps=eps)
 
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(log_input, target, **self._options())
 
 
@@ -136,7 +116,7 @@ class NLLLoss(_WeightedLoss, function=functional.nll_loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+        self._keep(ignore_index=ignore_index)
 
 
 class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
@@ -152,8 +132,7 @@ class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self._keep(ignore_index=ignore_index, label_smoothing=label_smoothing)
 
 
 class LinearCrossEntropyLoss(_Loss):
@@ -185,13 +164,12 @@ class LinearCrossEntropyLoss(_Loss):
         super().__init__(reduction=reduction)
         self.register_buffer("weight", weight)
         self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
-        self.num_classes = num_classes
-        self.out_features = out_features
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-        self.options = options
+        self._keep(
+            num_classes=num_classes, out_features=out_features, ignore_index=ignore_index,
+            label_smoothing=label_smoothing, options=options,
+        )
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         shape, bias = (self.num_classes, *self.out_features), self.linear.bias
         return functional.linear_cross_entropy(
             input, self.linear.weight.reshape((*shape, self.linear.in_features)), target,
@@ -214,7 +192,7 @@ class KLDivLoss(_Loss, function=functional.kl_div):
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+        self._keep(log_target=log_target)
 
 
 class BCELoss(_WeightedLoss, function=functional.binary_cross_entropy):
@@ -233,7 +211,7 @@ class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_
         pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+        self._keep_buffer("pos_weight", pos_weight)
 
 
 # -- of sequences -----------------------------------------------------------------------------------------------
@@ -247,8 +225,7 @@ class CTCLoss(_Loss, function=functional.ctc_loss):
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        self._keep(blank=blank, zero_infinity=zero_infinity)
 
     def forward(  # type: ignore[override]
         self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any

@@ -30,11 +30,6 @@ class MultiLabelMarginLoss(_Loss, function=functional.multilabel_margin_loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss, function=functional.multilabel_soft_margin_loss):
     """The mean over the classes of the binary cross entropy of ``sigmoid(input)``."""
 
-    def __init__(
-        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-
 
 class MultiMarginLoss(_WeightedLoss, function=functional.multi_margin_loss):
     """``sum(max(0, margin - input[target] + input[j]) ** p) / classes``, over all classes j except the target.
@@ -52,8 +47,7 @@ class MultiMarginLoss(_WeightedLoss, function=functional.multi_margin_loss):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self.p = p
-        self.margin = margin
+        self._keep(p=p, margin=margin)
 
 
 class _MarginLoss(_Loss):
@@ -63,7 +57,7 @@ class _MarginLoss(_Loss):
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+        self._keep(margin=margin)
 
 
 class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
@@ -107,10 +101,7 @@ class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         _check_margin(self, margin)
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
+        self._keep(margin=margin, p=p, eps=eps, swap=swap)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(anchor, positive, negative, **self._options())
@@ -129,9 +120,8 @@ class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_wi
     ) -> None:
         super().__init__(reduction=reduction)
         _check_margin(self, margin)
-        self.distance_function = functional.pairwise_distance if distance_function is None else distance_function
-        self.margin = margin
-        self.swap = swap
+        distance_function = functional.pairwise_distance if distance_function is None else distance_function
+        self._keep(distance_function=distance_function, margin=margin, swap=swap)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(anchor, positive, negative, **self._options())

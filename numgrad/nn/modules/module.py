@@ -221,6 +221,9 @@ class Configured(Module):
 
     _shown: tuple[str, ...] = ()
 
+    #: Further attributes that ``repr`` shows with their names unless they have these values.
+    _shown_unless: tuple[tuple[str, Any], ...] = ()
+
     def __init__(self, **arguments: Any) -> None:
         super().__init__()
         for name, value in arguments.items():
@@ -234,10 +237,12 @@ class Configured(Module):
 
     def extra_repr(self) -> str:
         values = [(shown, getattr(self, shown.rstrip("="))) for shown in self._shown]
-        return ", ".join([
-            f"{shown if shown.endswith('=') else ''}{value is not None if shown == 'bias=' else value}"
+        texts = [
+            f"{shown if shown.endswith('=') else ''}{value is not None if shown == 'bias=' else value!r}"
             for shown, value in values
-        ])
+        ]
+        others = [(name, getattr(self, name), default) for name, default in self._shown_unless]
+        return ", ".join(texts + [f"{name}={value!r}" for name, value, default in others if value != default])
 
 
 class CallsFunction(Configured):
@@ -253,10 +258,21 @@ class CallsFunction(Configured):
         super().__init__(**arguments)
         self._arguments = tuple(arguments)
 
+    def _keep(self, **arguments: Any) -> None:
+        """Keep further arguments of the function."""
+        self._arguments += tuple(arguments)
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
     def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if function is not None:
             cls._function = staticmethod(function)
+
+    def _keep_buffer(self, name: str, tensor: Tensor | None) -> None:
+        """Keep an argument of the function that is a tensor as a buffer."""
+        self.register_buffer(name, tensor)
+        self._arguments += (name,)
 
     def _options(self) -> dict[str, Any]:
         """Return the arguments of the function other than inputs."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty
 from .. import functional, init
 from ..parameter import Parameter
-from .module import Module
+from .module import CallsFunction, Configured
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
@@ -17,11 +16,27 @@ def _as_shape(sizes: Any) -> tuple[int, ...]:
     return (sizes,) if isinstance(sizes, int) else tuple(sizes)
 
 
-class LayerNorm(Module):
+class AffineNorm(Configured):
+    """The base class of normalizations with a ``weight``, initially ones, and perhaps a ``bias``, initially zeros."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Fill the weight with ones and the bias with zeros."""
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = self._parameters.get(name)
+            if parameter is not None:
+                fill(parameter)
+
+
+class LayerNorm(AffineNorm):
     """``(x - mean) / sqrt(variance + eps) * weight + bias``, with statistics over last dimensions of the given shape.
 
     Weight and bias have that shape, initially ones and zeros; with ``elementwise_affine=False`` there are none.
     """
+
+    _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="
 
     def __init__(
         self,
@@ -32,39 +47,24 @@ class LayerNorm(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
         shape = _as_shape(normalized_shape)
-        self.normalized_shape = shape
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            parameter = Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None
-            self.register_parameter(name, parameter)
+        super().__init__(normalized_shape=shape, eps=eps, elementwise_affine=elementwise_affine)
+        weight_shape = shape if elementwise_affine else None
+        self._add_parameters(device, dtype, weight=weight_shape, bias=weight_shape if bias else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Fill the weight with ones and the bias with zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
 
-
-class RMSNorm(Module):
+class RMSNorm(AffineNorm):
     """``x / sqrt(mean(x**2) + eps) * weight``, with the mean over last dimensions of the given shape.
 
     The weight has that shape and is initially ones; with ``elementwise_affine=False`` there is none.  ``eps`` defaults
     to the machine epsilon of the input's dtype.
     """
+
+    _shown = "normalized_shape", "eps=", "elementwise_affine="
 
     def __init__(
         self,
@@ -74,44 +74,25 @@ class RMSNorm(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.normalized_shape = _as_shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        made = Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
-        self.register_parameter("weight", made)
+        shape = _as_shape(normalized_shape)
+        super().__init__(normalized_shape=shape, eps=eps, elementwise_affine=elementwise_affine)
+        self._add_parameters(device, dtype, weight=shape if elementwise_affine else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Fill the weight with ones."""
-        if self.weight is not None:
-            init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
-class LocalResponseNorm(Module):
+class LocalResponseNorm(CallsFunction, function=functional.local_response_norm):
     """``x / (k + alpha * mean(x ** 2)) ** beta``, with the mean over ``size`` channels around each."""
 
+    _shown = "size", "alpha=", "beta=", "k="
+
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+        super().__init__(size=size, alpha=alpha, beta=beta, k=k)
 
 
-class GroupNorm(Module):
+class GroupNorm(AffineNorm):
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` over groups of channels of (n, num_channels, ...).
 
     Weight and bias have a number per channel, initially ones and zeros; with ``affine=False`` there are none.
@@ -120,34 +101,18 @@ class GroupNorm(Module):
         ValueError: the channels do not divide into the groups.
     """
 
+    _shown = "num_groups", "num_channels", "eps=", "affine=", "bias="
+
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
         dtype: Any = None, *, bias: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(num_groups=num_groups, num_channels=num_channels, eps=eps, affine=affine)
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            parameter = Parameter(empty(num_channels, device=device, dtype=dtype)) if wanted else None
-            self.register_parameter(name, parameter)
+        shape = num_channels if affine else None
+        self._add_parameters(device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Fill the weight with ones and the bias with zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )

@@ -197,7 +197,7 @@ class _FractionalMaxPool(_Pool):
             kernel_size=for_each(kernel_size, self._rank), return_indices=return_indices, output_size=sizes,
             output_ratio=ratios,
         )
-        self.register_buffer("_random_samples", _random_samples)
+        self._keep_buffer("_random_samples", _random_samples)
         if sizes is None and ratios is None:
             raise ValueError(
                 f"{type(self).__name__} requires specifying either an output size, or a pooling ratio"
@@ -206,7 +206,6 @@ class _FractionalMaxPool(_Pool):
             raise ValueError("only one of output_size and output_ratio may be specified")
         if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-        self._arguments = (*self._arguments, "_random_samples")
 
 
 class FractionalMaxPool2d(_FractionalMaxPool, function=functional.fractional_max_pool2d):

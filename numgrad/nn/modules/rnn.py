@@ -15,12 +15,12 @@ from ...ops.network.recurrent import recurrent
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from .module import Module
+from .module import Configured
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
-class RNNBase(Module):
+class RNNBase(Configured):
     """The base class of recurrent networks.
 
     Args:
@@ -43,22 +43,22 @@ class RNNBase(Module):
         TypeError: an argument has the wrong type.
     """
 
+    _shown = "input_size", "hidden_size"
+    _shown_unless = (
+        ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0),
+        ("bidirectional", False),
+    )
+
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
         device: Any = None, dtype: Any = None,
     ) -> None:
-        super().__init__()
         _check_options(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = float(dropout)
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        super().__init__(
+            mode=mode, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers, bias=bias,
+            batch_first=batch_first, dropout=float(dropout), bidirectional=bidirectional, proj_size=proj_size,
+        )
         gates, out = GATES[mode.lower()] * hidden_size, proj_size or hidden_size
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, input_size), "weight_hh": (gates, out)}
         if bias:
@@ -193,15 +193,6 @@ class RNNBase(Module):
             self.training, self.bidirectional, self.batch_first and batch_sizes is None,
         )
         return out, tuple(ends) if len(ends) > 1 else ends[0]
-
-    def extra_repr(self) -> str:
-        given: dict[str, Any] = {
-            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False
-        }
-        others = [
-            f", {name}={getattr(self, name)}" for name, default in given.items() if getattr(self, name) != default
-        ]
-        return f"{self.input_size}, {self.hidden_size}{''.join(others)}"
 
 
 def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty, zeros
+from ...ops.creation.factories import zeros
 from ...ops.network.recurrent import cell
 from .. import init
-from ..parameter import Parameter
-from .module import Module
+from .module import Configured
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
-class RNNCellBase(Module):
+class RNNCellBase(Configured):
     """The base class of single steps.
 
     Args:
@@ -28,21 +27,17 @@ class RNNCellBase(Module):
             ``1 / sqrt(hidden_size)``.
     """
 
-    bias_ih: Any
-    bias_hh: Any
+    _shown = "input_size", "hidden_size"
+    _shown_unless = (("bias", True),)
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        super().__init__(input_size=input_size, hidden_size=hidden_size, bias=bias)
         gates = num_chunks * hidden_size
-        self.weight_ih = Parameter(empty((gates, input_size), device=device, dtype=dtype))
-        self.weight_hh = Parameter(empty((gates, hidden_size), device=device, dtype=dtype))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(empty(gates, device=device, dtype=dtype)) if bias else None)
+        self._add_parameters(device, dtype, weight_ih=(gates, input_size), weight_hh=(gates, hidden_size))
+        biases = dict.fromkeys(("bias_ih", "bias_hh"), gates if bias else None)
+        self._add_parameters(device, dtype, **biases)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -50,13 +45,6 @@ class RNNCellBase(Module):
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
-
-    def extra_repr(self) -> str:
-        nonlinearity = getattr(self, "nonlinearity", "tanh")
-        return (
-            f"{self.input_size}, {self.hidden_size}{'' if self.bias is True else f', bias={self.bias}'}"
-            f"{'' if nonlinearity == 'tanh' else f', nonlinearity={nonlinearity}'}"
-        )
 
     def _step(self, kind: str, input: Tensor, hx: Sequence[Tensor] | None, count: int = 1) -> tuple[Tensor, ...]:
         """Return the states after a step, for an input of shape (batch, input_size) or (input_size)."""
@@ -90,6 +78,10 @@ class RNNCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
+
+    def extra_repr(self) -> str:
+        text = super().extra_repr()
+        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):

@@ -9,12 +9,12 @@ from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
 from .. import functional, init
 from ..parameter import Parameter
-from .module import Module
+from .module import Configured
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class _Table(Module):
+class _Table(Configured):
     """The base class of modules with a learnt table."""
 
     num_embeddings: int
@@ -60,6 +60,11 @@ class Embedding(_Table):
         AssertionError: ``padding_idx`` is out of range.
     """
 
+    _shown = "num_embeddings", "embedding_dim"
+    _shown_unless = (
+        ("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("sparse", False),
+    )
+
     def __init__(
         self,
         num_embeddings: int,
@@ -74,24 +79,17 @@ class Embedding(_Table):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = _checked_padding("Padding_idx", padding_idx, num_embeddings)
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.sparse = sparse
+        super().__init__(
+            num_embeddings=num_embeddings, embedding_dim=embedding_dim,
+            padding_idx=_checked_padding("Padding_idx", padding_idx, num_embeddings), max_norm=max_norm,
+            norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse,
+        )
         self._set_table(_weight, not _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
-
-    def extra_repr(self) -> str:
-        defaults = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        return f"{self.num_embeddings}, {self.embedding_dim}{_options_text(self, defaults)}"
 
     @classmethod
     def from_pretrained(
@@ -124,6 +122,11 @@ class EmbeddingBag(_Table):
         AssertionError: ``padding_idx`` is out of range.
     """
 
+    _shown = "num_embeddings", "embedding_dim"
+    _shown_unless = (
+        ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", ""), ("padding_idx", None),
+    )
+
     def __init__(
         self,
         num_embeddings: int,
@@ -139,17 +142,12 @@ class EmbeddingBag(_Table):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _checked_padding("padding_idx", padding_idx, num_embeddings)
+        super().__init__(
+            num_embeddings=num_embeddings, embedding_dim=embedding_dim, max_norm=max_norm, norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse, include_last_offset=include_last_offset,
+            padding_idx=_checked_padding("padding_idx", padding_idx, num_embeddings),
+        )
         self._set_table(_weight, True, device, dtype)
-        self.mode = mode
-        self.sparse = sparse
-        self.include_last_offset = include_last_offset
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
@@ -158,10 +156,6 @@ class EmbeddingBag(_Table):
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
             self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )
-
-    def extra_repr(self) -> str:
-        defaults = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": "", "padding_idx": None}
-        return f"{self.num_embeddings}, {self.embedding_dim}{_options_text(self, defaults)}"
 
     @classmethod
     def from_pretrained(
@@ -195,9 +189,3 @@ def _checked_padding(name: str, padding_idx: int | None, rows: int) -> int | Non
     if not -rows <= padding_idx < rows:
         raise AssertionError(f"{name} must be within num_embeddings")
     return padding_idx % rows
-
-
-def _options_text(module: Module, defaults: dict[str, Any]) -> str:
-    """Return the attributes of a module that differ from their defaults as text."""
-    given = [(name, getattr(module, name)) for name in defaults]
-    return "".join([f", {name}={value!r}" for name, value in given if value != defaults[name]])
