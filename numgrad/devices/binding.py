@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from . import recording
 from .memory import LARGE
-from .plan import Buffer, Found, Given, Input, New, Offset, Plan, Reported, Scaled, SizeOf, State, Step, Storage
+from .plan import Buffer, Given, HostStep, Input, New, Offset, Plan, Scaled, SizeOf, State, Step, Storage
 
 
 class Writer:
@@ -107,20 +107,17 @@ class Writer:
         self.kernels.append(f"k{len(self.kernels)}")
         return self.kernels[-1]
 
-    def add(self, step: Step) -> None:
+    def add(self, step: Step | HostStep) -> None:
         """Add the lines of a step."""
-        if step.is_kernel:
+        if isinstance(step, Step):
             self.lines += self.run(step, ", ".join(map(self.operand, step.operands)))
             return
         given = [self.whole(one) if one.__class__ is Buffer else self.operand(one) for one in step.operands]
-        call = f"{self.constant(step.kernel)}({', '.join(given)})"
-        if step.outputs is Found:
-            self.lines.append(f"return {call}")
-        elif step.outputs is None or step.outputs is Reported:
-            self.lines.append(call)
-        else:
+        call = f"{self.constant(step.function)}({', '.join(given)})"
+        if step.outputs:
             names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])
-            self.lines.append(f"{names}= {call}")
+            call = f"{names}= {call}"
+        self.lines.append(f"return {call}" if step.is_last else call)
 
     def operand(self, operand: Any) -> str:
         """The expression of what a kernel takes for an operand."""

@@ -13,13 +13,12 @@ from . import recording
 from .plan import (
     Array,
     Buffer,
-    Found,
     Given,
+    HostStep,
     New,
     Offset,
     Plan,
     Report,
-    Reported,
     Scaled,
     SizeOf,
     State,
@@ -43,26 +42,27 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
     backend, memories = plan.backend, dict[New, Any]()
     recorder = recording.recorder if plan.device is None else None  # GPUs' launches notify it themselves
     for step in plan.steps:
-        given = []
-        for one in step.operands:
-            kind = one.__class__
+        args = []
+        for value in step.operands:
+            kind = value.__class__
             if kind is Buffer:
-                one = _memory(one, plan, operands, memories)
+                value = _memory(value, plan, operands, memories)
             elif kind is Report:
-                one = backend.report(plan.device)
+                value = backend.report(plan.device)
             elif kind in _READ:
-                one = _READ[kind](one, operands[one.number])
-            given.append(one)
-        if recorder is not None:
-            made = _run_recorded(recorder, backend, step, given, operands)
-        elif step.is_kernel:
-            made = backend.run_step(step, given, plan.device)
+                value = _READ[kind](value, operands[value.number])
+            args.append(value)
+        if isinstance(step, HostStep):
+            made = step.function(*args) if recorder is None else _call_recorded(recorder, step, args, operands)
+            if step.is_last:
+                return made
+            if made is not None:
+                memories.update(zip([output.memory for output in step.outputs], made, strict=True))
+            continue
+        if recorder is None:
+            backend.run_step(step, args, plan.device)
         else:
-            made = step.kernel(*given)
-        if step.outputs is Found:
-            return made
-        if made is not None:
-            memories.update(zip([one.memory for one in step.outputs], made, strict=True))
+            backend.run_step(step, list(map(plain, args)), None, _noted(step, args, operands))
         if step.reports is not None:
             indices, *bounds = step.reports
             backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
@@ -71,22 +71,20 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
     return tuple([_memory(one, plan, operands, memories) for one in plan.results]) or None
 
 
-def _run_recorded(recorder: Recorder, backend: Any, step: Step, given: list[Any], operands: Sequence[Any]) -> Any:
-    """Run a step on the CPU that the recorder notes, and return what a host function returns.
-
-    Instead of a number that was read from memory, the recorder is given the element.
-    """
-    noted = [
-        _element_of(operands[one.number]) if one.__class__ is Value else own
-        for one, own in zip(step.operands, given, strict=True)
+def _noted(step: Step | HostStep, args: list[Any], operands: Sequence[Any]) -> list[Any]:
+    """Return a step's arguments for the recorder: the element in place of each number that was read from memory."""
+    return [
+        _element_of(operands[operand.number]) if operand.__class__ is Value else argument
+        for operand, argument in zip(step.operands, args, strict=True)
     ]
-    arguments = list(map(plain, given))
-    if step.is_kernel:
-        return backend.run_step(step, arguments, None, noted)
-    if step.outputs is Found or step.outputs is Reported or any(map(_notifies, step.outputs or ())):
-        return step.kernel(*arguments)
-    written = [n for n, one in enumerate(step.operands) if one in step.written] if step.written else []
-    return recorder.host(step.kernel, noted, arguments, written)
+
+
+def _call_recorded(recorder: Recorder, step: HostStep, args: list[Any], operands: Sequence[Any]) -> Any:
+    """Call a host function on the CPU, notify the recorder, and return the function's result."""
+    if step.is_last or step.is_check or any(map(_notifies, step.outputs)):
+        return step.function(*map(plain, args))
+    written = [n for n, operand in enumerate(step.operands) if operand in step.written] if step.written else []
+    return recorder.host(step.function, _noted(step, args, operands), list(map(plain, args)), written)
 
 
 def _notifies(made: Any) -> bool:

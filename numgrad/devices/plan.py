@@ -48,8 +48,8 @@ from .operands import (
 )
 
 __all__ = [
-    "Array", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
-    "Report", "Reported", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
+    "Array", "Bounds", "Buffer", "Given", "HandWritten", "HostStep", "Input", "New", "Offset", "Plan", "Pointwise",
+    "Report", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
 ]
 
 
@@ -68,44 +68,47 @@ class Pointwise(NamedTuple):
     form: Any
 
 
-class Found:
-    """Mark of a plan's last step that finds the result, whose size depends on values."""
-
-
-class Reported:
-    """Mark of a step that raises what a kernel has reported.  Recorded programs look at reports themselves."""
-
-
 class Step(NamedTuple):
-    """One run of a kernel or of a host function.
+    """One run of a kernel.
 
     Attributes:
-        kernel: ``HandWritten`` or ``Pointwise``, or a host function.
-        work: number of elements that a kernel's threads share.
-        reports: the error that it may report.
-        one_thread: whether BLAS must not use threads of its own.
-        outputs: of a host function, what it returns the memory of in a tuple; None if it returns nothing.  One that is
-            ``Found`` returns the layout of the plan's result and its memory, or those of several results in two tuples.
-            One that is ``Reported`` returns nothing.
-        grid: blocks and threads of each, on a GPU; without one the kernel chooses by ``work``.
-        written: operands that a host function writes to.
-        aligned: on a GPU, what the kernel and its work are instead where four elements can be read at once.
+        kernel: ``HandWritten`` or ``Pointwise``.
+        operands: the kernel's arguments, in order.
+        work: number of elements that the kernel's threads share.
+        reports: the error that the kernel may report.
+        one_thread: True if BLAS must not use threads of its own.
+        grid: blocks and threads per block on a GPU; None if they follow from ``work``.
+        aligned: on a GPU, the kernel and its work for operands of which four elements can be read at once.
     """
 
-    kernel: Any
+    kernel: HandWritten | Pointwise
     operands: tuple[Any, ...]
     work: int = 0
     reports: Bounds | None = None
     one_thread: bool = False
-    outputs: Any = ()
     grid: tuple[int, int] | None = None
     aligned: Any = None
-    written: tuple[Any, ...] = ()
 
-    @property
-    def is_kernel(self) -> bool:
-        """True if the step runs a kernel, and no host function."""
-        return self.kernel.__class__ is Pointwise or self.kernel.__class__ is HandWritten
+
+class HostStep(NamedTuple):
+    """One call of a Python function.
+
+    Attributes:
+        function: returns the memory of ``outputs`` in a tuple, or None if there are none.
+        operands: the function's arguments, in order.
+        outputs: new buffers or tensors that the function makes.
+        written: operands that the function writes to.
+        is_check: True if the function raises what a kernel has reported; recorded programs check reports themselves.
+        is_last: True if the function returns the layout of the plan's result and its memory, or those of several
+            results in two tuples, as their sizes depend on values.
+    """
+
+    function: Callable[..., Any]
+    operands: tuple[Any, ...]
+    outputs: tuple[Any, ...] = ()
+    written: tuple[Any, ...] = ()
+    is_check: bool = False
+    is_last: bool = False
 
 
 #: Operands that plans have in common, made once: it takes less time.
@@ -129,7 +132,7 @@ class Plan:
     def __init__(self, backend: Any, device: int | None = None):
         self.backend = backend
         self.device = device
-        self.steps: list[Step] = []
+        self.steps: list[Step | HostStep] = []
         self.results: tuple[Buffer, ...] = ()
         self.layouts: tuple[Layout, ...] | None = ()
         self.count = 0
@@ -210,7 +213,7 @@ class Plan:
         if not written or any(one.__class__ is not Buffer or one.size != 0 for one in written):
             kernel = HandWritten(function, compute, tuple(parts.items()))
             packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
-            self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, packed))
+            self.steps.append(Step(kernel, operands, work, reports, one_thread, grid, packed))
 
     def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program over tensors, numbers and values, which writes ``outs``."""
@@ -258,16 +261,16 @@ class Plan:
     def host(self, function: Callable[..., Any], outs: Sequence[Layout] | Sequence[Buffer], *operands: Any) -> Any:
         """Add the call of a host function, which returns a tuple of the memory of new tensors, or new buffers."""
         made = tuple([self.new_tensor(one) if one.__class__ is Layout else one for one in outs])
-        self.steps.append(Step(function, operands, outputs=made))
+        self.steps.append(HostStep(function, operands, made))
         return made
 
     def check(self, function: Callable[..., None], *operands: Any) -> None:
         """Add the call of a host function that raises an error if a kernel has reported one in its operands."""
-        self.steps.append(Step(function, operands, outputs=Reported))
+        self.steps.append(HostStep(function, operands, is_check=True))
 
     def call(self, function: Callable[..., None], *operands: Any, written: tuple[Any, ...] = ()) -> None:
         """Add the call of a host function that returns nothing: it may raise, or write to the operands ``written``."""
-        self.steps.append(Step(function, operands, outputs=None, written=written))
+        self.steps.append(HostStep(function, operands, written=written))
 
     def returns(self, *results: TensorRef) -> Plan:
         """Finish with these results; with none, a call in place."""
@@ -279,8 +282,8 @@ class Plan:
         return self
 
     def found(self, function: Callable[..., Any], *operands: Any) -> Plan:
-        """Finish with the results that a host function finds, whose sizes depend on values: see ``Step``."""
-        self.steps.append(Step(function, operands, outputs=Found))
+        """Finish with the results that a host function finds, whose sizes depend on values: see ``HostStep``."""
+        self.steps.append(HostStep(function, operands, is_last=True))
         self.layouts = None
         return self
 
