@@ -1,8 +1,8 @@
-"""Plans as functions: straight-line Python that is written once for all plans of one form.
+"""Launchers of plans: straight-line Python functions, generated once for all plans of one form.
 
-The text of a launcher names no sizes and no kernels: plans that differ in these alone share it, each bound to its own
-values, so that a new layout compiles no Python.  A device's ``bind`` subclasses ``Writer`` with the lines that allocate
-memory and run kernels.
+The source text of a launcher contains neither sizes nor kernels.  Plans that differ only in these share the text; each
+launcher is bound to its own values.  So a new layout compiles no Python.  Each device has a subclass of ``Writer`` with
+the lines that allocate memory and run kernels.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .plan import Buffer, Given, HostStep, Input, New, Offset, Plan, Scaled, Siz
 
 
 class Writer:
-    """Writer of the text of a launcher, and of the values that it is bound to: ``c0``, ``c1`` ... in the text.
+    """Writer of the source text of a launcher, and of the values to which it is bound: ``c0``, ``c1`` ... in the text.
 
     Attributes:
-        names: what the text of a device's launchers refers to, by name.
-        expressions: for each class of operands the expression of what a kernel takes, with # for the number of the
-            call's operand.
-        opening: the first line of a launcher that runs kernels, if there is one.
+        names: the objects to which the text of a device's launchers refers, by name.
+        expressions: for each class of operands, the expression of a kernel's argument, with # in place of the number of
+            the call's operand.
+        opening: first line of a launcher that runs kernels, if there is one.
     """
 
     names: ClassVar[dict[str, Any]]
@@ -38,25 +38,25 @@ class Writer:
         self.buffers: dict[Any, str] = {}
         self.sized = False
 
-    # -- what differs between devices ------------------------------------------------------------------------------
+    # -- differences between devices -------------------------------------------------------------------------------
 
     def allocation(self, memory: New, size: str) -> str:
-        """The expression of new memory of so many elements."""
+        """Return the expression of new memory of ``size`` elements."""
         raise NotImplementedError
 
     def run(self, step: Step, operands: str) -> list[str]:
-        """The lines that run the kernel of a step."""
+        """Return the lines that run the kernel of a step."""
         raise NotImplementedError
 
     # -- the text --------------------------------------------------------------------------------------------------
 
     def launcher(self) -> Callable[..., Any]:
-        """The function of a call's operands that runs the plan and returns the memory of its results."""
+        """Return the function of a call's operands that runs the plan and returns the memory of its results."""
         writer: Any = type(self)
         return _compiled(writer, self.text())(self.values)
 
     def text(self) -> str:
-        """The text of a function of the values, which returns the launcher."""
+        """Return the source text of a function that takes the values and returns the launcher."""
         last = self._last_uses()
         for number, step in enumerate(self.plan.steps):
             self.add(step)
@@ -84,7 +84,7 @@ class Writer:
         ])
 
     def _last_uses(self) -> dict[int, list[New]]:
-        """The large temporary memories by the number of the step after which each is not needed."""
+        """Return the large temporary memories by the number of the step that uses them last."""
         last: dict[New, int] = {}
         for number, step in enumerate(self.plan.steps):
             for one in step.operands:
@@ -98,12 +98,12 @@ class Writer:
         return found
 
     def constant(self, value: Any) -> str:
-        """The name of a value that the launcher is bound to."""
+        """Return the name of a value to which the launcher is bound."""
         self.values.append(value)
         return f"c{len(self.values) - 1}"
 
     def kernel(self) -> str:
-        """The name of a kernel that the first launch looks up."""
+        """Return the name of a kernel that the first launch looks up."""
         self.kernels.append(f"k{len(self.kernels)}")
         return self.kernels[-1]
 
@@ -120,7 +120,7 @@ class Writer:
         self.lines.append(f"return {call}" if step.is_last else call)
 
     def operand(self, operand: Any) -> str:
-        """The expression of what a kernel takes for an operand."""
+        """Return the expression of a kernel's argument."""
         kind = operand.__class__
         if kind is Buffer:
             return self.buffer(operand)
@@ -136,23 +136,23 @@ class Writer:
         return write.replace("#", str(operand.number) if operand else "")
 
     def name(self, buffer: tuple[Any, Any, Any]) -> str:
-        """The variable of a buffer."""
+        """Return the variable of a buffer."""
         return self.buffers.setdefault(buffer, f"r{len(self.buffers)}")
 
     def whole(self, buffer: Buffer) -> str:
-        """The expression of a buffer in its own dtype; kernels see the bits of another of the same length."""
+        """Return the expression of a buffer in its own dtype; kernels may take another dtype of that item size."""
         name = self.buffer(buffer)
         if buffer.memory.__class__ is New and buffer.memory.dtype is buffer.dtype:
             return name
         return self.in_dtype(name, buffer.dtype)
 
     def in_dtype(self, name: str, wanted: Any) -> str:
-        """The expression of memory as elements of a dtype."""
+        """Return the expression of memory as elements of a dtype."""
         dtype = self.constant(wanted)
         return f"({name} if {name}.dtype is {dtype} else {name}.view({dtype}))"
 
     def buffer(self, buffer: Buffer) -> str:
-        """The variable of a buffer, which gets a value at its first use."""
+        """Return the variable of a buffer; its first use adds the line that sets it."""
         memory, size, dtype, start = buffer
         is_whole = memory.__class__ is New and size == memory.size
         if is_whole and dtype.itemsize != memory.dtype.itemsize:
@@ -178,7 +178,7 @@ class Writer:
         return name
 
     def viewed(self, buffer: Buffer) -> str:
-        """The variable of new memory as elements of another length: of complex numbers' parts."""
+        """Return the variable of new memory as elements of another item size, such as the parts of complex numbers."""
         memory, size, dtype, _ = buffer
         known = (memory, dtype, size)
         if known not in self.buffers:
@@ -187,7 +187,7 @@ class Writer:
         return self.buffers[known]
 
     def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
-        """The variable of a buffer in the memory of an operand, given the expressions of this and of its beginning."""
+        """Return the variable of a buffer in an operand's memory, given the expressions of that memory and its offset."""
         name, first = self.name(known), f"{offset} + {self.constant(start)}" if start else offset
         if size is None:
             self.lines += [f"{name} = {storage}", f"if {first}:", f"    {name} = {name}[{first}:]"]
@@ -200,7 +200,7 @@ class Writer:
         return name
 
     def size_of(self, size: SizeOf) -> str:
-        """The variable of the size of the tensors of a plan for any size."""
+        """Return the variable of the number of elements, in a plan for tensors of any size."""
         if not self.sized:
             self.sized = True
             self.lines.append(f"size = x{size.number}._layout.size")

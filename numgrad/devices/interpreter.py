@@ -1,7 +1,7 @@
-"""The interpreter of plans: it runs the steps of a plan one by one.
+"""Interpreter of plans: runs the steps of a plan one by one.
 
-This defines what a plan means, and is the fastest way to run a plan once; what a device's ``bind`` makes of a plan
-gives the same results.  While a program is recorded, all plans are interpreted, and the recorder notes each step.
+It defines the meaning of a plan, and is the fastest way to run a plan once.  The function that a device's ``bind``
+returns has the same results.  While a program is recorded, all plans are interpreted, and the recorder notes each step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["interpret"]
 
 
 def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
-    """Run a plan on the operands of a call, and return the memory of its results: of several a tuple, of none None.
+    """Run a plan on the operands of a call; return the memory of its result, a tuple of several, or None.
 
     Raises:
         IndexError: an index is out of bounds.
@@ -68,7 +68,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
     if len(plan.results) == 1:
         return _memory(plan.results[0], plan, operands, memories)
-    return tuple([_memory(one, plan, operands, memories) for one in plan.results]) or None
+    return tuple([_memory(result, plan, operands, memories) for result in plan.results]) or None
 
 
 def _noted(step: Step | HostStep, args: list[Any], operands: Sequence[Any]) -> list[Any]:
@@ -101,7 +101,7 @@ def _element_of(tensor: Any) -> Element:
 
 
 def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
-    """The memory of a buffer; of a new one it is allocated at the first use."""
+    """Return the memory of a buffer; new memory is allocated at its first use."""
     memory, size, dtype, start = buffer
     if size.__class__ is SizeOf:
         size = operands[size.number]._layout.size
@@ -131,7 +131,7 @@ def _scaled(operand: Scaled, number: int) -> int:
     return number * operand.step
 
 
-#: For each class of operands what a kernel takes, given the operand of the call.
+#: For each class of operands, the function that returns the kernel's argument, given the operand of the call.
 _READ: dict[Any, Callable[[Any, Any], Any]] = {
     Given: lambda operand, given: given,
     Storage: _storage,

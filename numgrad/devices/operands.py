@@ -1,4 +1,4 @@
-"""Operands of the steps of plans: buffers, tensors, numbers and what else a kernel or a host function takes."""
+"""Operands of the steps of plans: buffers, tensors, numbers and the other arguments of kernels and host functions."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .rows import DeviceRow
 
 
 class Input(NamedTuple):
-    """The memory of one of the call's tensors, by its position among the operands of the launch."""
+    """Memory of one of the call's tensors, given by its position among the operands of the launch."""
 
     number: int
 
 
 class SizeOf(NamedTuple):
-    """Number of elements of an input, where a plan serves tensors of any size."""
+    """Number of elements of an input, for plans that serve tensors of any size."""
 
     number: int
 
 
 class New:
-    """Memory that each run allocates: for a result, or for a temporary buffer if the plan does not return it.
+    """Memory that each run allocates: a result if the plan returns it, a temporary buffer otherwise.
 
     Attributes:
-        size: number of elements, an int or ``SizeOf``; None if the host function that makes it decides that.
-        dtype: of the elements.
-        shape: that of the tensor that it is for, which an error of missing memory names.
-        zeroed: whether its elements are zeros at first.
+        size: number of elements, an int or ``SizeOf``; None if the host function that makes it chooses the size.
+        dtype: dtype of the elements.
+        shape: shape of the tensor that uses the memory; an out-of-memory error shows it.
+        zeroed: True if the elements are zeros at first.
     """
 
     __slots__ = ("dtype", "shape", "size", "zeroed")
@@ -44,9 +44,9 @@ class New:
 class Buffer(NamedTuple):
     """``size`` adjacent elements of an input or of new memory.
 
-    ``start`` counts from the first element of the input, or of the new memory; there it may be ``Scaled``.  Without a
-    size a buffer of an input extends to the end of its memory: a kernel that runs over other operands reads no more
-    than it needs.  One of new memory is all that a host function has made.
+    ``start`` counts from the first element of the input, or of the new memory, for which it may be ``Scaled``.  A
+    buffer of an input without a size extends to the end of the memory; the size of another operand then limits what the
+    kernel reads.  A buffer of new memory without a size has as many elements as a host function has made.
     """
 
     memory: Any  # Input or New
@@ -55,50 +55,50 @@ class Buffer(NamedTuple):
     start: Any = 0
 
     def part(self, start: int, size: int) -> Buffer:
-        """``size`` of its elements from ``start`` on."""
+        """Return the buffer of ``size`` of its elements, beginning at element ``start``."""
         return self._replace(start=self.start + start, size=size)
 
     def view(self, dtype: np.dtype) -> Buffer:
-        """The same memory as elements of another dtype of the same length."""
+        """Return the same memory as elements of another dtype of the same item size."""
         return self._replace(dtype=dtype)
 
 
 class Storage(NamedTuple):
-    """All memory of an input, for a kernel that takes offset and strides."""
+    """All memory of an input, for a kernel that takes an offset and strides."""
 
     number: int
     dtype: np.dtype
 
 
 class Offset(NamedTuple):
-    """Position of an input's first element in its memory, and ``start`` elements on."""
+    """Position of an input's element number ``start`` in its memory."""
 
     number: int
     start: int = 0
 
 
 class Given(NamedTuple):
-    """An operand of the call as it is: a Python number of the class ``kind``; for a host function a tensor."""
+    """Operand of the call, passed unchanged: a Python number of the class ``kind``, or a tensor for a host function."""
 
     number: int
     kind: Any = None
 
 
 class Scaled(NamedTuple):
-    """Position in new memory that a number of the call says: ``step`` elements for each 1 of it."""
+    """Position in new memory: ``step`` times a number of the call, in elements."""
 
     number: int
     step: int
 
 
 class Value(NamedTuple):
-    """The one element of an input, which each run reads as a number."""
+    """The single element of an input, which each run reads as a number."""
 
     number: int
 
 
 class State(NamedTuple):
-    """An array of this dtype in which a generator, an operand of the call, keeps its state: its attribute ``name``."""
+    """State of a generator that is an operand of the call: the array of this dtype in its attribute ``name``."""
 
     number: int
     name: str
@@ -106,18 +106,17 @@ class State(NamedTuple):
 
 
 class Array(NamedTuple):
-    """An input as a NumPy array of its shape and strides, for a host function; of a GPU a copy."""
+    """Input as a NumPy array of its shape and strides, for a host function; a copy if the input is on a GPU."""
 
     number: int
 
 
 class Report(NamedTuple):
-    """Memory in which a kernel notes that something is wrong."""
+    """Memory in which a kernel reports an error."""
 
 
 class Bounds(NamedTuple):
-    """The error to raise if a step's report is set: one of ``indices`` is not in ``range(low, high)``, nor ``ignored``.
-    """
+    """Error of a step whose report is set: one of ``indices`` is neither in ``range(low, high)`` nor ``ignored``."""
 
     indices: Buffer
     low: int
@@ -126,7 +125,7 @@ class Bounds(NamedTuple):
 
 
 class TensorRef(NamedTuple):
-    """A tensor of a plan: a layout on the memory of an input, or on new memory, ``start`` elements on."""
+    """Tensor of a plan: a layout on the memory of an input or on new memory, beginning at element ``start``."""
 
     memory: Any  # Input or New
     layout: Layout
@@ -134,30 +133,30 @@ class TensorRef(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its sizes."""
+        """Sizes of the dimensions."""
         return self.layout.shape
 
     @property
     def type(self) -> Any:
-        """Its dtype and device."""
+        """Dtype and device."""
         return self.layout.type
 
     @property
     def size(self) -> int:
-        """Number of its elements."""
+        """Number of elements."""
         return self.layout.size
 
     def viewed(self, layout: Layout, delta: int = 0) -> TensorRef:
-        """The view of this layout that begins ``delta`` elements later."""
+        """Return the view of this layout that begins ``delta`` elements later."""
         return TensorRef(self.memory, layout, self.start + delta)
 
 
-#: The classes of operands that are arrays of a dtype for a kernel.
+#: Classes of operands that a kernel takes as arrays.
 _ARRAYS = frozenset({Buffer, Storage, State, np.ndarray, DeviceRow})
 
 
 def kernel_type(operand: Any, report: np.dtype) -> Any:
-    """The type that a kernel is compiled for: the dtype of an array, a ``report``'s included, or a number's class."""
+    """Return the type that a kernel is compiled for: an array's dtype, the dtype ``report``, or a number's class."""
     kind = operand.__class__
     if kind in _ARRAYS:
         return operand.dtype

@@ -1,19 +1,19 @@
 """Plans: the kernels that a call runs for tensors of given layouts, as data.
 
 Note [Plans]
-An operation decides by the layouts of its operands what a call runs.  It writes that into a ``Plan``: it takes its
-operands as ``TensorRef``, asks for new buffers (``new``) and for the elements of a tensor in row-major order
-(``contiguous``, which adds a copy if they do not lie so), and adds the runs of kernels (``run``), of pointwise programs
-(``pointwise``) and of host functions (``host``, ``call``).  A plan allocates nothing and holds no closure.  One that
-builds on another operation calls that operation's function with its own plan and tensors.  Where the sizes of results
-depend on values, a host function makes buffers of any size (``unsized``), and the last one, which ``found`` adds,
-returns the layouts of the results with their memory.
+An operation decides from the layouts of its operands which kernels a call runs.  It builds a ``Plan`` of them.  Its
+operands are ``TensorRef``.  ``new`` makes a new buffer.  ``contiguous`` returns the elements of a tensor in row-major
+order, and adds a copy if they are in another order.  ``run``, ``pointwise``, ``host`` and ``call`` add runs of kernels,
+of pointwise programs and of Python functions.  A plan allocates nothing and holds no closure.  An operation that builds
+on another one calls that operation's function with its own plan and tensors.  If the sizes of results depend on values,
+a host function makes buffers without a size (``unsized``), and the last one, which ``found`` adds, returns the layouts
+of the results with their memory.
 
-``interpret`` in ``interpreter`` runs a plan step by step: this defines what a plan means, and is the fastest way to run
-one once.  A device's ``bind`` turns a plan that is run again into a straight-line function.
+``interpret`` in ``interpreter`` runs a plan step by step.  It defines the meaning of a plan, and is the fastest way to
+run a plan once.  A device's ``bind`` turns a plan that runs again into a straight-line function.
 
-The functions of a device that add steps take the same parameters on all devices; which kernels they run, with which
-operands, is theirs.
+A device's functions that add steps take the same parameters on all devices.  Each device chooses its kernels and their
+operands.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
 
 
 class HandWritten(NamedTuple):
-    """A kernel of ``numgrad_kernels`` for one dtype, with ``parts`` in place of its own functions of these names."""
+    """Kernel of ``numgrad_kernels`` for one dtype, with ``parts`` in place of the names that its text refers to."""
 
     function: Callable[..., None]
     compute: np.dtype
@@ -62,7 +62,7 @@ class HandWritten(NamedTuple):
 
 
 class Pointwise(NamedTuple):
-    """The kernel of a pointwise program in one of a device's forms."""
+    """Kernel of a pointwise program in one of a device's forms."""
 
     program: Program
     form: Any
@@ -111,20 +111,20 @@ class HostStep(NamedTuple):
     is_last: bool = False
 
 
-#: Operands that plans have in common, made once: it takes less time.
+#: Makers of operands that many plans have in common; caching them saves time.
 _input, _storage, _offset = [functools.lru_cache(maxsize=256)(kind) for kind in (Input, Storage, Offset)]
 
 
 class Plan:
-    """The steps of a call for tensors of certain layouts.
+    """Steps of a call for tensors of certain layouts.
 
     Attributes:
-        backend: the package of the device.
+        backend: package of the device.
         device: number of the GPU; None for the CPU.
-        steps: in the order in which they run.
-        results: buffers of the results, in a tuple; empty for a call in place.
-        layouts: those of the results; None where they depend on values.
-        count: how many operands a launch has.
+        steps: the steps, in the order in which they run.
+        results: buffers of the results; empty for a call in place.
+        layouts: layouts of the results; None if they depend on values.
+        count: number of operands of a launch.
     """
 
     __slots__ = ("_bound", "backend", "count", "device", "layouts", "results", "steps")
@@ -141,7 +141,7 @@ class Plan:
     # -- operands ----------------------------------------------------------------------------------------------------
 
     def operand(self, given: Any) -> Any:
-        """The next operand of a launch: a tensor of a layout, or a number of a class; None where there is none."""
+        """Return the next operand of a launch: a tensor of the given layout or a number of the given class, or None."""
         number = self.count
         self.count += 1
         if given.__class__ is Layout:
@@ -149,24 +149,24 @@ class Plan:
         return None if given is None else Given(number, given)
 
     def new(self, size: int, dtype: np.dtype, zeroed: bool = False) -> Buffer:
-        """A new buffer."""
+        """Return a new buffer of ``size`` elements."""
         return Buffer(New(size, dtype, (size,), zeroed), size, dtype)
 
     def unsized(self, dtype: np.dtype) -> Buffer:
-        """A new buffer of as many elements as the host function that makes it finds."""
+        """Return a new buffer whose size the host function that makes it chooses."""
         return Buffer(New(None, dtype, ()), None, dtype)
 
     def new_tensor(self, layout: Layout, zeroed: bool = False) -> TensorRef:
-        """A new tensor of a layout without gaps.
+        """Return a new tensor of a layout without gaps.
 
         Raises:
-            RuntimeError: no integer of a machine counts its bytes.
+            RuntimeError: the number of its bytes exceeds the largest int64.
         """
         check_countable(layout.shape, layout.type.numpy)
         return TensorRef(New(layout.size, layout.type.numpy, layout.shape, zeroed), layout)
 
     def contiguous(self, tensor: TensorRef, dtype: Any = None) -> Buffer:
-        """The elements of a tensor in row-major order, converted to ``dtype``: where they lie, or a copy."""
+        """Return the elements of a tensor in row-major order, converted to ``dtype``, as a buffer: a copy if needed."""
         own = tensor.layout
         if own.contiguous and (dtype is None or dtype is own.type.dtype):
             return Buffer(tensor.memory, own.size, own.type.numpy, tensor.start)
@@ -176,23 +176,23 @@ class Plan:
         return Buffer(copy.memory, own.size, type.numpy)
 
     def packed(self, tensor: TensorRef) -> TensorRef:
-        """A tensor if it is contiguous, or a contiguous copy."""
+        """Return a tensor if it is contiguous, otherwise a contiguous copy."""
         return self.tensor(self.contiguous(tensor), tensor.type, tensor.shape)
 
     def strided(self, tensor: TensorRef) -> tuple[Any, Any]:
-        """The memory of a tensor and the position of its first element there, for a kernel that takes strides."""
+        """Return the memory of a tensor and the position of its first element, for a kernel that takes strides."""
         memory, own, start = tensor
         if memory.__class__ is Input:
             return _storage(memory.number, own.type.numpy), _offset(memory.number, start)
         return Buffer(memory, memory.size, own.type.numpy), start
 
     def onward(self, tensor: TensorRef) -> Buffer:
-        """The memory of a tensor from its first element on, for a kernel that takes strides alone."""
+        """Return the memory that begins with a tensor's first element, for a kernel that takes strides alone."""
         memory, own, start = tensor
         return Buffer(memory, None if memory.__class__ is Input else memory.size - start, own.type.numpy, start)
 
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
-        """A buffer's elements as a contiguous tensor."""
+        """Return a buffer's elements as a contiguous tensor."""
         memory = buffer.memory
         if memory.__class__ is New and buffer.size == memory.size:
             memory.shape = shape
@@ -207,7 +207,7 @@ class Plan:
     ) -> None:
         """Add the run of a hand-written kernel, unless all buffers that it writes are empty.
 
-        On a GPU the kernel has the parts ``aligned``, too, where four elements can be read at once.
+        On a GPU, the kernel also has the parts ``aligned`` if four elements can be read at once.
         """
         written = [operands[number] for number in _written(function)]
         if not written or any(one.__class__ is not Buffer or one.size != 0 for one in written):
@@ -216,7 +216,7 @@ class Plan:
             self.steps.append(Step(kernel, operands, work, reports, one_thread, grid, packed))
 
     def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
-        """Add one pass of a program over tensors, numbers and values, which writes ``outs``."""
+        """Add one pass of a program that reads tensors, numbers and values, and writes ``outs``."""
         layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
         self.run_over(program, (*operands, *outs), layouts, are_rows(layouts))
 
@@ -259,21 +259,21 @@ class Plan:
             self.backend.row_step(self, filler(kind, buffer.dtype), [value, buffer], buffer.size)
 
     def host(self, function: Callable[..., Any], outs: Sequence[Layout] | Sequence[Buffer], *operands: Any) -> Any:
-        """Add the call of a host function, which returns a tuple of the memory of new tensors, or new buffers."""
+        """Add the call of a host function that returns the memory of ``outs`` in a tuple; return these operands."""
         made = tuple([self.new_tensor(one) if one.__class__ is Layout else one for one in outs])
         self.steps.append(HostStep(function, operands, made))
         return made
 
     def check(self, function: Callable[..., None], *operands: Any) -> None:
-        """Add the call of a host function that raises an error if a kernel has reported one in its operands."""
+        """Add the call of a host function that raises the error that a kernel has reported in its operands."""
         self.steps.append(HostStep(function, operands, is_check=True))
 
     def call(self, function: Callable[..., None], *operands: Any, written: tuple[Any, ...] = ()) -> None:
-        """Add the call of a host function that returns nothing: it may raise, or write to the operands ``written``."""
+        """Add the call of a host function that returns None; it may raise, or write to the operands ``written``."""
         self.steps.append(HostStep(function, operands, written=written))
 
     def returns(self, *results: TensorRef) -> Plan:
-        """Finish with these results; with none, a call in place."""
+        """Finish the plan with these results, or with none if the call is in place."""
         self.layouts = tuple([one.layout for one in results])
         self.results = tuple([
             Buffer(memory, _extent(memory, layout, start), layout.type.numpy, start)
@@ -282,14 +282,14 @@ class Plan:
         return self
 
     def found(self, function: Callable[..., Any], *operands: Any) -> Plan:
-        """Finish with the results that a host function finds, whose sizes depend on values: see ``HostStep``."""
+        """Finish the plan with results of a host function, whose sizes depend on values: see ``HostStep``."""
         self.steps.append(HostStep(function, operands, is_last=True))
         self.layouts = None
         return self
 
     @property
     def layout(self) -> Any:
-        """The layout of the result; of several a tuple; None where it depends on values."""
+        """Layout of the result, or a tuple of several; None if they depend on values."""
         return self.layouts if self.layouts is None or len(self.layouts) != 1 else self.layouts[0]
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class Plan:
         return self.backend.interpret(self, operands)
 
     def launcher(self, again: bool = True) -> Callable[..., Any]:
-        """The function that runs the plan: a straight-line one if it is to run ``again``."""
+        """Return the function that runs the plan: a straight-line one if it will run ``again``."""
         if self._bound is None and again:
             self._bound = self.backend.bind(self)
         return self._bound or self
@@ -309,11 +309,15 @@ def pointwise_plan(
     program: Program, given: Sequence[Any], outs: Sequence[Layout], into: bool = False,
     checks: Sequence[tuple[Callable[..., None], Sequence[int]]] = (),
 ) -> Plan:
-    """The plan of one pass of a program over tensors of these layouts, and over numbers, for which classes stand.
+    """Return the plan of one pass of a program.
 
-    It makes new tensors of the layouts ``outs``.  With ``into`` a launch takes after the operands the tensors to
-    overwrite.  Of a tensor for a scalar of the program, which repeats one value, that value is read.  Before that,
-    ``checks`` look at operands, which they name by their numbers.
+    Args:
+        program: the pointwise program.
+        given: layouts of the tensors and classes of the numbers that the program reads.  If an argument of the program
+            is a scalar, the launch reads the tensor's one value.
+        outs: layouts of the results.
+        into: if True, a launch takes the tensors to overwrite after the operands; otherwise the plan makes new tensors.
+        checks: functions that raise errors before the pass, with the positions of their operands.
     """
     first = outs[0]
     check_countable(first.shape, first.type.numpy)
@@ -346,7 +350,7 @@ def pointwise_plan(
 
 
 def _extent(memory: Any, layout: Layout, start: Any) -> Any:
-    """Number of elements of memory that a result keeps: of new memory all from its start on, unless it has no gaps."""
+    """Return the number of elements that a result keeps: all new memory from its start, unless it has no gaps."""
     if memory.__class__ is New and (memory.size.__class__ is SizeOf or not layout.contiguous):
         size: Any = memory.size
         return size - start if start else size
@@ -355,7 +359,7 @@ def _extent(memory: Any, layout: Layout, start: Any) -> Any:
 
 @functools.cache
 def _written(function: Callable[..., None]) -> tuple[int, ...]:
-    """The positions of the arrays that a hand-written kernel writes, among its operands."""
+    """Return the positions, among its operands, of the arrays that a hand-written kernel writes."""
     facts = facts_of(function, np.dtype(np.float32))
     names = facts.written - facts.reports
     return tuple([number for number, name in enumerate(facts.parameters) if name in names])
