@@ -8,6 +8,7 @@ import types
 import warnings
 
 import pytest
+from numgrad_reference.pages import public_modules
 
 import numgrad
 from numgrad import autograd
@@ -71,14 +72,33 @@ def undocumented(owner, names):
     return [name for name, value in found.items() if isinstance(value, kinds) and not vars_doc(value)]
 
 
+def without_signature(owner, names):
+    """Those of the public functions and classes whose parameters are not known."""
+    found = []
+    for name in names:
+        value = getattr(owner, name)
+        try:
+            if inspect.isroutine(value) or (isinstance(value, type) and not issubclass(value, Exception)):
+                inspect.signature(value)
+        except ValueError:
+            found.append(name)
+    return found
+
+
 def vars_doc(value):
     return value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
 
 
-@pytest.mark.parametrize("module", [numgrad, autograd], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module",
+    [module for module in public_modules().values() if module is not numgrad.multiprocessing],  # Python's functions
+    ids=lambda module: module.__name__,
+)
 def test_everything_exported_is_documented(module):
+    """What ``help`` prints and editors show: a docstring, and the parameters of what can be called."""
     assert module.__doc__
     assert undocumented(module, module.__all__) == []
+    assert without_signature(module, module.__all__) == []
     assert len(module.__all__) == len(set(module.__all__))
 
 
