@@ -12,6 +12,7 @@ from numgrad_reference.pages import public_modules
 
 import numgrad
 from numgrad import autograd
+from numgrad.ops import public_functions
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -54,6 +55,20 @@ def test_there_are_examples():
 def test_examples(name):
     for test in examples(importlib.import_module(name)):
         assert run(test) == ""
+
+
+#: Functions that the op table makes: their docstrings are not found in the modules that declare them.
+OPERATIONS = [name for name, each in public_functions.items() if ">>>" in (each.__doc__ or "")]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_examples_of_operations(name):
+    (test,) = doctest.DocTestFinder().find(public_functions[name], name, module=False, globs={})
+    assert run(test) == ""
+
+
+def test_operations_have_examples():
+    assert {"add", "tanh", "sum", "matmul", "gather", "cat", "sort", "softmax"} <= {*OPERATIONS}
 
 
 def test_a_wrong_example_is_found():

@@ -743,7 +743,7 @@ class Methods:
         """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
 
     def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
-        """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
+        """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive."""
 
     def heaviside_(self, values: Tensor, **keywords: Any) -> Tensor:
         """Compute ``heaviside`` in place: overwrite the tensor and return it."""
@@ -2337,7 +2337,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., **keywords: Any) -> Tensor:
 
 
 def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
-    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
+    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive."""
 
 
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:

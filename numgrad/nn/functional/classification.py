@@ -164,6 +164,12 @@ def cross_entropy(
     Raises:
         IndexError: a target is not in [0, classes).
         RuntimeError, ValueError: the shapes or dtypes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.cross_entropy(numgrad.tensor([[2.0, 0.0], [0.0, 3.0]]), numgrad.tensor([0, 1]))
+        tensor(0.0878)
     """
     key = None
     if weight is None and label_smoothing == 0.0 and size_average is None and reduce is None:
@@ -298,6 +304,12 @@ def binary_cross_entropy_with_logits(
     Raises:
         ValueError: the shapes of input and target differ.
         RuntimeError: a weight does not broadcast to the input's shape.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.binary_cross_entropy_with_logits(numgrad.tensor([2.0, -2.0]), numgrad.tensor([1.0, 0.0]))
+        tensor(0.1269)
     """
     _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)

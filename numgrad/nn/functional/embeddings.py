@@ -47,6 +47,13 @@ def embedding(
         IndexError: an index is not in [0, rows).
         AssertionError: ``padding_idx`` is out of range.
         RuntimeError: the weight is not a matrix, or the input has another dtype.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.embedding(numgrad.tensor([1, 0]), numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
     """
     if padding_idx is None:
         padding_idx = -1

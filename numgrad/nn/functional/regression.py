@@ -48,6 +48,12 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Ten
     Raises:
         NotImplementedError: both are integers.
         RuntimeError, ValueError: the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.mse_loss(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(2.)
     """
     check_sizes(input, target)
     pair = _alike(input, target)

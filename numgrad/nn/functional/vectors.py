@@ -66,6 +66,13 @@ def layer_norm(
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not floating-point.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.layer_norm(numgrad.tensor([[1.0, 3.0], [2.0, 6.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [-1.0000,  1.0000]])
     """
     return normalization_ops.layer_norm(input, normalized_shape, weight, bias, eps)
 

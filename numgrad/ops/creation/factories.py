@@ -177,7 +177,14 @@ def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor filled with a number, in the number's dtype unless one is given."""
+    """A tensor filled with a number, in the number's dtype unless one is given.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.full((2, 2), 3.5)
+        tensor([[3.5000, 3.5000],
+                [3.5000, 3.5000]])
+    """
     if size.__class__ is not tuple and not isinstance(size, Sequence):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = _number(fill_value)
@@ -209,7 +216,14 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere."""
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     layout = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device).layout
     return finished(tensor_of(layout, _identity(layout)()), requires_grad)
 
@@ -323,6 +337,11 @@ def arange(
 
     Raises:
         RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.arange(2, 10, 3)
+        tensor([2, 5, 8])
     """
     if end is None:
         start, end = 0 if start is not None else None, start
@@ -385,6 +404,11 @@ def linspace(
 
     Raises:
         RuntimeError: the number of steps is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     start, end, type = _spaced("linspace", start, end, steps, dtype, device)
     return finished(tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type)), requires_grad)

@@ -56,6 +56,15 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     Raises:
         TypeError: the argument is not an array, or numgrad has no such dtype.
         ValueError: a stride is negative.
+
+    Example:
+        >>> import numgrad
+        >>> import numpy as np
+        >>> array = np.zeros(2)
+        >>> x = numgrad.from_numpy(array)
+        >>> array[0] = 1
+        >>> x
+        tensor([1., 0.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -161,6 +170,14 @@ def tensor(
     Raises:
         ValueError: nested lists have different lengths, or an int is too large.
         TypeError, RuntimeError: the data contain something other than numbers, or one that the dtype cannot hold.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> numgrad.tensor([1.0, 2.0], requires_grad=True)
+        tensor([1., 2.], requires_grad=True)
     """
     target = to_device(device)
     if data.__class__ in (float, int, bool) and dtype is None and target is CPU:

@@ -146,6 +146,12 @@ def randint(
 
     Raises:
         RuntimeError: the range is empty, or the dtype (int64 unless one is given) cannot hold it.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.randint(10, (4,))
+        tensor([4, 9, 3, 0])
     """
     given = list(args)
     if size is None:
@@ -195,6 +201,12 @@ def randperm(
 
     Raises:
         RuntimeError: ``n`` is negative, or the dtype (int64 unless one is given) cannot hold the integers.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.randperm(4)
+        tensor([0, 1, 3, 2])
     """
     (size,) = as_size((n,))
     type = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))

@@ -78,6 +78,13 @@ def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_g
 
     Raises:
         RuntimeError: if the index has another dtype or shape, or one of its elements is not in [0, size).
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([[1, 2], [3, 4]])
+        >>> numgrad.gather(x, 1, numgrad.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
     """
     check_index_dtype(index, "gather")
     check(

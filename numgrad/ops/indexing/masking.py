@@ -104,6 +104,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
     Raises:
         TypeError, RuntimeError: if the mask is not a bool tensor, the shapes do not fit, or the dtype cannot hold the
             value.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1, 2, 3])
+        >>> numgrad.masked_fill(x, x > 1, 0)
+        tensor([1, 0, 0])
     """
     op = masked_fill_number
     if isinstance(value, Tensor):
@@ -135,6 +141,12 @@ def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
 
     Raises:
         TypeError, RuntimeError: if the mask is not a bool tensor, or the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1, 2, 3])
+        >>> numgrad.masked_select(x, x > 1)
+        tensor([2, 3])
     """
     check(mask.type.dtype is bool_, "masked_select: expected BoolTensor for mask, not {}", mask.type.dtype)
     return p.found(_picked, *_selection(p, input, mask))
@@ -280,6 +292,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         TypeError: if the condition is not a tensor, or only one of the others is given.
         RuntimeError: if the condition is not a bool tensor, the shapes do not fit, or a number is too large for the
             result.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([-1.0, 2.0])
+        >>> numgrad.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+        >>> numgrad.where(x > 0)
+        (tensor([1]),)
     """
     if (
         condition.__class__ is Tensor and condition._layout.type.dtype is bool_ and input.__class__ is Tensor
@@ -352,6 +372,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     The result is a tensor of shape (count, dimensions).  With ``as_tuple``, it is a row for each dimension instead, so
     that ``x[x.nonzero(as_tuple=True)]`` are those elements.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nonzero(numgrad.tensor([0, 3, 0, 4]))
+        tensor([[1],
+                [3]])
     """
     found = nonzero_op(input, as_tuple)
     return found.unbind(0) if as_tuple else found

@@ -272,6 +272,11 @@ def scatter(
 
     Raises:
         RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.scatter(numgrad.zeros(3), 0, numgrad.tensor([2, 0]), numgrad.tensor([1.0, 5.0]))
+        tensor([5., 0., 1.])
     """
     if src.__class__ is Tensor and reduce is None and not inplace:
         return _scattered(input, dim, index, src)
@@ -310,6 +315,11 @@ def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
 
     Raises:
         RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.scatter_add(numgrad.zeros(2), 0, numgrad.tensor([1, 1]), numgrad.tensor([1.0, 5.0]))
+        tensor([0., 6.])
     """
     return _resolved(scatter_add_op, input, dim, index, src)
 
@@ -391,6 +401,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     Raises:
         RuntimeError: if the dtype is another, a class is not in [0, num_classes), or there is none to count.
         IndexError: if a class is not in [0, num_classes) on a GPU, which raises it at the next read of a value.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.one_hot(numgrad.tensor([0, 2]), 3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     if tensor.dtype is not int64:
         raise RuntimeError(

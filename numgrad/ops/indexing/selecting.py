@@ -54,6 +54,12 @@ def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> Te
 
     Raises:
         IndexError, RuntimeError: if the index is not a vector, or one of its elements is not in [0, size).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.index_select(numgrad.tensor([[1, 2], [3, 4]]), 1, numgrad.tensor([1, 1]))
+        tensor([[2, 2],
+                [4, 4]])
     """
     check_index_dtype(index, "index_select")
     _vector(input, index, "index_select(): Index is supposed to be a vector")

@@ -357,6 +357,11 @@ def einsum(*args: Any) -> Tensor:
 
     Raises:
         RuntimeError: the equation does not fit the operands, or sizes of one letter differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.einsum("ij,j->i", numgrad.ones(2, 3), numgrad.tensor([1.0, 2.0, 3.0]))
+        tensor([6., 6.])
     """
     check_value(
         len(args) >= 2,

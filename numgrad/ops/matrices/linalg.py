@@ -106,6 +106,12 @@ def outer(input: Layout, vec2: Layout) -> Any:
 
     Raises:
         RuntimeError: an argument is not a vector.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.outer(numgrad.tensor([1, 2]), numgrad.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
     """
     for name, vector in (("self", input), ("vec2", vec2)):
         if len(vector.shape) != 1:
@@ -273,6 +279,12 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     Raises:
         LinAlgError: a matrix is singular.
         RuntimeError: the shapes do not fit, or the dtypes differ or are not floating-point or complex.
+
+    Example:
+        >>> import numgrad
+        >>> a, b = numgrad.tensor([[2.0, 0.0], [0.0, 4.0]]), numgrad.tensor([2.0, 2.0])
+        >>> numgrad.linalg.solve(a, b)
+        tensor([1.0000, 0.5000])
     """
     vectors = _are_vectors(A, B)
     shape = (*B.shape, 1) if vectors else B.shape

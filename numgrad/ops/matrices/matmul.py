@@ -40,6 +40,15 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: an operand is 0-d, the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> numgrad.matmul(x, numgrad.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+        >>> numgrad.matmul(x, x)
+        tensor([[ 7., 10.],
+                [15., 22.]])
     """
     try:
         key = input._layout, other._layout
@@ -180,6 +189,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.linear(numgrad.tensor([1.0, 2.0]), numgrad.tensor([[1.0, 1.0]]), numgrad.tensor([0.5]))
+        tensor([3.5000])
     """
     shape, of_weight = input._layout.shape, weight._layout.shape
     rank = len(shape)

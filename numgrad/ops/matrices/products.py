@@ -217,6 +217,12 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.mm(numgrad.ones(2, 3), numgrad.ones(3, 2))
+        tensor([[3., 3.],
+                [3., 3.]])
     """
     return _called(mm_op, input, mat2)
 
@@ -360,6 +366,11 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.dot(numgrad.tensor([1, 2]), numgrad.tensor([3, 4]))
+        tensor(11)
     """
     return _called(dot_op, input, tensor)
 
@@ -402,5 +413,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bmm(numgrad.ones(5, 2, 3), numgrad.ones(5, 3, 4)).shape
+        torch.Size([5, 2, 4])
     """
     return _called(bmm_op, input, mat2)

@@ -119,11 +119,22 @@ def softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
     Raises:
         IndexError: ``dim`` is out of range.
         NotImplementedError: the input's dtype is not a floating-point one.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.softmax(numgrad.tensor([1.0, 2.0, 3.0]), 0)
+        tensor([0.0900, 0.2447, 0.6652])
     """
     return _resolved(softmax_op, input, dim, dtype)
 
 
 @lookup
 def log_softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
-    """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
+    """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.log_softmax(numgrad.tensor([1.0, 2.0, 3.0]), 0)
+        tensor([-2.4076, -1.4076, -0.4076])
+    """
     return _resolved(log_softmax_op, input, dim, dtype)

@@ -75,7 +75,13 @@ def positive(input: Tensor) -> Tensor:
 
 @pointwise("AddBackward0", dtypes="bifc", passed=["input"])
 def add(input, other, *, alpha=1):
-    """``input + alpha * other``."""
+    """``input + alpha * other``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.add(numgrad.tensor([1.0, 2.0]), 10, alpha=2)
+        tensor([21., 22.])
+    """
     return input + alpha * other
 
 
@@ -200,7 +206,15 @@ def _(grad, input):
     complex=abs_complex,
 )
 def abs(input):
-    """The absolute value."""
+    """The absolute value.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.abs(numgrad.tensor([-1, 2]))
+        tensor([1, 2])
+        >>> numgrad.abs(numgrad.tensor(3 + 4j))
+        tensor(5.)
+    """
     return scalar.abs(input)
 
 

@@ -20,7 +20,13 @@ from .comparison import isnan, where
 
 @pointwise("MaximumBackward0", inplace=False, export=False)
 def maximum_op(input, other):
-    """The larger of two numbers; NaN if either is NaN."""
+    """The larger of two numbers; NaN if either is NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.maximum(numgrad.tensor([1, 5]), numgrad.tensor([3, 2]))
+        tensor([3, 5])
+    """
     return scalar.maximum(input, other)
 
 
@@ -189,6 +195,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, inplace: bool = Fa
 
     Raises:
         RuntimeError: there is no bound.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.clamp(numgrad.tensor([-1.0, 0.5, 3.0]), min=0, max=1)
+        tensor([0.0000, 0.5000, 1.0000])
     """
     low, high = None if min is None else min.__class__, None if max is None else max.__class__
     op = _SHORT.get((low, high))

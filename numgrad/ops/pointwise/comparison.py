@@ -18,7 +18,13 @@ from ..table.op import public
 
 @pointwise("ReluBackward0", refused={bool_: "Boolean inputs not supported for relu"})
 def relu(input):
-    """``max(input, 0)``; NaN stays NaN."""
+    """``max(input, 0)``; NaN stays NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.relu(numgrad.tensor([-1.0, 0.0, 1.0]))
+        tensor([0., 0., 1.])
+    """
     return scalar.maximum(input, 0)
 
 
@@ -108,7 +114,13 @@ def ge(input, other):
 
 @pointwise("IsnanBackward0", result="bool", dtypes="bifc")
 def isnan(input):
-    """True if the number is NaN."""
+    """True if the number is NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.isnan(numgrad.tensor([1.0, float("nan")]))
+        tensor([False,  True])
+    """
     return input != input
 
 

@@ -28,7 +28,13 @@ _LN2, _LN10 = math.log(2), math.log(10)
 
 @pointwise("ExpBackward0", result="float", dtypes="bifc")
 def exp(input):
-    """e to the power of the number."""
+    """e to the power of the number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.exp(numgrad.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
     return scalar.exp(input)
 
 
@@ -39,7 +45,13 @@ def _(grad, out):
 
 @pointwise("LogBackward0", result="float", dtypes="bifc")
 def log(input):
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.log(numgrad.tensor([1.0, 10.0]))
+        tensor([0.0000, 2.3026])
+    """
     return scalar.log(input)
 
 
@@ -50,7 +62,13 @@ def _(grad, input):
 
 @pointwise("TanhBackward0", result="float", dtypes="bifc")
 def tanh(input):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tanh(numgrad.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.7616,  0.0000,  0.7616])
+    """
     return scalar.tanh(input)
 
 
@@ -86,7 +104,13 @@ def _(grad, grad_output, input, output):
 
 @pointwise("SigmoidBackward0", result="float", dtypes="bifc")
 def sigmoid(input):
-    """``1 / (1 + exp(-input))``."""
+    """``1 / (1 + exp(-input))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.sigmoid(numgrad.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
     return scalar.sigmoid(input)
 
 
@@ -241,6 +265,11 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: an integer tensor has a negative integer exponent.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.pow(numgrad.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
     """
     if out is not None:
         return write_out("pow", out, pow(input, exponent))
@@ -292,7 +321,13 @@ def _power_base(input: Tensor, exponent: float) -> Tensor:
 
 @pointwise("SqrtBackward0", result="float", dtypes="bifc")
 def sqrt(input):
-    """The square root."""
+    """The square root.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.sqrt(numgrad.tensor([4.0, 9.0]))
+        tensor([2., 3.])
+    """
     return scalar.sqrt(input)
 
 

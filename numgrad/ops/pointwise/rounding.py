@@ -55,7 +55,15 @@ def round_decimals(input, *, before=1, after=1):
 
 @public(in_place=True, direct=True)
 def round(input: Tensor, *, decimals: int = 0, inplace: bool = False) -> Tensor:
-    """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even neighbour."""
+    """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even neighbour.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.round(numgrad.tensor([0.5, 1.5, 2.345]))
+        tensor([0., 2., 2.])
+        >>> numgrad.round(numgrad.tensor([2.345]), decimals=2)
+        tensor([2.3400])
+    """
     if decimals == 0:
         return round_op.inplace(input) if inplace else round_op.short(input)
     before, after = (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
@@ -192,6 +200,14 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
     Raises:
         RuntimeError: the mode is unknown, or an integer would be divided by zero.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([7, -7])
+        >>> numgrad.div(x, 2)
+        tensor([ 3.5000, -3.5000])
+        >>> numgrad.div(x, 2, rounding_mode="floor")
+        tensor([ 3, -4])
     """
     result = _quotient(rounding_mode)(input, other)
     return result if out is None else write_out("div", out, result)

@@ -24,7 +24,13 @@ _PI, _DEGREE = math.pi, math.pi / 180
 
 @pointwise("SinBackward0", result="float", dtypes="bifc")
 def sin(input):
-    """The sine of an angle in radians."""
+    """The sine of an angle in radians.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.sin(numgrad.tensor([0.0, numgrad.pi / 2]))
+        tensor([0., 1.])
+    """
     return scalar.sin(input)
 
 
@@ -35,7 +41,13 @@ def _(grad, input):
 
 @pointwise("CosBackward0", result="float", dtypes="bifc")
 def cos(input):
-    """The cosine of an angle in radians."""
+    """The cosine of an angle in radians.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cos(numgrad.tensor([0.0, numgrad.pi]))
+        tensor([ 1., -1.])
+    """
     return scalar.cos(input)
 
 

@@ -105,6 +105,15 @@ def max(
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([[1, 5], [7, 2]])
+        >>> numgrad.max(x)
+        tensor(7)
+        >>> values, indices = numgrad.max(x, 1)
+        >>> values, indices
+        (tensor([5, 7]), tensor([1, 0]))
     """
     return _max_or_min(input, dim if other is None else other, keepdim, "max", max_all, max_dim, maximum)
 
@@ -241,7 +250,13 @@ def _arg_extreme(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool
 
 @lookup
 def argmax(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
-    """The index of the largest element: in the flattened tensor, or along a dimension."""
+    """The index of the largest element: in the flattened tensor, or along a dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.argmax(numgrad.tensor([[1, 5], [7, 2]]), 1)
+        tensor([1, 0])
+    """
     return argmax_op, (_dims_of_arg(input, dim, "argmax"), keepdim)
 
 

@@ -137,6 +137,11 @@ def norm(
 
     Raises:
         RuntimeError: the elements are integers or bools, or ``p`` is another string.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.norm(numgrad.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     if p == "fro" and isinstance(dim, Sequence) and len(dim) > 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")

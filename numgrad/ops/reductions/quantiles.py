@@ -38,6 +38,11 @@ def quantile(
     Raises:
         RuntimeError: a share is not from 0 to 1, there are no elements, or more than 2**24 of float32 along the
             dimension, or the dtypes or shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.quantile(numgrad.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+        tensor(2.5000)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 

@@ -40,7 +40,13 @@ from .sums import sum as sum_of
 
 @operation("CumsumBackward0", linear=True, order=["input", "dim", "dtype"])
 def cumsum_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
-    """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
+    """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cumsum(numgrad.tensor([1, 2, 3]), 0)
+        tensor([1, 3, 6])
+    """
     return scanned(p, "sum", input, dim, backwards, dtype)
 
 
@@ -234,6 +240,11 @@ def prod(input: Layout, dim: OptionalDim = None, keepdim: bool = False, *, dtype
     """The product of all elements, or along a dimension, computed in ``dtype``.
 
     Integers and bools are multiplied as int64 unless ``dtype`` is given.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.prod(numgrad.tensor([2, 3, 4]))
+        tensor(24)
     """
     if dim is None:
         return prod_all, (dtype,)

@@ -83,6 +83,11 @@ def unique(
         sorted: ignored: the results are always sorted.
         return_inverse: whether to return the index of each element (or slice) in the result, too.
         return_counts: whether to return the number of occurrences, too.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.unique(numgrad.tensor([3, 1, 3]))
+        tensor([1, 3])
     """
     return unique_op(input, dim, False, return_inverse, return_counts)
 

@@ -63,6 +63,12 @@ def sort(
 
     Raises:
         RuntimeError: the elements are complex.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.sort(numgrad.tensor([3, 1, 2]))
+        >>> values, indices
+        (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
     _refuse_complex(input, "Sort")
     return sort_op if stable is None else stable_sort_op, (dim, descending)
@@ -99,6 +105,12 @@ def topk_op(
 
     Raises:
         RuntimeError: there are fewer than ``k``, or the elements are bools or complex.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.topk(numgrad.tensor([3, 1, 2]), 2)
+        >>> values, indices
+        (tensor([3, 2]), tensor([0, 2]))
     """
     _refuse_complex(input, "topk")
     check(input.type.dtype is not bool_, "topk does not support bool dtypes on CPU", input)

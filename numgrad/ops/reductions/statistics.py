@@ -188,6 +188,11 @@ def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) ->
 
     Raises:
         NotImplementedError: the elements are complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.logsumexp(numgrad.tensor([1000.0, 1000.0]), 0)
+        tensor(1000.6932)
     """
     check_supported(input, "bif", "logsumexp_cpu")
     dtype = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()

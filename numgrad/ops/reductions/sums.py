@@ -102,6 +102,17 @@ def sum(
     """The sum of all elements, or over some dimensions, computed in ``dtype``.
 
     Integers and bools are summed as int64 unless ``dtype`` is given.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([[1, 2], [3, 4]])
+        >>> numgrad.sum(x)
+        tensor(10)
+        >>> numgrad.sum(x, 0)
+        tensor([4, 6])
+        >>> numgrad.sum(x, 1, keepdim=True)
+        tensor([[3],
+                [7]])
     """
     if dim is None and not keepdim:
         return sum_all, (dtype,)
@@ -191,6 +202,11 @@ def mean(
 
     Raises:
         RuntimeError: ``dtype``, or the input's dtype if none is given, is not floating-point or complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.mean(numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
+        tensor([2., 3.])
     """
     chosen = dtype or input.type.dtype
     if chosen.category <= int64.category:
@@ -209,13 +225,25 @@ def mean(
 
 @operation("AnyBackward0", nondifferentiable=["input"])
 def any_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
-    """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.any(numgrad.tensor([[False, True], [False, False]]), 1)
+        tensor([ True, False])
+    """
     return folded(p, "any", input, dim, keepdim, _truth_type(input))
 
 
 @operation("AllBackward0", nondifferentiable=["input"])
 def all_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
-    """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.all(numgrad.tensor([True, False]))
+        tensor(False)
+    """
     return folded(p, "all", input, dim, keepdim, _truth_type(input))
 
 

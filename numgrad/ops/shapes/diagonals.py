@@ -116,6 +116,14 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
 
     Raises:
         RuntimeError: if the tensor is neither a vector nor a matrix.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diag(numgrad.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        >>> numgrad.diag(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
     """
     rank = len(input.shape)
     check(rank in (1, 2), "diag(): Supports 1D or 2D tensors. Got {}D", rank, input)

@@ -46,6 +46,11 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the order does not name each dimension once.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.permute(numgrad.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
     """
     rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
     check(
@@ -60,7 +65,14 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
 
 @operation("TransposeBackward0", view=True)
 def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
-    """Return the tensor with two dimensions exchanged."""
+    """Return the tensor with two dimensions exchanged.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.transpose(numgrad.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
     exchanged = {dim0: dim1, dim1: dim0}  # also for a 0-d tensor
     return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
 
@@ -136,7 +148,13 @@ def _(grad, input_shape):
 
 @lookup
 def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
-    """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
+    """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.squeeze(numgrad.zeros(1, 3, 1)).shape
+        torch.Size([3])
+    """
     if dim is None:
         return squeeze_all, ()
     if not isinstance(dim, Sequence):
@@ -162,6 +180,12 @@ def unsqueeze(input: Layout, dim: int) -> Any:
 
     Raises:
         IndexError: if ``dim`` is beyond the dimensions of the result.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.unsqueeze(numgrad.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
     """
     return unsqueeze_op, (normal_dim(dim, len(input.shape) + 1),)
 

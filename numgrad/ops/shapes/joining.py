@@ -121,6 +121,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     Raises:
         ValueError: if there are none.
         RuntimeError: if their other sizes differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cat([numgrad.tensor([1, 2]), numgrad.tensor([3])])
+        tensor([1, 2, 3])
     """
     return _joined("cat", _cat, tensors, dim, out, axis)
 
@@ -131,6 +136,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int
 
     Raises:
         RuntimeError: if there are none, or their shapes differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.stack([numgrad.tensor([1, 2]), numgrad.tensor([3, 4])], 1)
+        tensor([[1, 3],
+                [2, 4]])
     """
     return _joined("stack", _stack, tensors, dim, out, axis)
 

@@ -231,6 +231,11 @@ def flip(input: Layout, *order: Any, dims: Any = None) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if a dimension is named twice.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.flip(numgrad.tensor([1, 2, 3]), (0,))
+        tensor([3, 2, 1])
     """
     named = sizes_of(order, dims, "flip(): argument 'dims'")
     return flip_op, (normal_dims(named, len(input.shape)) if named else (),)

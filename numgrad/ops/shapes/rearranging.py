@@ -81,6 +81,11 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the numbers of shifts and dimensions differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.roll(numgrad.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
     """
     steps = sizes_of((), shifts if isinstance(shifts, tuple | list) else (shifts,), "roll(): argument 'shifts'")
     named = sizes_of((), dims if isinstance(dims, tuple | list) else (dims,), "roll(): argument 'dims'")

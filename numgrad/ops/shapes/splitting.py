@@ -150,6 +150,11 @@ def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.split(numgrad.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return _split_method(tensor, split_size_or_sections, dim)
 
@@ -178,6 +183,11 @@ def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if there would be no piece.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.chunk(numgrad.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     return _chunks(input, chunks, dim, split_op, split_sizes_op)
 

@@ -214,6 +214,12 @@ def reshape(input: Layout, *sizes: Any, shape: Any = None) -> Any:
 
     Raises:
         RuntimeError: if the number of elements differs.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.reshape(numgrad.arange(6), (2, -1))
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
     return how_reshaped(input, _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input.size))
 
@@ -247,6 +253,11 @@ def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the first comes after the last.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.flatten(numgrad.zeros(2, 3, 4), 1).shape
+        torch.Size([2, 12])
     """
     shape = input.shape
     check(

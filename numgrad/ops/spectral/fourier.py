@@ -107,6 +107,11 @@ def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fft.fft(numgrad.tensor([1.0, 0.0, -1.0, 0.0]))
+        tensor([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j])
     """
     dtype, *where = _resolved(input, n, dim, norm)
     if input.type.dtype.is_complex:
