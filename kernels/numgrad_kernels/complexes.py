@@ -244,7 +244,7 @@ def sinh(z: Pair) -> Pair:
     """sinh a cos b + i cosh a sin b."""
     real, imaginary = _hyperbolic(z, _sinh, _cosh)
     a, b = z
-    return select(a == 0, a, real), select(b == 0, b, imaginary)
+    return select((a == 0) & (b - b != 0), a, real), select(b == 0, b, imaginary)
 
 
 def cosh(z: Pair) -> Pair:

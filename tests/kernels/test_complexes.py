@@ -130,6 +130,7 @@ def test_cuts_infinities_and_nan_are_numpys(name, dtype):
             if not np.isfinite(value):  # where C leaves some signs open
                 part, wanted = abs(part), abs(wanted)
             np.testing.assert_allclose(part, wanted, 2e-6, 2e-6, err_msg=str(value))
+            assert wanted != 0 or part != 0 or np.signbit(part) == np.signbit(wanted), value
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
