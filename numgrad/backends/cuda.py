@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from ..devices.recording import state_read
+
 __all__ = [
     "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
     "flash_sdp_enabled", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
@@ -23,6 +25,11 @@ matmul = SimpleNamespace(
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
+def _may_choose(kind: str) -> bool:
+    state_read("which kinds of attention may be chosen")
+    return _attention[kind]
+
+
 def is_built() -> bool:
     """Whether GPUs can be used where there are any: the extra ``cuda`` is installed."""
     return importlib.util.find_spec("numba_cuda") is not None
@@ -30,7 +37,7 @@ def is_built() -> bool:
 
 def flash_sdp_enabled() -> bool:
     """What :func:`enable_flash_sdp` was told."""
-    return _attention["flash"]
+    return _may_choose("flash")
 
 
 def enable_flash_sdp(enabled: bool) -> None:
@@ -40,7 +47,7 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 def mem_efficient_sdp_enabled() -> bool:
     """What :func:`enable_mem_efficient_sdp` was told."""
-    return _attention["mem_efficient"]
+    return _may_choose("mem_efficient")
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
@@ -50,7 +57,7 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 def math_sdp_enabled() -> bool:
     """What :func:`enable_math_sdp` was told."""
-    return _attention["math"]
+    return _may_choose("math")
 
 
 def enable_math_sdp(enabled: bool) -> None:
@@ -60,7 +67,7 @@ def enable_math_sdp(enabled: bool) -> None:
 
 def cudnn_sdp_enabled() -> bool:
     """What :func:`enable_cudnn_sdp` was told."""
-    return _attention["cudnn"]
+    return _may_choose("cudnn")
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:

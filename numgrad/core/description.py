@@ -165,6 +165,7 @@ class Description(Methods):
         if self.is_cuda:
             recording.values_read("another library, which asks for an address,")
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
+        recording.place_read(self._storage, "data_ptr()")
         return self._place().ctypes.data
 
     @property
