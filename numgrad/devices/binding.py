@@ -187,7 +187,7 @@ class Writer:
         return self.buffers[known]
 
     def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
-        """Return the variable of a buffer in an operand's memory, given the expressions of that memory and its offset."""
+        """Return the variable of a buffer in an operand's memory, given expressions of that memory and its offset."""
         name, first = self.name(known), f"{offset} + {self.constant(start)}" if start else offset
         if size is None:
             self.lines += [f"{name} = {storage}", f"if {first}:", f"    {name} = {name}[{first}:]"]

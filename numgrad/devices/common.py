@@ -1,4 +1,4 @@
-"""What the launchers of both devices share: sizes and steps that kernels are told, programs, checks of arguments."""
+"""Parts that both devices share: pointwise programs, sizes and steps of kernels, checks of arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 # -- pointwise programs -----------------------------------------------------------------------------------------------
 
-#: The classes of numbers, which are passed to a kernel as they are.
+#: Classes of the numbers that a kernel takes unchanged.
 NUMBERS = frozenset({bool, int, float, complex})
 
 
@@ -39,35 +39,35 @@ def _sum_of(total, row):
 
 @functools.cache
 def filler(number: Any, dtype: np.dtype) -> Program:
-    """The program that fills a row with a number of a Python class."""
+    """Return the program that fills a buffer with a number of a Python class."""
     return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
 
 
 @functools.cache
 def row_adder(dtype: np.dtype) -> Program:
-    """The program that adds a row to another."""
+    """Return the program that adds two buffers."""
     operands = Operand("total", dtype), Operand("row", dtype)
     return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
 
 
 @functools.cache
 def copy_program(source: np.dtype, target: np.dtype) -> Program:
-    """The program that copies elements of one dtype to elements of another."""
+    """Return the program that copies elements of one dtype to elements of another."""
     return Program("copy", target, (Operand("input", source),), (("out", target),), (_input,))
 
 
-#: A copy does not look at the elements: all that have one size are copied by one kernel.
+#: Dtypes as which elements are copied, by their size: one kernel copies all dtypes of one size.
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def word_of(dtype: np.dtype) -> np.dtype:
-    """The unsigned integer of a dtype's length, as which elements are moved; the dtype itself if there is none."""
+    """Return the unsigned integer type of a dtype's size, as which elements are moved, or the dtype if there is none."""
     return WORDS.get(dtype.itemsize, dtype)
 
 
 # -- reductions -------------------------------------------------------------------------------------------------------
 
-#: For each name the term and the fold of a reduction.
+#: Term and fold of each reduction, by name.
 FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "sum": (reductions.term, reductions.fold),
     "nansum": (reductions.number_or_zero, reductions.fold),
@@ -82,7 +82,7 @@ FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 @functools.cache
 def nothing(name: str, dtype: np.dtype) -> float:
-    """What a reduction of nothing gives."""
+    """Return the result of a reduction over no elements."""
     if name in ("prod", "all"):
         return 1
     if name not in ("max", "min"):
@@ -102,7 +102,7 @@ def least_sure_norm(dtype: np.dtype, order: float) -> float:
 
 
 class Steps(NamedTuple):
-    """How the elements at indices lie in a storage, as (outer, indices, inner); see the kernels."""
+    """Steps and sizes of the elements at indices in a storage, as (outer, indices, inner); see the kernels."""
 
     outer_step: int
     step: int
@@ -113,7 +113,7 @@ class Steps(NamedTuple):
 
 
 class OutOfBoundsError(IndexError):
-    """An index leads outside of a dimension."""
+    """Error of an index outside of a dimension."""
 
     def __init__(self, index: Any, size: int):
         super().__init__(f"index {index} is out of bounds for dimension with size {size}")
@@ -122,10 +122,10 @@ class OutOfBoundsError(IndexError):
 
 
 def check_sizes(count: int, indices: int, size: int, length: int, width: int) -> None:
-    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
+    """Raise unless ``count`` values fit indices of shape (outer, width, inner) into (outer, length, inner) elements.
 
     Raises:
-        RuntimeError: there are more or fewer of them.
+        RuntimeError: they do not.
     """
     if indices and (indices * length != size * width or count not in (1, indices)):
         raise RuntimeError(
@@ -135,10 +135,10 @@ def check_sizes(count: int, indices: int, size: int, length: int, width: int) ->
 
 
 def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, count: int) -> None:
-    """Raise unless there are as many values as are read in ``value_steps`` for ``count`` indices.
+    """Raise unless ``available`` values suffice for ``count`` indices, read in ``value_steps``.
 
     Raises:
-        RuntimeError: there are too few.
+        RuntimeError: they do not.
     """
     outer, inner = steps.outer, steps.inner
     size = outer * count * inner
@@ -148,12 +148,12 @@ def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, 
 
 
 def classes_of(shape: Ints) -> tuple[int, int]:
-    """The number of classes, and of elements from one class to the next: they are the second, or only, dimension."""
+    """Return the number of classes, the second or only dimension, and the step from one class to the next."""
     return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
 
 
 def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
-    """Whether an element of one array is an element of the other; taken to be so where it is hard to tell."""
+    """Return whether two arrays have an element in common; True, too, if that is hard to compute."""
     try:
         return np.shares_memory(left, right, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -161,17 +161,17 @@ def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def check_not_negative(least: int, count: int) -> None:
-    """Raise unless the least of ``count`` integers that are to be counted is 0 or more.
+    """Raise unless the least of the ``count`` integers that ``bincount`` counts is 0 or more.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: it is negative.
     """
     if least < 0:
         raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs (shape [{count}]).")
 
 
 def negative_repeats(count: int) -> RuntimeError:
-    """The error for ``count`` numbers of repetitions of which one is negative."""
+    """Return the error for ``count`` numbers of repetitions of which one is negative."""
     return RuntimeError(f"repeats can not be negative (shape [{count}])")
 
 
@@ -179,7 +179,7 @@ def negative_repeats(count: int) -> RuntimeError:
 
 
 def evenly_spaced(start: Any, end: Any, steps: int, dtype: np.dtype) -> np.ndarray:
-    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
+    """Return ``steps`` numbers from start to end; each half is computed from its own end, so that both are exact."""
     if steps == 1:
         return np.array([start], dtype)
     compute = dtype if dtype.kind in "fc" else np.dtype(np.float64)
@@ -198,16 +198,16 @@ def evenly_spaced(start: Any, end: Any, steps: int, dtype: np.dtype) -> np.ndarr
 
 
 class Factor(NamedTuple):
-    """Matrices as BLAS takes them: rows, or if ``turned`` columns, that lie in one piece, one after another."""
+    """Matrices in a form that BLAS takes: contiguous rows, or contiguous columns if ``turned``."""
 
     step: int  # elements from one row, or column, to the next
     batch: int  # elements from one matrix of a stack to the next
-    turned: bool  # whether the columns lie in one piece
-    copied: bool  # whether neither did: this is how a contiguous copy lies
+    turned: bool  # True if the columns are contiguous
+    copied: bool  # True if neither were: the numbers are those of a contiguous copy
 
 
 def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> Factor:
-    """How a matrix or a stack of matrices lies, which if ``turned`` is to be transposed."""
+    """Return a matrix or a stack of matrices, transposed if ``turned``, in BLAS's form."""
     steps = contiguous_strides(shape) if strides is None else strides
     step = _step(shape, steps)
     copied = step is None
@@ -218,7 +218,7 @@ def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool
 
 
 def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
-    """The step between a matrix's rows, or, with True, between its columns; None if neither lies in one piece."""
+    """Return the step between a matrix's contiguous rows, or, with True, columns; None if neither are contiguous."""
     (rows, columns), (down, right) = shape[-2:], strides[-2:]
     if (right == 1 or columns == 1) and (rows == 1 or down >= columns):
         return max(columns if rows == 1 else down, 1), False
@@ -230,7 +230,7 @@ def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] 
 def product_sizes(
     left: tuple[int, ...], right: tuple[int, ...], turned: tuple[bool, bool]
 ) -> tuple[int, int, int, int]:
-    """How many matrices there are, and m, n and k, in the product of (m, k) and (k, n) matrices."""
+    """Return the number of matrices, and m, n and k, of a product of (m, k) and (k, n) matrices."""
     count = left[0] if len(left) == 3 else 1
     m, k = left[:-3:-1] if turned[0] else left[-2:]
     return count, m, right[-2] if turned[1] else right[-1], k
