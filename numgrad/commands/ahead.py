@@ -1,4 +1,4 @@
-"""The second process of Note [Kernels ahead], which runs jobs whose kernels are compiled but not run."""
+"""The second process of Note [Kernels ahead], which compiles the kernels in the plans of jobs and runs none."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import numgrad
-from numgrad.core.layout import Layout, span
+from numgrad.core.layout import layout_of, span
 from numgrad.core.tensor import tensor_of
-from numgrad.devices import launches
+from numgrad.devices import cpu
 from numgrad.ops import ops
 from numgrad.ops.table.ahead import LENGTH, Sample
-from numgrad.ops.table.dispatch import perform
 from numgrad.ops.table.planned import Planned
 
-#: Maximum number of elements of a tensor: unwritten memory costs nothing, but libraries write to it.
+#: Maximum number of elements of a tensor: untouched memory costs nothing, but libraries write to it.
 LARGEST = 1 << 24
+#: Number of elements of a parameter from which on an optimizer's kernel is the same.
+MANY = 1 << 20
 
 
 class _Unpickler(pickle.Unpickler):
@@ -50,7 +51,7 @@ def main() -> None:
         os.nice(10)
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(jobs,), daemon=True).start()
-    launches.compile_only()
+    cpu.compile_only()
     while True:
         message = jobs.get()
         with contextlib.suppress(Exception):  # if a job fails here, the program compiles later
@@ -74,20 +75,15 @@ def differentiate(name: str, args: Sequence[Any], statics: Mapping[str, Any]) ->
     """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
     given = [tuple(map(_stand_in, one)) if type(one) is tuple else _stand_in(one) for one in args]
     op: Any = ops[name]
-    if isinstance(op, Planned):
-        entry, operands = op.entry(given)
-        if entry.step is None and entry.layout is not None:
-            entry.launch = _without_computing(entry.layout)  # checks would reject memory that no kernel has written
-        out = perform(entry, operands)
-    else:
-        out = op.run(given, statics)
+    out = op(*given) if isinstance(op, Planned) else op.run(given, statics)
     outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if one.requires_grad]
     numgrad.autograd.backward(outputs, [numgrad.empty_like(one) for one in outputs])
 
 
 def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) -> None:
     """Take a step with an optimizer of this class."""
-    parameters = list(map(_stand_in, samples))
+    fewer = [layout_of(one.layout.type, (min(one.layout.size, MANY),)) for one in samples]
+    parameters = [_stand_in(Sample(layout, True)) for layout in fewer]
     for parameter in parameters:
         parameter.grad = numgrad.empty_like(parameter)
     known = inspect.signature(optimizer).parameters
@@ -101,16 +97,8 @@ def _stand_in(value: Any) -> Any:
     layout = value.layout
     if layout.size > LARGEST or layout.type.device.type != "cpu":
         raise ValueError(f"{layout} is not made here")
-    return tensor_of(layout, _memory(layout)).requires_grad_(value.requires_grad)
-
-
-def _memory(layout: Layout) -> np.ndarray:
-    return np.zeros(span(layout.shape, layout.strides), layout.type.numpy)
-
-
-def _without_computing(layout: Any) -> Callable[..., Any]:
-    """Return a launcher that allocates results of this layout, or of these layouts."""
-    return lambda *operands: tuple(map(_memory, layout)) if isinstance(layout, tuple) else _memory(layout)
+    memory = np.zeros(span(layout.shape, layout.strides), layout.type.numpy)
+    return tensor_of(layout, memory).requires_grad_(value.requires_grad)
 
 
 #: Jobs by name.

@@ -2,6 +2,8 @@
 
 It defines the meaning of a plan, and is the fastest way to run a plan once.  The function that a device's ``bind``
 returns has the same results.  While a program is recorded, all plans are interpreted, and the recorder notes each step.
+
+A process that only compiles kernels (``compile_only``) runs no step of plans.
 """
 
 from __future__ import annotations
@@ -29,7 +31,19 @@ from .plan import (
 )
 from .recording import Element, Recorder, plain
 
-__all__ = ["interpret"]
+__all__ = ["compile_only", "interpret"]
+
+_only_compiles = False
+
+
+def compile_only() -> None:
+    """From now on compile the kernels of plans instead of running them; results are zeros.
+
+    A plan whose results have sizes that depend on values runs as usual.
+    """
+    global _only_compiles
+    _only_compiles = True
+    recording.observe_launches(True)
 
 
 def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
@@ -39,6 +53,8 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         IndexError: an index is out of bounds.
         RuntimeError: there is not enough memory, or a check fails.
     """
+    if _only_compiles and plan.layouts is not None:
+        return _compiled(plan, operands)
     backend, memories = plan.backend, dict[New, Any]()
     recorder = recording.recorder if plan.device is None else None  # GPUs' launches notify it themselves
     for step in plan.steps:
@@ -66,6 +82,24 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         if step.reports is not None:
             indices, *bounds = step.reports
             backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
+    return _results(plan, operands, memories)
+
+
+def _compiled(plan: Plan, operands: Sequence[Any]) -> Any:
+    """Compile the kernels of a plan, and return zeros in place of its results."""
+    backend, memories = plan.backend, dict[New, Any]()
+    for step in plan.steps:
+        if isinstance(step, Step):
+            backend.kernel_of(step, plan.device)()
+    for memory, size, _, _ in plan.results:
+        if memory.__class__ is New:
+            whole = operands[size.number]._layout.size if size.__class__ is SizeOf else memory.size
+            memories[memory] = backend.allocate(New(whole, memory.dtype, memory.shape, True), whole, plan.device)
+    return _results(plan, operands, memories)
+
+
+def _results(plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+    """Return the memory of a plan's result, a tuple of several, or None."""
     if len(plan.results) == 1:
         return _memory(plan.results[0], plan, operands, memories)
     return tuple([_memory(result, plan, operands, memories) for result in plan.results]) or None

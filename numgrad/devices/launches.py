@@ -161,17 +161,6 @@ def listening(listener: Listener) -> Iterator[None]:
             raise
 
 
-#: Whether kernels are compiled and not run.
-_only_compiled = False
-
-
-def compile_only() -> None:
-    """From now on kernels are compiled and not run, which leaves what they would write as it is."""
-    global _only_compiled
-    _only_compiled = True
-    listen(lambda launch: None, (CPU,))
-
-
 def run_kernel(kernel: Kernel, arguments: Sequence[Any], noted: Sequence[Any] | None = None) -> None:
     """Run a kernel of the CPU, and notify the recorder and the listeners.
 
@@ -182,8 +171,6 @@ def run_kernel(kernel: Kernel, arguments: Sequence[Any], noted: Sequence[Any] | 
         return
     if recording.recorder is not None:
         recording.recorder.launch(kernel, arguments if noted is None else noted)
-    if _only_compiled:
-        return
     begun = perf_counter_ns()
     kernel.entry(*arguments)
     ended = perf_counter_ns()

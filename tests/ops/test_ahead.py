@@ -40,7 +40,7 @@ F.cross_entropy(F.layer_norm(F.gelu(x) * w + 2.5, (8,), w), torch.arange(5))
 torch.cat([x, x.detach()]).clamp(min=0.5)[torch.tensor([1, 0])].amax(0)
 torch.optim.AdamW([x])
 entries.tell = fused.tell = lambda job: None
-devices.launches.compile_only()
+devices.cpu.compile_only()
 for job in jobs:
     name, arguments = pickle.loads(job)
     second.JOBS[name](*arguments)

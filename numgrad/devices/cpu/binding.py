@@ -30,7 +30,7 @@ from .launching import hand_written, kernel_for
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["allocate", "array_of", "bind", "raise_reported", "report", "run_step", "value_of"]
+__all__ = ["allocate", "array_of", "bind", "kernel_of", "raise_reported", "report", "run_step", "value_of"]
 
 _BOOL = np.dtype(np.bool_)
 
@@ -93,7 +93,7 @@ def array_of(tensor: Any) -> np.ndarray:
     return tensor._place()
 
 
-def kernel_of(step: Step) -> Callable[[], Kernel]:
+def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
     """The function that returns the kernel of a step, for the number of threads at that time."""
     kernel, work = step.kernel, step.work
     if kernel.__class__ is Pointwise:

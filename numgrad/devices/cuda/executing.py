@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..binding import Writer
-from ..interpreter import interpret
+from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
 from ..plan import Array, Buffer, New, Plan, Pointwise, Report, Step, Storage, Value
 from ..rows import DeviceRow
@@ -17,7 +17,9 @@ from .memory import empty_row, stream, zero_row
 from .pointwise import is_aligned, pointwise_kernel, value_of
 from .reports import report_row
 
-__all__ = ["allocate", "array_of", "bind", "interpret", "raise_reported", "report", "run_step"]
+__all__ = [
+    "allocate", "array_of", "bind", "compile_only", "interpret", "kernel_of", "raise_reported", "report", "run_step",
+]
 
 
 # -- functions for the interpreter -----------------------------------------------------------------------------------
@@ -50,6 +52,11 @@ def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, 
     assert step.grid is not None
     signature = tuple([kernel_type(one, INT64) for one in step.operands])
     return hand_written(chosen.function, chosen.compute, step.grid[1], signature, dict(chosen.parts)), *step.grid
+
+
+def kernel_of(step: Step, device: int) -> Callable[[], Kernel]:
+    """The function that returns the kernel of a step, for operands that begin at 16 bytes."""
+    return lambda: _prepared(step, *(step.aligned or (step.kernel, step.work)), device)[0]
 
 
 def array_of(tensor: Any) -> np.ndarray:

@@ -3,8 +3,8 @@
 Note [Kernels ahead]
 A call that is recorded for the first time will soon need its gradient, and a new optimizer will soon need its step.  A
 program that has just compiled a kernel will have to compile those, too.  So a second process of low priority,
-``numgrad.commands.ahead``, receives a description of the call by layouts.  It runs the call and its backward on tensors
-of its own with kernels that do nothing, which leaves the compiled kernels on disk.  If both processes need the same
+``numgrad.commands.ahead``, receives a description of the call by layouts.  It calls the operation and its rules with
+zeros of these layouts, and compiles the kernels in their plans, which it does not run.  If both processes need the same
 kernel at once, one waits for the other (``cache.claimed``).  The second process ends when its pipe is closed, which
 happens however this process ends.
 
