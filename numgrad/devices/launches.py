@@ -220,6 +220,7 @@ def by_numpy(name: str) -> Callable[[Function], Function]:
             notify(lambda: Launch(None, name, begun, ended, array_traffic(arguments, result)), CPU)
             return result
 
+        call.library = name  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
 
     return decorate

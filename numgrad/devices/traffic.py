@@ -1,22 +1,27 @@
-"""What a run of a kernel must read and write: the bytes of the elements of its arrays, each counted once.
+"""Bytes that a run of a kernel must read and write: those of the elements of its arrays, each counted once.
 
-What it reads and writes its facts say (``numgrad_kernels.facts``).  A kernel for the CPU may be given more memory than
-it goes to, such as the whole storage of a view: an array counts with as many elements as there are in it, but no more
-than the facts say that a run reaches of any.
+A kernel's facts name the arrays that it reads and writes (``numgrad_kernels.facts``).  A kernel for the CPU may get
+more memory than it reaches, such as the whole storage of a view.  So an array counts with all its elements, but with no
+more than the facts say that a run reaches in any array.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from numgrad_kernels.facts import Facts
 
+from .operands import Buffer, Storage
 from .rows import DeviceRow
+
+if TYPE_CHECKING:
+    from .plan import Step
 
 
 class Traffic(NamedTuple):
@@ -28,43 +33,59 @@ class Traffic(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Elements that are read or written, and where they lie in memory."""
+    """Elements that are read or written, and their place in memory."""
 
     location: Any
-    elements: int
+    size: int
     itemsize: int
 
 
 def kernel_traffic(facts: Facts, arguments: Sequence[Any]) -> Traffic:
-    """What a run of a kernel, for the CPU or a GPU, with these arguments moves."""
-    named = dict(zip(facts.parameters, arguments, strict=True))
-    given = SimpleNamespace(**named)
+    """Return the traffic of a run of a kernel, for the CPU or a GPU, with these arguments."""
+    given = SimpleNamespace(**dict(zip(facts.parameters, arguments, strict=True)))
     most = facts.most(given)
     parts = {name: _Part(name, count, facts.compute.itemsize) for name, count in facts.hidden(given).items()}
-    for name, value in named.items():
+    for name, value in vars(given).items():
         if isinstance(value, np.ndarray | DeviceRow):
-            parts[name] = _Part(_location(value), min(value.size, most), value.itemsize)
+            value = _Part(_location(value), value.size, value.itemsize)
+        if value.__class__ is _Part:
+            parts[name] = value._replace(size=min(value.size, most))
     return _traffic(*[[parts[name] for name in names & parts.keys()] for names in (facts.read, facts.written)])
 
 
+def step_traffic(facts: Facts, step: Step, size: int) -> Traffic:
+    """Return the traffic of a plan's step that runs a kernel, where tensors of any size have ``size`` elements."""
+    return kernel_traffic(facts, [_planned(one, size) for one in step.operands])
+
+
+def _planned(operand: Any, size: int) -> Any:
+    """Return the part of memory that an operand of a plan stands for, or the operand if it is no memory."""
+    if operand.__class__ is Storage:
+        return _Part(operand.number, sys.maxsize, operand.dtype.itemsize)
+    if operand.__class__ is not Buffer:
+        return operand
+    count = operand.size if operand.size.__class__ is int else sys.maxsize if operand.size is None else size
+    return _Part((operand.memory, operand.start), count, operand.dtype.itemsize)
+
+
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
-    """What a function moves that reads the arrays among its arguments and makes those that it returns."""
+    """Return the traffic of a function that reads the arrays among its arguments and makes those that it returns."""
     read, made = list(_arrays(arguments)), list(_arrays((result,)))
     read = [array for array in read if not any(array is other for other in made)]
     return _traffic(*[[_Part(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, made)])
 
 
 def _traffic(read: Sequence[_Part], written: Sequence[_Part]) -> Traffic:
-    return Traffic(_bytes(read), _bytes(written), max([part.elements for part in (*read, *written)], default=0))
+    return Traffic(_bytes(read), _bytes(written), max([part.size for part in (*read, *written)], default=0))
 
 
 def _bytes(parts: Iterable[_Part]) -> int:
-    """The bytes of these parts; the same memory, given twice, counts once."""
-    return sum({part.location: part.elements * part.itemsize for part in parts}.values())
+    """Return the bytes of these parts; memory that is given twice counts once."""
+    return sum({part.location: part.size * part.itemsize for part in parts}.values())
 
 
 def _location(array: Any) -> tuple[Any, ...]:
-    """Where an array or a row lies in memory."""
+    """Return the place of an array or a row in memory."""
     if isinstance(array, DeviceRow):
         return array.address, array.size
     return array.ctypes.data, array.shape, array.strides
@@ -79,5 +100,5 @@ def _arrays(values: Iterable[Any]) -> Iterable[np.ndarray]:
 
 
 def _distinct(array: np.ndarray) -> int:
-    """The elements of an array, a repeated one counted once."""
+    """Return the number of elements of an array, a repeated one counted once."""
     return math.prod([n if step else min(n, 1) for n, step in zip(array.shape, array.strides, strict=True)])

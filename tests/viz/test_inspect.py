@@ -171,20 +171,28 @@ def test_a_node_shows_its_rule_and_the_operation_it_records():
     ("function", "expected"),
     [
         (lambda x: x * 2.0, ["mul", "mul_backward"]),
+        (lambda x: x + 1.0, ["add"]),  # the node saves nothing
         (lambda x: x.sum(), ["fold_rows"]),
         (lambda x: torch.softmax(x, 0), ["softmax_rows", "softmax_backward_rows"]),
         (lambda x: torch.cat([x, x]), ["join_rows"]),
         (lambda x: x[1:], ["copy"]),
     ],
 )
-def test_forward_is_run_again_where_the_node_knows_enough(function, expected):
+def test_the_kernels_of_forward_are_those_of_its_plan(function, expected):
     inspection = torch.inspect(function(leaf(6)).grad_fn)
     assert [kernel.name for kernel in inspection.kernels] == expected
 
 
-def test_forward_that_cannot_be_run_again_is_explained():
-    inspection = torch.inspect((leaf(6) + 1.0).grad_fn)
-    assert inspection.notes[0].startswith("The forward cannot be run again, for the node does not keep 'other'")
+@pytest.mark.parametrize("columns", [3, 300])
+def test_a_plan_says_what_forward_must_read_and_write(columns):
+    x = torch.ones(columns, 4, requires_grad=True)
+    forward, backward = torch.inspect((x.t() * torch.ones(4, columns)).grad_fn)
+    assert forward.bytes == 4 * 3 * x.numel()
+    assert forward.types["out"] == "array(float32, 1d, C)"
+    assert "nest" in forward.types  # as it ran, on a transposed tensor
+    assert f"  {x.numel():,} elements, not run here: reads " in str(forward)
+    assert forward.time is None
+    assert backward.time > 0
 
 
 def test_a_backward_of_ones_own_is_run_once():

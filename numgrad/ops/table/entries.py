@@ -69,6 +69,7 @@ class Entry:
         found = self.recipes.get(needed)
         if found is None:
             found = self.recipes[needed] = self.op.recipe(self, needed)
+            found.plan = self.plan
             tell(lambda: ("differentiate", (self.op.name, *self.op.example(self, needed))))
         return found
 

@@ -132,9 +132,10 @@ class Recipe:
         of_operands: True if all sources are operands.
         of_first: True if all sources are operands or the first result.
         frees: True if a backward pass drops the saved values, so that a second one is impossible.
+        plan: the plan of the call; None for a view.
     """
 
-    __slots__ = ("constants", "frees", "names", "node_class", "of_first", "of_operands", "sources")
+    __slots__ = ("constants", "frees", "names", "node_class", "of_first", "of_operands", "plan", "sources")
 
     def __init__(
         self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
@@ -145,6 +146,7 @@ class Recipe:
         self.of_operands = all(source >= 0 for source in self.sources)
         self.of_first = all(source >= OUTPUT for source in self.sources)
         self.constants = constants
+        self.plan: Any = None
         self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # numbers alone are kept
 
 

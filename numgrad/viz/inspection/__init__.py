@@ -76,8 +76,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
               them and without calling the hooks of these tensors;
             - such a function of numgrad's, or its name, without arguments: it is called with an example, a row of a
               million float32 for pointwise operations, a matrix of a million for most others;
-            - ``tensor.grad_fn``: its rule runs on gradients of ones, and the operation that it records on its saved
-              values;
+            - ``tensor.grad_fn``: its rule runs on gradients of ones; the kernels of the operation that it records are
+              read from its plan and do not run;
             - a kernel of ``numgrad.devices.compiled_kernels()``;
             - a function or module compiled by ``numgrad.compile``: its programs, after a call if there are arguments.
               Their times are measured on copies of their memory.

@@ -18,10 +18,9 @@ from ...core.tensor import Tensor
 from ...devices.launches import Launch, listening
 from ...ops.creation.factories import ones_like
 from ...ops.memory.copying import filled_of
-from ...ops.table.elementwise_backward import PointwiseNode
 from ...ops.table.recording import OpNode
 from ...random import Generator, default_generators
-from .kernels import Inspection, inspected
+from .kernels import InspectedKernel, Inspection, inspected, planned_kernels
 
 GRADIENT_PASSED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
 
@@ -131,7 +130,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def node_inspection(node: Node) -> Inspection:
-    """Run a node's rule on gradients of ones, and the operation that it records, where its saved values allow that.
+    """Run a node's rule on gradients of ones; the kernels of its operation, which do not run, are those of its plan.
 
     Raises:
         RuntimeError: the values saved by the node were freed by backward, or changed in place since.
@@ -147,7 +146,7 @@ def node_inspection(node: Node) -> Inspection:
             f"numgrad.inspect: what {node.name()} saved for its rule was freed by backward; inspect it before that, or "
             "call backward with retain_graph=True"
         )
-    launches, notes = _forward(node)
+    forward, notes = _forward(node)
     ones = [_ones(layout) for layout in node.outputs]
 
     def run() -> list[tuple[str, Launch]]:
@@ -159,7 +158,7 @@ def node_inspection(node: Node) -> Inspection:
     if not rule:
         notes.append(GRADIENT_PASSED_ON)
     output = f"{list(node.layout.shape)} {node.layout.type.dtype.name}"
-    return Inspection(f"{node.name()}, output {output}", inspected(launches + rule), notes)
+    return Inspection(f"{node.name()}, output {output}", forward + inspected(rule), notes)
 
 
 def _run_rule(node: Node, gradients: list[Tensor]) -> None:
@@ -171,61 +170,14 @@ def _run_rule(node: Node, gradients: list[Tensor]) -> None:
                 fit(gradient, edge[0].output(edge[1]), node, edge)
 
 
-def _forward(node: Node) -> tuple[list[tuple[str, Launch]], list[str]]:
-    """Return the kernels of the operation, or the reason why it cannot run."""
+def _forward(node: Node) -> tuple[list[InspectedKernel], list[str]]:
+    """Return the kernels of the operation that a node records, from its plan, or the reason why there are none."""
     if not isinstance(node, OpNode):
         return [], [f"What {node.name()} records is no operation of the table: inspect the function that was called."]
-    if getattr(node.op, "view", False):
+    if node.recipe.plan is None:
         return [], ["The forward runs no kernel: it makes a view."]
-    missing: list[str] = []
-    values = _operands(node, missing)
-    if missing:
-        names = " and ".join(missing)
-        return [], [f"The forward cannot be run again, for the node does not keep {names}: inspect the function."]
-    run = _runner(node, values)
-    try:
-        launches = run_again(lambda: launches_of("forward", run), launches_of("forward", run))
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        return [], [f"The forward cannot be run again ({error}): inspect the function itself."]
-    return launches, [] if launches else ["The forward runs no kernel."]
-
-
-def _runner(node: Any, values: dict[str, Any]) -> Any:
-    op = node.op
-
-    def run() -> None:
-        with no_grad():
-            if isinstance(node, PointwiseNode):
-                statics = {name: values[name] for name in op.statics}
-                op.run([values[name] for name in op.inputs], statics if statics != op.statics else op.statics)
-            else:
-                op(*[values[name] for name in op.parameters])
-
-    return run
-
-
-def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
-    """Return the operation's arguments as far as the node has them, with ones for tensors that it did not save."""
-    with no_grad():
-        op = node.op
-        statics = getattr(op, "statics", {})
-        saved = {**statics, **node.constants, **node.unpack(), "dtype": node.layout.type.dtype}
-    differentiable = getattr(op, "differentiable", op.inputs)
-    edges = dict(zip(differentiable, node.edges, strict=False))
-    values: dict[str, Any] = {}
-    if getattr(op, "sequence", False) and all(node.edges):
-        saved[op.inputs[0]] = tuple([_ones(edge[0].output(edge[1])) for edge in node.edges])
-    for name in op.parameters:
-        edge = edges.get(name)
-        if name in saved:
-            values[name] = saved[name]
-        elif f"{name}_shape" in saved:
-            values[name] = filled_of(saved[f"{name}_shape"], 1, node.layout.type)
-        elif edge is not None:
-            values[name] = _ones(edge[0].output(edge[1]))
-        else:
-            missing.append(f"'{name}'")
-    return values
+    kernels = planned_kernels(node.recipe.plan, "forward", node.layout.size)
+    return kernels, [] if kernels else ["The forward runs no kernel."]
 
 
 def _ones(layout: Layout) -> Tensor:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import devices
 from ...devices.launches import Launch
+from ...devices.traffic import Traffic, step_traffic
 from .assembly import Loop, function_of, main_loop, readable, widest
 from .report import inspection_html, inspection_text, kernel_html, kernel_text
 
@@ -35,16 +36,18 @@ class InspectedKernel:
         kernel: the store's kernel; None for a library, which has no Python text and none of the attributes derived from
             it.
         runs: the times and bytes of each run, the last one last.
+        planned: the traffic of a run, if none was observed and it is known from a plan.
     """
 
     #: The parts that can be shown in addition to the figures.
     sections: tuple[str, ...] = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
 
-    def __init__(self, name: str, stage: str, kernel: Any, runs: Sequence[Launch] = ()):
+    def __init__(self, name: str, stage: str, kernel: Any, planned: Traffic | None = None):
         self.name = name
         self.stage = stage
         self.kernel = kernel
-        self.runs = list(runs)
+        self.planned = planned
+        self.runs: list[Launch] = []
 
     # -- runs ---------------------------------------------------------------------------------------------
 
@@ -60,8 +63,9 @@ class InspectedKernel:
 
     @property
     def bytes(self) -> int | None:
-        """The bytes that the last run had to read and write, each counted once."""
-        return None if self.last is None else self.last.bytes
+        """The bytes that the last run had to read and write, or that a run of its plan must, each counted once."""
+        traffic = self.last or self.planned
+        return None if traffic is None else traffic.read + traffic.written
 
     @property
     def bandwidth(self) -> float | None:
@@ -259,6 +263,20 @@ class InspectedGpuKernel(InspectedKernel):
     loop = _absent("main loop")
     llvm = _absent("LLVM code")
     assembly = _absent("assembly of the processor's")
+
+
+def planned_kernels(plan: devices.Plan, stage: str, size: int) -> list[InspectedKernel]:
+    """Return the kernels and library functions in the steps of a plan, whose result has ``size`` elements."""
+    found = []
+    make = InspectedKernel if plan.device is None else InspectedGpuKernel
+    for step in plan.steps:
+        if step.is_kernel:
+            kernel = plan.backend.kernel_of(step, plan.device)()
+            found.append(make(kernel.name, stage, kernel, step_traffic(kernel.facts, step, size)))
+        else:
+            names = [getattr(one, "library", None) for one in (step.kernel, *step.operands)]
+            found += [make(name, stage, None) for name in names if name is not None]
+    return found
 
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:

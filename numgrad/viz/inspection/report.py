@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.display import counted, duration, number_of_bytes
 from ..html import Html, element, faint, framed, joined, table, unfolding
@@ -50,17 +50,21 @@ def title(kernel: InspectedKernel) -> str:
 
 
 def figures(kernel: InspectedKernel) -> str:
-    """Return the figures of the last run as a line; "" if there was none."""
+    """Return the figures of the last run, or of a planned one, as a line; "" if there are none."""
     run = kernel.last
-    if run is None:
+    traffic: Any = run or kernel.planned
+    if traffic is None:
         return ""
+    amounts = f"reads {number_of_bytes(traffic.read)}, writes {number_of_bytes(traffic.written)}"
+    if run is None:
+        return f"{counted(traffic.elements, 'element')}, not run here: {amounts}"
     where = ", on several threads" if run.parallel else f", on {run.device}" * (run.device != "cpu")
     fastest = min(run.time for run in kernel.runs)
     best = f"; the fastest took {duration(fastest)}" if fastest < 0.9 * run.time else ""
     times = f" (the last of {len(kernel.runs)} runs{best})" if len(kernel.runs) > 1 else ""
     return (
-        f"{counted(run.elements, 'element')} in {duration(run.time)}: reads {number_of_bytes(run.read)}, "
-        f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{where}{times}"
+        f"{counted(run.elements, 'element')} in {duration(run.time)}: {amounts}, {run.bandwidth:.3g} GB/s"
+        f"{where}{times}"
     )
 
 
