@@ -56,7 +56,8 @@ def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, 
 
 def kernel_of(step: Step, device: int) -> Callable[[], Kernel]:
     """The function that returns the kernel of a step, for operands that begin at 16 bytes."""
-    return lambda: _prepared(step, *(step.aligned or (step.kernel, step.work)), device)[0]
+    chosen, work = step.aligned or (step.kernel, step.work)
+    return lambda: _prepared(step, chosen, work, device)[0]
 
 
 def array_of(tensor: Any) -> np.ndarray:
