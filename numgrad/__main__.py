@@ -1,14 +1,18 @@
-"""The command line, ``python -m numgrad``: ``run``, ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and others."""
+"""The command line, ``python -m numgrad``: ``run``, ``train``, ``ops``, ``kernels``, ``cache`` and others."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import math
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+from . import __version__
+from .core.display import SUBSTITUTE
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,7 +49,7 @@ def _seed(text: str) -> int:
 #: For each command, the module of ``numgrad.commands``, imported on demand, and its function, which takes the options
 #: and returns False if something was not found.
 _COMMANDS = {
-    "info": "info.print_info", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
+    "info": "info.print_info", "cache": "cache.print_cache", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
     "run": "run.run", "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
 }
 
@@ -62,12 +66,17 @@ _SECTIONS = {
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m numgrad", description="Try numgrad out, or describe its installation.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    parser.add_argument("--version", action="version", version=f"numgrad {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command")
     commands.add_parser("info", help="print what a bug report should contain")
+    cache = commands.add_parser("cache", help="print where compiled kernels are kept, and their size")
+    cache.add_argument("--clear", action="store_true", help="delete them")
     table = commands.add_parser("ops", help="print the operations: signature, derivatives, differences from PyTorch")
-    table.add_argument("names", nargs="*", metavar="name", help="print these only")
+    table.add_argument("names", nargs="*", metavar="name", help="print these only, such as tanh or Tensor.add_")
     kernels = commands.add_parser("kernels", help="show the kernels of operations, down to their machine code")
-    kernels.add_argument("names", nargs="*", metavar="operation", help="none: list the kernels that are kept on disk")
+    kernels.add_argument(
+        "names", nargs="*", metavar="operation", help="such as tanh or linalg.solve; none: list the kernels on disk"
+    )
     kernels.add_argument("--dtype", default="float32", help="that of the tensors they are tried on (default: float32)")
     kernels.add_argument("--size", type=_count, default=1_000_000, help="elements of those (default: 1000000)")
     for section, text in _SECTIONS.items():
@@ -107,10 +116,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command given by ``arguments``, by default those of the process, and return the exit status."""
-    options = vars(_parser().parse_args(arguments))
+    parser = _parser()
+    options = vars(parser.parse_args(arguments))
     command = options.pop("command")
+    if command is None:
+        parser.print_help()
+        return 0
     options.pop("data", None)  # always "digits"
     module, function = _COMMANDS[command].split(".")
+    if command not in ("run", "warm") and isinstance(sys.stdout, io.TextIOWrapper):  # these run a program of the user
+        sys.stdout.reconfigure(errors=SUBSTITUTE)
     try:
         found_all = getattr(importlib.import_module(f"numgrad.commands.{module}"), function)(**options)
     except BrokenPipeError:  # the reader of the output has closed it

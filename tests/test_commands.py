@@ -1,19 +1,25 @@
 """``python -m numgrad``: once run as a person runs it, otherwise in this process, which has imported it already."""
 
+import io
+import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from environments import python_with
+from tqdm import tqdm
 
 import numgrad
 from numgrad.__main__ import main
+from numgrad.commands.train import _run
 from numgrad.commands.warm import NETWORKS, _train
 from numgrad.data import digits, load_digits
 from numgrad.ops import ops
 from numgrad.ops.table.op import composites
+from numgrad.utils.data import Subset
 
 
 @pytest.fixture
@@ -101,6 +107,16 @@ def test_a_file_that_cannot_be_written_is_noticed_before_the_training(run, tmp_p
     assert re.match(f"python -m numgrad train: error: {message}", line)
 
 
+def test_the_estimate_of_time_begins_after_the_first_step(monkeypatch):
+    """Which compiles kernels, here for half a second."""
+    step, slow = numgrad.optim.AdamW.step, iter([0.5])
+    monkeypatch.setattr(numgrad.optim.AdamW, "step", lambda self: (time.sleep(next(slow, 0)), step(self)))
+    with tqdm(total=2, file=io.StringIO()) as progress:
+        _run(0, Subset(digits(), range(40)), 1, 16, 0.01, "mlp", 8, "cpu", progress)
+        assert progress.n == 2
+        assert progress.format_dict["elapsed"] < 0.5
+
+
 def test_runs_are_drawn(run, tmp_path):
     picture = tmp_path / "runs.svg"
     options = ["--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture)]
@@ -108,7 +124,10 @@ def test_runs_are_drawn(run, tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert f"drawn in {picture}" in result.stdout
-    assert "<svg" in picture.read_text(encoding="utf-8")
+    drawn = picture.read_text(encoding="utf-8")
+    assert "<svg" in drawn
+    assert "<!-- seed 0 -->" in drawn
+    assert "<!-- seed 1 -->" in drawn
 
 
 def test_the_table_of_operations(run):
@@ -141,7 +160,58 @@ def test_the_table_of_operations(run):
     ]
     unknown = run("ops", "tanhh")
     assert unknown.returncode == 1
-    assert "tanhh: the table has no such operation" in unknown.stdout
+    assert "tanhh: the table has no such operation: tanh" in unknown.stdout
+
+
+@pytest.mark.parametrize(("name", "entry"), [
+    ("nn.functional.conv2d", "convolution(input, weight, bias, stride, padding, dilation, groups)  Conv"),
+    ("torch.nn.functional.gelu", "gelu(input)  GeluBackward0"), ("Tensor.add_", "add(input, other, alpha=1)  Add"),
+    ("view", "view_as_shape(input, shape)  View"), ("linalg.solve", "linalg_solve(A, B, left=True)  LinalgSolve"),
+])  # fmt: skip
+def test_operations_are_found_by_the_names_that_users_write(run, name, entry):
+    result = run("ops", name)
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"{name}(")
+    assert f"\n{entry}" in result.stdout
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    ("view", "(No kernel ran: views need none"), ("linalg.solve", "numpy.linalg.solve, forward"),
+    ("nn.functional.conv2d", "convolution, forward"), ("Tensor.add_", "add, forward"), ("numgrad.exp", "exp, forward"),
+])  # fmt: skip
+def test_kernels_are_found_by_the_names_that_users_write(run, name, line):
+    result = run("kernels", name, "--size", "400", "--python")
+    assert result.returncode == 0, result.stderr
+    assert f"\n{line}" in result.stdout
+
+
+def test_without_a_command_the_usage_is_printed(run):
+    alone, asked = run(), run("--help")
+    assert alone.returncode == asked.returncode == 0
+    assert alone.stdout == asked.stdout
+    assert "  cache " in alone.stdout
+    assert run("--version").stdout == f"numgrad {numgrad.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["nofile.py"], ["-m", "nofile"]])
+def test_a_program_that_is_not_there_is_said_in_one_line(run, arguments):
+    result = run("run", *arguments)
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert re.match("python -m numgrad run: error: .*No .*'nofile", line)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_terminals_that_cannot_show_all_characters(encoding):
+    code = (
+        "from numgrad.__main__ import main; main(['kernels', 'add', '--size', '9', '--python']); import numgrad as t; "
+        "x = t.ones(2, requires_grad=True); print(t.viz.draw(x * x.sum()))"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert ("us:" if encoding == "ascii" else "µs:") in done.stdout.decode(encoding)
+    assert b"SumBackward0 -> []" in done.stdout
 
 
 def test_info_says_what_a_bug_report_needs(run):
@@ -186,7 +256,6 @@ def test_info_tells_the_generation_of_a_processor(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "required: command"),
         (["fly"], "invalid choice: 'fly'"),
         (["train"], "required: data"),
         (["train", "letters"], "invalid choice: 'letters'"),
@@ -249,6 +318,18 @@ def test_kernels_lists_those_that_are_kept(run, tmp_path, monkeypatch):
         ["add", "(GPU)", "1", "3", "bytes", "just", "now"],
         ["mul_backward", "1", "5", "bytes", "just", "now"],
     ]
+
+
+def test_the_cache_is_shown_and_cleared(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path / "none"))
+    assert run("cache").stdout == f"{tmp_path / 'none'}: 0 kernels, 0 bytes\n"
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    for ending in ("bin", "py", "lock"):
+        (tmp_path / f"add_{'0' * 24}.{ending}").write_bytes(b"12345")
+    other = tmp_path / "other.bin"
+    other.touch()
+    assert run("cache", "--clear").stdout == f"{tmp_path}: 1 kernel, 5 bytes\ndeleted\n"
+    assert [*tmp_path.iterdir()] == [other]
 
 
 def test_the_digits():

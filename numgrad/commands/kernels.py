@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from numgrad.core.display import counted, number_of_bytes
 from numgrad.core.types import dtype, to_dtype
-from numgrad.devices import begin_cuda, cache_directory, gpu_count, needs
+from numgrad.devices import begin_cuda, gpu_count, needs
 from numgrad.viz.inspection import InspectedKernel, Inspection, inspect_example
 
-_NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
+from .cache import list_kernels
 
 
 def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequence[str]) -> bool:
@@ -28,7 +23,7 @@ def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequenc
             runs on a GPU; without one, its kernels are made but not run.
     """
     if not names:
-        _list_kernels()
+        list_kernels()
     wanted = [section for section in InspectedKernel.sections if section in sections]
     found = True
     for number, name in enumerate(names):
@@ -62,34 +57,3 @@ def _inspect_on_gpu(name: str, size: int, dtype: dtype) -> Inspection | None:
     except ImportError:
         return None
     return inspect_example(name, size, dtype, "cuda")
-
-
-def _list_kernels() -> None:
-    """Print the kernels stored on disk by name: their number, their size and the age of the newest."""
-    directory = cache_directory()
-    kernels: dict[str, list[Path]] = defaultdict(list)
-    for name, file in _kept(directory):
-        kernels[name].append(file)
-    sizes = {name: sum(file.stat().st_size for file in files) for name, files in kernels.items()}
-    total, number = sum(sizes.values()), sum(map(len, kernels.values()))
-    print(f"{directory}: {counted(number, 'kernel')}, {number_of_bytes(total)}")
-    width = max(map(len, kernels), default=0)
-    for name, files in sorted(kernels.items()):
-        age = time.time() - max(file.stat().st_mtime for file in files)
-        print(f"  {name:<{width}}  {len(files):>4}  {number_of_bytes(sizes[name]):>10}  {_ago(age)}")
-
-
-def _kept(directory: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the file of each kernel on disk."""
-    for file in directory.glob("*.*"):
-        found = _NAME.fullmatch(file.name)
-        if found:
-            yield found[1] + " (GPU)" * (found[2] == "gpu"), file
-
-
-def _ago(seconds: float) -> str:
-    """Format an elapsed time in a suitable unit."""
-    for length, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= length:
-            return f"{counted(int(seconds // length), unit)} ago"
-    return "just now"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from numgrad.ops import ops, public_functions
 from numgrad.ops.table.elementwise import Pointwise
 from numgrad.ops.table.formulas import formula, rule_formula
 from numgrad.ops.table.op import OVERLOAD_SUFFIXES, Op, composites
+from numgrad.viz.inspection.examples import function_named
 
 #: Beginning of the docstring paragraph on differences.
 _DIFFERENCE = "Unlike PyTorch"
@@ -18,27 +19,53 @@ _DIFFERENCE = "Unlike PyTorch"
 def print_ops(names: list[str]) -> bool:
     """Print the entries called ``names``, or all entries; return True if all names were found.
 
-    A public function without an entry of its own name is printed with the entries that implement it for various forms
-    of arguments.
+    A public function without an entry of its own name, which may be given with its module, is printed with the entries
+    that compute it.
     """
     known: dict[str, list[Op]] = {}
     for op in ops.values():
         known.setdefault(entry_name(op), []).append(op)  # a name may have an entry and its "_op"
+    missing = []
     for name in names or sorted({*known, *composites}):
-        for op in known.get(name, ()):
-            print("\n".join(entry(op)))
-        function = composites.get(name) or public_functions.get(name)
-        if name not in known and function is not None:
+        if name in known:
+            found = known[name]
+        else:
+            try:
+                function = composites.get(name) or function_named(name)
+            except ValueError as error:
+                print(f"{name}: the table has no such operation{str(error).partition(chr(39) + name + chr(39))[2]}")
+                missing.append(name)
+                continue
+            found = _entries_of(function, known) if names else []
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
             if name in composites:
                 print("    made of other operations")
-            for op in [op for suffix in OVERLOAD_SUFFIXES for op in known.get(f"{name}_{suffix}", ())]:
-                print("\n".join(entry(op)))
-        elif name not in known:
-            print(f"{name}: the table has no such operation")
+        for op in found:
+            print("\n".join(entry(op)))
     if not names:
         print(f"{len(ops)} operations, {len(composites)} made of them")
-    return {*known, *public_functions, *composites} >= set(names)
+    return not missing
+
+
+def _entries_of(function: Any, known: Mapping[str, list[Op]]) -> list[Op]:
+    """Return the entries that compute a function: its overloads, that of the form not in place, or those it calls."""
+    name = function.__name__
+    overloads = [op for suffix in OVERLOAD_SUFFIXES for op in known.get(f"{name}_{suffix}", ())]
+    return overloads or known.get(name) or known.get(name.removesuffix("_")) or [*_called(inspect.unwrap(function), {})]
+
+
+def _called(function: Any, seen: dict[Any, None]) -> dict[Op, None]:
+    """Return the entries that a function and its helpers in the same module call."""
+    found: dict[Op, None] = {}
+    seen[function] = None
+    for name in getattr(getattr(function, "__code__", None), "co_names", ()):
+        value = inspect.unwrap(function.__globals__.get(name))
+        op = value if isinstance(value, Op) else getattr(value, "op", None)
+        if isinstance(op, Op):
+            found[op] = None
+        elif callable(value) and value not in seen and getattr(value, "__module__", "") == function.__module__:
+            found |= _called(value, seen)
+    return found
 
 
 def entry_name(op: Op) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
@@ -16,7 +17,14 @@ def run(program: str, arguments: Sequence[str], module: bool) -> bool:
 
     Returns:
         True if it ended without an exception.  An exception is printed as Python prints it.
+
+    Raises:
+        OSError, ImportError: there is no such file or module.
     """
+    if not module:
+        os.stat(program)
+    elif importlib.util.find_spec(program.partition(".")[0]) is None:
+        raise ModuleNotFoundError(f"No module named '{program}'")
     install_as_torch()
     try:
         run_as_main([program, *arguments], module)

@@ -83,7 +83,7 @@ def train_digits(
         torch.save({"model": network.state_dict(), "network": model, **sizes}, save)
         print(f"saved in {save}")
     if plot is not None:
-        _plot(histories, plot)
+        _plot(histories, seed, plot)
         print(f"drawn in {plot}")
     return mean
 
@@ -168,6 +168,8 @@ def _run(
             loss.backward()
             optimizer.step()
             total += loss.item() * len(labels)
+            if not progress.n:
+                progress.unpause()  # the first step compiles kernels: the estimate of the time leaves it out
             progress.update()
         history.losses.append(total / len(training))
         history.accuracies.append(_accuracy(model, held_out, device))
@@ -188,16 +190,18 @@ def _accuracy(model: nn.Module, data: Any, device: str) -> float:
     return correct / len(data)
 
 
-def _plot(histories: list[History], file: str) -> None:
+def _plot(histories: list[History], first_seed: int, file: str) -> None:
     """Draw loss and accuracy over the epochs, one line for each run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.5), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for history in histories:
+    for number, history in enumerate(histories, first_seed):
         epochs = range(1, len(history.losses) + 1)
-        left.plot(epochs, history.losses)
+        left.plot(epochs, history.losses, label=f"seed {number}")
         right.plot(epochs, history.accuracies)
+    if len(histories) > 1:
+        left.legend()
     left.set(xlabel="epoch", ylabel="cross-entropy of the training digits", yscale="log")
     right.set(xlabel="epoch", ylabel="share of held-out digits read correctly")
     figure.savefig(file)

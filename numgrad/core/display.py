@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
+
+#: Characters that some terminals cannot show, with substitutes.
+_SUBSTITUTES = {"µ": "u", "…": "...", "→": "->", "│": "|", "├": "|", "└": "`", "─": "-"}
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    failed = error.object[error.start : error.end]
+    return "".join([_SUBSTITUTES.get(one) or ascii(one)[1:-1] for one in failed]), error.end
+
+
+#: The name of the handler of encoding errors that substitutes such characters.
+SUBSTITUTE = "numgrad.substitute"
+codecs.register_error(SUBSTITUTE, _substitute)
+
+
+def for_terminal(text: str) -> str:
+    """Return a text in characters that standard output can show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, SUBSTITUTE).decode(encoding)
 
 
 def shown_by(name: str) -> Callable[[Any], str | None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...autograd.node import Node
+from ...core.display import for_terminal
 from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
 from ..programs.description import compiled_of
@@ -243,7 +244,7 @@ class Drawing:
         return tree_text(self.picture)
 
     def __str__(self) -> str:
-        return self.text
+        return for_terminal(self.text)
 
     __repr__ = __str__
 

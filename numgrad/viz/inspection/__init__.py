@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
-import functools
-import math
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 from ...autograd.node import Node
 from ...core.tensor import Tensor
-from ...core.types import bool_, dtype, float32, int64
+from ...core.types import dtype, float32
 from ...devices import Kernel
-from ...ops import ops, public_functions
-from ...ops.table.callables import function_of
-from ...ops.table.elementwise import Pointwise
-from ...random import Generator
 from ..programs.description import compiled_of
 from ..programs.report import ProgramInspection
 from .calls import inspect_call, node_inspection, only_computes
+from .examples import SIZE, example, function_named
 from .kernels import InspectedKernel, Inspection
 
 __all__ = ["InspectedKernel", "Inspection", "inspect", "inspect_example"]
-
-#: The number of elements of the tensors of an example.
-SIZE = 1_000_000
-
-
-class _Template:
-    """A placeholder for a tensor of an example, made once its size is known; other arguments are used as they are."""
-
-
-_ROW, _VECTOR, _MATRIX, _STACK, _BOOLEANS, _INDICES = (_Template() for _ in range(6))
-
-#: The arguments of operations whose parameter names do not determine an example.
-_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(["dot", "vdot"], (_ROW, _ROW)),
-    **dict.fromkeys(["outer", "ger"], (_VECTOR, _VECTOR)),
-    **dict.fromkeys(["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "logsumexp"], (_MATRIX, -1)),
-    **dict.fromkeys(["softmax", "log_softmax"], (_MATRIX, -1)),
-    **dict.fromkeys(["cat", "concat", "stack"], ([_MATRIX, _MATRIX],)),
-    **dict.fromkeys(["clamp", "clip"], (_ROW, 0.25, 0.75)),
-    **dict.fromkeys(["hstack", "vstack", "row_stack", "dstack", "column_stack"], ([_MATRIX, _MATRIX],)),
-    **dict.fromkeys(["chunk", "split", "topk", "kthvalue"], (_MATRIX, 2)),
-    "addmv": (_VECTOR, _MATRIX, _VECTOR), "baddbmm": (_STACK, _STACK, _STACK), "bmm": (_STACK, _STACK),
-    "dropout": (_ROW, 0.5, True), "flip": (_MATRIX, 0), "gather": (_MATRIX, -1, _INDICES),
-    "layer_norm": (_MATRIX, (_VECTOR,)), "lerp": (_ROW, _ROW, 0.5), "masked_fill": (_MATRIX, _BOOLEANS, 0.0),
-    "mv": (_MATRIX, _VECTOR), "pow": (_ROW, 3.0), "prelu": (_MATRIX, _VECTOR), "rms_norm": (_MATRIX, (_VECTOR,)),
-    "roll": (_MATRIX, 1), "scatter_add": (_MATRIX, -1, _INDICES, _MATRIX), "take_along_dim": (_MATRIX, _INDICES, -1),
-    "where": (_BOOLEANS, _MATRIX, _MATRIX),
-}
-
-#: Unannotated parameters that are tensors.
-_TENSORS = ("input", "other", "self", "tensor", "x", "y")
 
 
 def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInspection:
@@ -74,8 +36,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
             - a function of numgrad's, a method of a tensor, a module, or a user's function: it is called with the other
               arguments, and backward passes gradients of ones to those that require a gradient, without accumulating
               them and without calling the hooks of these tensors;
-            - such a function of numgrad's, or its name, without arguments: it is called with an example, a row of a
-              million float32 for pointwise operations, a matrix of a million for most others;
+            - such a function of numgrad's, or its name, such as "linalg.solve", without arguments: it is called with an
+              example, a row of a million float32 for pointwise operations, a matrix of a million for most others;
             - ``tensor.grad_fn``: its rule runs on gradients of ones; the kernels of the operation that it records are
               read from its plan and do not run;
             - a kernel of ``numgrad.devices.compiled_kernels()``;
@@ -137,7 +99,7 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
             "module, or a Function's apply, with arguments"
         )
     if isinstance(subject, str):
-        subject = _named(subject)
+        subject = function_named(subject)
     elif not callable(subject):
         raise TypeError(f"numgrad.inspect: a {type(subject).__name__} is nothing that has kernels")
     method = isinstance(getattr(subject, "__self__", None), Tensor)
@@ -157,7 +119,7 @@ def inspect_example(
         TypeError: no example is known.
         ValueError: there is no operation of this name.
     """
-    function = _named(subject) if isinstance(subject, str) else subject
+    function = function_named(subject) if isinstance(subject, str) else subject
     name = function.__name__.lstrip("_")
     try:
         args = example(name, function, size, dtype, device)
@@ -170,31 +132,6 @@ def inspect_example(
         raise TypeError(
             f"numgrad.inspect has no example for {name} ({error}): call it with arguments, numgrad.inspect({name}, ...)"
         ) from error
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """Return the function of numgrad's with this name, or the op table's entry for it.
-
-    Raises:
-        ValueError: there is none.
-    """
-    from ... import linalg, special  # only for the lookup: most inspections need neither
-    from ...nn import functional
-
-    known = {key: getattr(space, key) for space in (linalg, special, functional) for key in space.__all__}
-    known |= public_functions
-    if name in known:
-        return known[name]
-    op: Any = ops.get(name) or ops.get(f"{name}_op")
-    if op is None:
-        near = difflib.get_close_matches(name, sorted({*known, *ops}), 3)
-        raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
-    if isinstance(op, Pointwise):
-        function: Any = function_of(op)
-    else:
-        function = functools.wraps(op.function)(lambda *args: op(*args))
-    function.op = op
-    return function
 
 
 def _title(function: Any, args: tuple[Any, ...]) -> str:
@@ -210,58 +147,3 @@ def _described(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_described, value))}]"
     return str(value) if isinstance(value, bool | int | float | complex | str) else type(value).__name__
-
-
-def example(
-    name: str, function: Callable[..., Any], size: int = SIZE, dtype: dtype = float32, device: str = "cpu"
-) -> tuple[Any, ...]:
-    """Return arguments for an operation: tensors of about ``size`` elements, in a single row for pointwise operations.
-
-    The arguments require a gradient if their dtype allows it.
-
-    Raises:
-        TypeError: no argument is known for one of the parameters.
-    """
-    op = getattr(function, "op", None)
-    plain = name.removesuffix("_")
-    if name != plain and plain in public_functions:  # in place
-        return example(plain, public_functions[plain], size, dtype, device)
-    if name in _ARGUMENTS:
-        return tuple([_made(value, size, dtype, device) for value in _ARGUMENTS[name]])
-    if isinstance(op, Pointwise):
-        whole = dtype.is_floating_point and "f" not in op.dtypes
-        usual = int64 if whole else dtype
-        return tuple([_tensor((size,), bool_ if n in op.conditions else usual, device) for n in op.inputs])
-    arguments = []
-    for parameter in signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            raise TypeError(f"nothing is known of its parameter '*{parameter.name}'")
-        if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
-            break
-        if "Tensor" not in str(parameter.annotation) and parameter.name not in _TENSORS:
-            raise TypeError(f"nothing is known of its parameter '{parameter.name}'")
-        arguments.append(_made(_MATRIX, size, dtype, device))
-    return tuple(arguments)
-
-
-def _made(value: Any, size: int, dtype: dtype, device: str) -> Any:
-    """Return an argument of an example."""
-    side = max(math.isqrt(size), 1)
-    shapes = {_ROW: (size,), _VECTOR: (side,), _STACK: (4, side // 2, side // 2)}
-    if isinstance(value, list):
-        return [_made(part, size, dtype, device) for part in value]
-    if value == (_VECTOR,):  # a shape
-        return (side,)
-    if value is _INDICES:
-        return public_functions["zeros"](side, side, dtype=int64, device=device)
-    if not isinstance(value, _Template):
-        return value
-    return _tensor(shapes.get(value, (side, side)), bool_ if value is _BOOLEANS else dtype, device)
-
-
-def _tensor(shape: tuple[int, ...], dtype: dtype, device: str) -> Tensor:
-    """Return reproducible numbers between 0 and 1; ones for a dtype without derivatives."""
-    if not dtype.differentiable:
-        return public_functions["full"](shape, 1, dtype=dtype, device=device)
-    numbers = public_functions["rand"](shape, generator=Generator().manual_seed(0), dtype=dtype)
-    return numbers.to(device).requires_grad_()

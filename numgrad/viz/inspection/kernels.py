@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import devices
+from ...core.display import for_terminal
 from ...devices.launches import Launch
 from ...devices.traffic import Traffic, step_traffic
 from .assembly import Loop, function_of, main_loop, readable, widest
@@ -192,7 +193,7 @@ class InspectedKernel:
         return f"<InspectedKernel {self.name}{', ' * bool(self.stage)}{self.stage}>"
 
     def __str__(self) -> str:
-        return kernel_text(self)
+        return for_terminal(kernel_text(self))
 
     def _repr_html_(self) -> str:
         return kernel_html(self)
@@ -329,7 +330,7 @@ class Inspection(Sequence[InspectedKernel]):
         return self.kernels[index]
 
     def __str__(self) -> str:
-        return self.text()
+        return for_terminal(self.text())
 
     __repr__ = __str__
 

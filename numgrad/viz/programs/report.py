@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.display import counted, duration, number_of_bytes
+from ...core.display import counted, duration, for_terminal, number_of_bytes
 from ...programs.compiled import Compiled
 from ..html import Html, element, faint, framed, joined, table, unfolding
 from .description import Buffer, InspectedProgram, ProgramStep, programs_of
@@ -61,7 +61,7 @@ class ProgramInspection(Sequence[InspectedProgram]):
         return self.programs[index]
 
     def __str__(self) -> str:
-        return self.text()
+        return for_terminal(self.text())
 
     __repr__ = __str__
 
