@@ -136,6 +136,12 @@ class Differentiated:
                 one._view.connect_like(shown[id(one)], root)
         return mapped(made.result, lambda value: shown.get(id(value), value))
 
+    def preview(self) -> Program | None:
+        """Return the program of forward: linked for a look at it, before a backward shows what it must save."""
+        if self.forward is None and "_made" in self.__dict__:
+            return Program(self._made, (), self._attach_without_backward, self._live)
+        return self.forward
+
     @property
     def waits(self) -> bool:
         """Whether it is to be linked only when backward comes, however long that takes."""

@@ -42,6 +42,25 @@ def differentiated():
     return f
 
 
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_step_without_a_backward_is_shown_and_left_as_it_is(calls):
+    def explained(look):
+        w = torch.ones(4, 3, requires_grad=True)
+        step = torch.compile(lambda x: (x @ w).tanh().sum(), fullgraph=True)
+        for _ in range(calls):
+            step(torch.ones(5, 4))
+        if look:
+            assert [one.operation for one in torch.inspect(step)[0].steps] == ["mm_op", "tanh", "sum_all"]
+            assert "tanh → " in torch.viz.draw(step).text
+        before = repr(torch.compiler.explain(step))
+        for _ in range(4):
+            w.grad = None
+            step(torch.ones(5, 4)).backward()
+        return before, repr(torch.compiler.explain(step)), w.grad.tolist()
+
+    assert explained(True) == explained(False)
+
+
 def test_the_steps_of_a_training_step_have_their_operations_and_lines(trained):
     step, _ = trained
     steps = torch.inspect(step)[0].steps

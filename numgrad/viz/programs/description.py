@@ -12,6 +12,7 @@ import numpy as np
 
 from ...autograd.locations import Location
 from ...programs.compiled import Compiled
+from ...programs.differentiation import Differentiated
 from ...programs.plan import Plan
 from ...programs.program import Program
 from ...programs.recorder import Recorder
@@ -136,7 +137,10 @@ def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
     for signature in compiled.signatures.values():
         for number, guarded in enumerate(signature.programs):
             forward = None
-            for which, program in parts_of(guarded):
+            parts: Any = [*parts_of(guarded)]
+            if not parts and isinstance(guarded.program, Differentiated) and (known := guarded.program.preview()):
+                parts = [("", known)]
+            for which, program in parts:
                 title = f"{which}{compiled.name}{signature.call}{', an earlier program' * bool(number)}"
                 forward = InspectedProgram(title, program, forward)
                 yield forward

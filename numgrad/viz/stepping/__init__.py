@@ -33,9 +33,12 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+from ...autograd.backward import backward
+from ...autograd.graph import GradientEdge
 from ...autograd.watching import unwatch, watch
 from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
+from ..graph.assembly import roots_of
 from ..graph.drawing import Drawing, draw
 from ..graph.names import known_names
 from .frames import Frames, steps_html
@@ -47,8 +50,8 @@ MANY = 100
 
 
 def backward_steps(
-    loss: Tensor,
-    gradient: Tensor | None = None,
+    loss: Any,
+    gradient: Any = None,
     *,
     inputs: Any = None,
     retain_graph: bool | None = None,
@@ -57,7 +60,7 @@ def backward_steps(
     names: Mapping[str, Tensor] | None = None,
     module: Module | None = None,
 ) -> Steps:
-    """Run ``loss.backward()`` and return one step for each node, with what backward did there.
+    """Run backward and return one step for each node, with the work of backward at that node.
 
     The engine itself runs, so the effects are those of ``loss.backward(gradient, retain_graph, create_graph, inputs)``.
     Each step has copies of the values at that moment.
@@ -66,8 +69,10 @@ def backward_steps(
     which cannot be written to, in place of one with elements of its own.
 
     Args:
-        loss: the tensor to start from.
-        gradient: its gradient, of the same shape; may be left out for a tensor of one element.
+        loss: the tensor to start from, or anything else that ``draw`` takes: a node, a gradient edge, or a list, tuple
+            or dictionary of these, whose keys are then their names.
+        gradient: its gradient, of the same shape, or a list of those of several; may be left out for tensors of one
+            element.  As in ``draw``, the second argument may be the module.
         inputs: the only tensors to accumulate into.
         retain_graph: True to keep the values saved for backward; by default as ``create_graph``.
         create_graph: True to record the computation of the gradients.
@@ -78,7 +83,7 @@ def backward_steps(
         module: a module whose parameters are shown under their names in it.
 
     Raises:
-        TypeError: ``loss`` is not a tensor, or ``values``, ``names`` or ``module`` has the wrong type.
+        TypeError: ``loss``, ``values``, ``names`` or ``module`` has the wrong type.
         RuntimeError: as ``backward`` does.
 
     Example:
@@ -92,8 +97,11 @@ def backward_steps(
         >>> steps[1].gradients
         (tensor(12.),)
     """
-    if not isinstance(loss, Tensor):
-        raise TypeError(f"backward_steps() needs a tensor to start from, not {type_name(loss)}")
+    if isinstance(gradient, Module):
+        gradient, module = None, gradient
+    roots = [] if isinstance(loss, Tensor) else roots_of(loss)
+    given = {**(names or {}), **{root.name: root.tensor for root in roots if root.name and root.tensor is not None}}
+    starts = [root.tensor if root.tensor is not None else GradientEdge(root.node, root.number) for root in roots]
     if not isinstance(values, int):
         raise TypeError(f"backward_steps(): argument 'values' must be a bool or an int, not {type_name(values)}")
     drawing = None
@@ -103,19 +111,19 @@ def backward_steps(
     recording = StepRecording(run)
     watch(recording)
     try:
-        loss.backward(gradient, retain_graph, create_graph, inputs)
+        backward(starts or loss, gradient, retain_graph, create_graph, inputs=inputs)
     finally:
         unwatch(recording)
-    _find_names(run, recording.steps, names, module)
+    _find_names(run, recording.steps, given, module)
     frames = None if drawing is None else Frames(drawing, recording.steps)
     return Steps(run, recording.steps, frames)
 
 
 def _find_names(
-    run: Run, steps: Sequence[Step], given: Mapping[str, Tensor] | None, module: Module | None
+    run: Run, steps: Sequence[Step], given: Mapping[str, Tensor], module: Module | None
 ) -> None:
     """Name the tensors that the steps refer to."""
-    names = known_names(module, given or {})
+    names = known_names(module, given)
     for step in steps:
         slots = [(step.node.sequence, number) for number in range(len(step.gradients))]
         known = {slot: names.of_output(*slot) for slot in slots}

@@ -48,6 +48,26 @@ def test_each_step_has_what_arrived_and_what_went_on():
     assert (accumulated.before, accumulated.after.tolist()) == (None, [4.0, 6.0])
 
 
+def test_backward_starts_where_a_drawing_would():
+    model = network()
+    x = numgrad.ones(4, 2)
+    steps = backward_steps(model(x).sum(), model)  # as draw(loss, model)
+    assert {"2.bias", "0.weight"} <= {step.title.removeprefix("AccumulateGrad of ") for step in steps}
+    expected = [parameter.grad.tolist() for parameter in model.parameters()]
+    y = model(x).sum()
+    for subject in (y.grad_fn, numgrad.autograd.graph.get_gradient_edge(y), [model(x)[:2].sum(), model(x)[2:].sum()]):
+        model.zero_grad()
+        backward_steps(subject, retain_graph=True)
+        assert all(
+            numgrad.allclose(parameter.grad, numgrad.tensor(grad))
+            for parameter, grad in zip(model.parameters(), expected, strict=True)
+        )
+    losses = {"first": leaf(2.0) * 3, "second": leaf(1.0) * 5}
+    steps = backward_steps(losses, [numgrad.tensor([10.0]), numgrad.tensor([1.0])])
+    assert [step.title for step in steps if "Mul" in step.name] == ["MulBackward0 of second", "MulBackward0 of first"]
+    assert named(steps[-2:], "MulBackward0").results[0].gradient.tolist() == [30.0]
+
+
 def test_formulas_are_those_of_the_command_without_conjugates_of_real_numbers(capsys):
     from numgrad.commands.ops import print_ops
 
@@ -113,8 +133,8 @@ def test_a_gradient_given_and_inputs_and_errors():
     y = x * w
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         backward_steps(y)
-    with pytest.raises(TypeError, match="not list"):
-        backward_steps([y])
+    with pytest.raises(TypeError, match=r"subject\[1\] must be a tensor, .* not int"):
+        backward_steps([y, 3])
     with pytest.raises(TypeError, match="'values' must be a bool or an int, not str"):
         backward_steps(y, numgrad.ones(2), values="all")
     steps = backward_steps(y, numgrad.tensor([1.0, 10.0]), inputs=[x])
