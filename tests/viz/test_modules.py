@@ -6,6 +6,7 @@ from drawings import SVG, boxes, part
 import numgrad
 from numgrad import nn
 from numgrad.viz import draw
+from numgrad.viz.rendering.graphviz import caption_size
 
 
 class Block(nn.Module):
@@ -55,6 +56,19 @@ def test_calls_are_frames_around_what_they_recorded():
     assert folded(drawing) == []
     assert 'subgraph m' in drawing.mermaid
     assert captions(draw(y.sum())) == []  # no module was given
+
+
+@pytest.mark.parametrize("direction", ["down", "up", "right"])
+def test_no_arrow_crosses_the_title_of_a_call(direction):
+    layer = nn.TransformerEncoderLayer(8, 2, 16)
+    drawing = draw(layer(numgrad.ones(2, 3, 8)).sum(), layer, fold=None, max_nodes=None, direction=direction)
+    layout = drawing._layout
+    for group in drawing.picture.groups:
+        left, middle = layout.captions[group.key]
+        width, height = caption_size(group)
+        for curve in layout.curves:
+            crossings = curve.places_near(middle, height / 2)
+            assert not any(left < x < left + width - 6 for x in crossings), group.caption
 
 
 def test_calls_with_hooks_are_known_too():

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from ..graph.picture import Arrow, Box, Group, Picture
-from .sizes import CAPTION, LABEL, ROW, TITLE, box_size, label_column, label_size, sans_width
+from .sizes import CAPTION, LABEL, PADDING, ROW, TITLE, box_size, label_column, label_size, sans_width
 from .style import DARK, GREY, LIGHT_UP, QUIET, TONES, style_of
 
 #: A point: its distance from the left and from the top.
@@ -47,6 +47,19 @@ class Curve(NamedTuple):
     forward: bool
     label: Point | None
 
+    def places_near(self, y: float, distance: float) -> list[float]:
+        """Return the distances from the left of points on the path, close together, that lie near a height."""
+        parts = [self.points[first : first + 4] for first in range(0, len(self.points) - 3, 3)]
+        on_path = [*self.end, *[_on_curve(part, step / 16) for part in parts for step in range(17)]]
+        return [x for x, height in on_path if abs(height - y) < distance]
+
+
+def _on_curve(points: list[Point], t: float) -> Point:
+    """Return the point of a cubic Bézier curve at a parameter from 0 to 1."""
+    weights = (1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3
+    x, y = (sum(weight * point[axis] for weight, point in zip(weights, points, strict=True)) for axis in (0, 1))
+    return x, y
+
 
 class Layout(NamedTuple):
     """The coordinates of all parts of a picture.
@@ -54,7 +67,7 @@ class Layout(NamedTuple):
     Attributes:
         width, height: the size of the whole picture.
         boxes, groups: rectangles by key.
-        captions: for each group, the distance from the top to the middle of its caption.
+        captions: for each group, the middle of the left side of its caption.
         curves: one per arrow, in the order of the arrows.
     """
 
@@ -62,7 +75,7 @@ class Layout(NamedTuple):
     height: float
     boxes: dict[str, Rectangle]
     groups: dict[str, Rectangle]
-    captions: dict[str, float]
+    captions: dict[str, Point]
     curves: list[Curve]
 
 
@@ -109,7 +122,9 @@ def _lines(picture: Picture) -> Iterator[str]:
             width, height = box_size(item)
             yield f'"{item.key}" [width={width / 72:.4f}, height={height / 72:.4f}];'
         elif isinstance(item, Group):
-            yield f"subgraph cluster_{item.key} {{ margin=10; labeljust=l; label=<{_blank(*caption_size(item))}>;"
+            width, height = caption_size(item)
+            room = _blank(2 * width + CAPTION, height)  # on one side of an arrow there is room for the caption
+            yield f"subgraph cluster_{item.key} {{ margin=10; labeljust=l; label=<{room}>;"
         else:
             yield "}"
     turned = ", dir=back" if picture.arrowheads == "backward" else ""
@@ -140,21 +155,35 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
         x, y = text.split(",")
         return float(x) - left, top - float(y)
 
-    boxes, groups, captions = {}, {}, {}
+    boxes, groups, heights = {}, {}, {}
     for item in found.get("objects", ()):
         name = item["name"]
         if name.startswith("cluster_"):
             key = name.removeprefix("cluster_")
             west, south, east, north = map(float, item["bb"].split(","))
             groups[key] = Rectangle(west - left, top - north, east - west, north - south)
-            captions[key] = point(item["lp"])[1]
+            heights[key] = point(item["lp"])[1]
         else:
             x, y = point(item["pos"])
             width, height = 72 * float(item["width"]), 72 * float(item["height"])
             boxes[name] = Rectangle(x - width / 2, y - height / 2, width, height)
     drawn = sorted(found.get("edges", ()), key=lambda item: int(item["comment"]))
     curves = [_curve(arrow, item, point) for arrow, item in zip(picture.arrows, drawn, strict=True)]
+    captions = {}
+    for group in picture.groups:
+        y = heights[group.key]
+        captions[group.key] = _free_place(groups[group.key], y, caption_size(group)[0], curves), y
     return Layout(right - left, top - bottom, boxes, groups, captions, curves)
+
+
+def _free_place(group: Rectangle, y: float, width: float, curves: list[Curve]) -> float:
+    """Return where a caption begins: at the first place in its group's line where no arrow crosses it, if there is one.
+    """
+    crossings = [x for curve in curves for x in curve.places_near(y, CAPTION / 2 + 2)]
+    last = group.left + group.width - PADDING / 2 - width
+    places = [group.left + PADDING, *sorted([x + PADDING / 2 for x in crossings])]
+    free = [x for x in places if x <= last and not any(x - 2 < other < x + width for other in crossings)]
+    return next((x for x in free if x >= places[0]), places[0])
 
 
 def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:

@@ -38,11 +38,11 @@ def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> 
         f"<title>{escape(picture.summary)}</title>",
     ]
     for group in picture.groups:
-        where, y = layout.groups[group.key], layout.captions[group.key]
+        where, (x, y) = layout.groups[group.key], layout.captions[group.key]
         lines.append(
             f'<g class="group"><rect {_bounds(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
             f'stroke-opacity="0.55"/>'
-            f'<text x="{where.left + PADDING:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
+            f'<text x="{x:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
             f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan>'
             f"{escape(group.caption[len(group.title):])}</text></g>"
         )
