@@ -36,8 +36,9 @@ _ROW = _Template(lambda size: (size,))
 _VECTOR = _Template(lambda size: (_side(size),))
 _MATRIX = _Template(lambda size: (_side(size), _side(size)))
 _STACK = _Template(lambda size: (4, _side(size, 4), _side(size, 4)))
-_SIGNALS, _IMAGES, _VOLUMES = (_Template(lambda size, d=d: (4, 8, *[_side(size, 32)] * d)) for d in (1, 2, 3))
-_FILTERS = [_Template(lambda size, d=d: (8, 8, *[3] * d)) for d in (1, 2, 3)]
+_SIGNALS = _Template(lambda size: (4, 8, max(size // 32, 3)))
+_IMAGES = _Template(lambda size: (4, 8, _side(size, 32), _side(size, 32)))
+_FILTERS = _Template(lambda size: (8, 8, 3, 3))
 _BOOLEANS, _INDICES = (_Template(_MATRIX.shape, dtype) for dtype in (bool_, int64))
 
 #: The arguments of operations whose parameter names do not determine an example.
@@ -53,10 +54,8 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["chunk", "split", "topk", "kthvalue"], (_MATRIX, 2)),
     **dict.fromkeys(["avg_pool1d", "max_pool1d"], (_SIGNALS, 2)),
     **dict.fromkeys(["avg_pool2d", "max_pool2d"], (_IMAGES, 2)),
-    **{f"conv{d}": (images, weight) for d, images, weight in zip(
-        ("1d", "2d", "3d"), (_SIGNALS, _IMAGES, _VOLUMES), _FILTERS, strict=True
-    )},
     "addmv": (_VECTOR, _MATRIX, _VECTOR), "baddbmm": (_STACK, _STACK, _STACK), "bmm": (_STACK, _STACK),
+    "conv1d": (_SIGNALS, _Template(lambda size: (8, 8, 3))), "conv2d": (_IMAGES, _FILTERS),
     "dropout": (_ROW, 0.5, True), "flip": (_MATRIX, 0), "gather": (_MATRIX, -1, _INDICES),
     "layer_norm": (_MATRIX, (_VECTOR,)), "lerp": (_ROW, _ROW, 0.5), "masked_fill": (_MATRIX, _BOOLEANS, 0.0),
     "mv": (_MATRIX, _VECTOR), "pow": (_ROW, 3.0), "prelu": (_MATRIX, _VECTOR), "rms_norm": (_MATRIX, (_VECTOR,)),
