@@ -271,11 +271,11 @@ def planned_kernels(plan: devices.Plan, stage: str, size: int) -> list[Inspected
     found = []
     make = InspectedKernel if plan.device is None else InspectedGpuKernel
     for step in plan.steps:
-        if step.is_kernel:
+        if isinstance(step, devices.Step):
             kernel = plan.backend.kernel_of(step, plan.device)()
             found.append(make(kernel.name, stage, kernel, step_traffic(kernel.facts, step, size)))
         else:
-            names = [getattr(one, "library", None) for one in (step.kernel, *step.operands)]
+            names = [getattr(one, "library", None) for one in (step.function, *step.operands)]
             found += [make(name, stage, None) for name in names if name is not None]
     return found
 
