@@ -214,5 +214,5 @@ def _is_large(memory: New) -> bool:
 @functools.cache
 def _compiled(writer: Any, text: str) -> Callable[..., Callable[..., Any]]:
     namespace: dict[str, Any] = {"recording": recording, **writer.names}
-    exec(text, namespace)
+    exec(compile(text, f"{__file__}: launcher", "exec"), namespace)  # locations leave out this package's files
     return namespace["bind"]
