@@ -35,7 +35,7 @@ def public_modules() -> dict[str, types.ModuleType]:
     visit("numgrad", numgrad)
     for name in ("serialization", "testing"):  # public, but not exported by a star import
         visit(f"numgrad.{name}", getattr(numgrad, name))
-    return found
+    return dict(sorted(found.items()))
 
 
 class Reference:
