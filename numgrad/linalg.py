@@ -81,6 +81,11 @@ def norm(
 
     Raises:
         RuntimeError: the dimensions do not match ``ord``, or ``ord`` is not supported.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.linalg.norm(numgrad.tensor([[3.0, 0.0], [4.0, 0.0]]))
+        tensor(5.)
     """
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -133,6 +138,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
     Raises:
         RuntimeError: there are fewer than two, one has another number of dimensions, or their shapes do not match.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.linalg.multi_dot([numgrad.ones(2, 3), numgrad.ones(3, 4), numgrad.ones(4)])
+        tensor([12., 12.])
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")

@@ -93,6 +93,12 @@ def manual_seed(seed: int) -> Generator:
     """Restart the default generators of all devices from ``seed``, as ``Generator.manual_seed`` does.
 
     Return the CPU's generator.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.rand(2)
+        tensor([0.4963, 0.7682])
     """
     default_generator.manual_seed(seed)
     seed_gpus(seed)

@@ -60,6 +60,10 @@ def assert_close(
             greatest differences and their indices.
         TypeError: the values cannot be compared.
         ValueError: only one of the tolerances is given.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.testing.assert_close(numgrad.tensor([1.0]), numgrad.tensor([1.0 + 1e-7]))
     """
     __tracebackhide__ = True
     options = _Options(rtol, atol, equal_nan, check_device, check_dtype, check_stride, allow_subclasses)

@@ -50,6 +50,13 @@ def backward(
     Raises:
         RuntimeError: a tensor requires no gradient, a gradient is missing or has the wrong shape, the graph was
             freed, or a saved tensor was modified.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> numgrad.autograd.backward([(x**2).sum(), x.sum()])
+        >>> x.grad
+        tensor([3., 5.])
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -112,6 +119,12 @@ def grad(
     Raises:
         RuntimeError: as :func:`backward`, or an input is unused.
         ValueError: ``materialize_grads`` with ``allow_unused=False``; batches that are missing or differ in size.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> numgrad.autograd.grad((x**3).sum(), x)
+        (tensor([ 3., 12.]),)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

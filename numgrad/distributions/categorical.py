@@ -28,6 +28,12 @@ class Categorical(Distribution):
 
     Raises:
         ValueError: not exactly one of them is given, or it is 0-dimensional.
+
+    Example:
+        >>> import numgrad
+        >>> categorical = numgrad.distributions.Categorical(probs=numgrad.tensor([0.25, 0.75]))
+        >>> categorical.entropy()
+        tensor(0.5623)
     """
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it

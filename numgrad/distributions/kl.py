@@ -60,6 +60,12 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     Raises:
         NotImplementedError: there is no formula for these classes.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.distributions import Normal
+        >>> numgrad.distributions.kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
+        tensor(0.5000)
     """
     kinds = type(p), type(q)
     if kinds not in _found:

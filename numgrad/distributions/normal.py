@@ -20,7 +20,17 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """The normal distribution with mean ``loc`` and standard deviation ``scale``, numbers or tensors that broadcast."""
+    """The normal distribution with mean ``loc`` and standard deviation ``scale``, numbers or tensors that broadcast.
+
+    Example:
+        >>> import numgrad
+        >>> normal = numgrad.distributions.Normal(0.0, 1.0)
+        >>> normal.log_prob(numgrad.tensor(0.0))
+        tensor(-0.9189)
+        >>> generator = numgrad.manual_seed(0)
+        >>> normal.sample((2,))
+        tensor([ 1.5410, -0.2934])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
     support = constraints.real

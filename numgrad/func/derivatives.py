@@ -61,7 +61,14 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Transform as :func:`grad`, but return (gradient, value), or with ``has_aux``, (gradient, (value, aux))."""
+    """Transform as :func:`grad`, but return (gradient, value), or with ``has_aux``, (gradient, (value, aux)).
+
+    Example:
+        >>> import numgrad
+        >>> slope, value = numgrad.func.grad_and_value(lambda x: x**2)(numgrad.tensor(3.0))
+        >>> slope, value
+        (tensor(6.), tensor(9.))
+    """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -164,6 +164,12 @@ def gradgradcheck(
     Raises:
         GradcheckError, RuntimeError, TypeError, AssertionError: as :func:`gradcheck`.
         ValueError: no input or no output requires a gradient.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0], dtype=numgrad.float64, requires_grad=True)
+        >>> numgrad.autograd.gradgradcheck(numgrad.tanh, x)
+        True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

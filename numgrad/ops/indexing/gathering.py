@@ -162,6 +162,12 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
 
     Raises:
         RuntimeError: if the indices are not int64, have another number of dimensions, or are out of bounds.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([[3, 1, 2]])
+        >>> numgrad.take_along_dim(x, numgrad.argsort(x), 1)
+        tensor([[1, 2, 3]])
     """
     check(
         indices.type.dtype is int64,

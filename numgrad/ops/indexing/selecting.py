@@ -254,6 +254,11 @@ def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: 
     Raises:
         IndexError, RuntimeError: if the index is not a vector of int64 or int32 in [0, size), or the source does not
             fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.index_add(numgrad.zeros(3), 0, numgrad.tensor([0, 0]), numgrad.tensor([1.0, 2.0]))
+        tensor([3., 0., 0.])
     """
     check_part("index_add_", input, dim, index, source)
     return _with_part(index_add_op, input, index, source, dim, alpha)

@@ -45,6 +45,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
     Raises:
         RuntimeError: the sizes of paired dimensions or the dtypes differ, or a dimension is repeated.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tensordot(numgrad.ones(2, 3), numgrad.ones(3, 4), 1).shape
+        torch.Size([2, 4])
     """
     a_shape, b_shape = a._layout.shape, b._layout.shape
     ranks = len(a_shape), len(b_shape)
@@ -131,7 +136,13 @@ def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
 
 @composite
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
+    """The Kronecker product: blocks of the second tensor, scaled by each element of the first.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.kron(numgrad.tensor([1, 10]), numgrad.tensor([1, 2]))
+        tensor([ 1,  2, 10, 20])
+    """
     rank = max(len(input._layout.shape), len(other._layout.shape))
     own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
     left = tuple([size for extent in own[0] for size in (extent, 1)])

@@ -246,6 +246,12 @@ def interpolate(
     Raises:
         ValueError, TypeError, RuntimeError: the arguments contradict each other or the shape.
         NotImplementedError: the mode does not support this number of dimensions, or this dtype.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.interpolate(numgrad.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
     """
     rank = len(input.shape) - 2
     check_value(

@@ -94,7 +94,13 @@ def _(grad, alpha):
     "SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, passed=["input"]
 )
 def sub(input, other, *, alpha=1):
-    """``input - alpha * other``."""
+    """``input - alpha * other``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.sub(numgrad.tensor([5.0, 2.0]), numgrad.tensor([1.0, 2.0]))
+        tensor([4., 0.])
+    """
     return input - alpha * other
 
 
@@ -119,7 +125,14 @@ def _(grad, alpha):
 
 @pointwise("MulBackward0", dtypes="bifc")
 def mul(input, other):
-    """``input * other``."""
+    """``input * other``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.mul(numgrad.tensor([[1], [2]]), numgrad.tensor([10, 20]))
+        tensor([[10, 20],
+                [20, 40]])
+    """
     return input * other
 
 
@@ -162,7 +175,13 @@ def _(grad, out):
 
 @pointwise("NegBackward0", dtypes="bifc", refused=_NEGATIVE_ON_BOOL)
 def neg(input):
-    """``-input``."""
+    """``-input``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.neg(numgrad.tensor([1, -2]))
+        tensor([-1,  2])
+    """
     return -input
 
 
@@ -225,7 +244,13 @@ def _(grad, input):
 
 @pointwise("SignBackward0", constant=["input"])
 def sign(input):
-    """-1, 0 or 1: the sign of the number."""
+    """-1, 0 or 1: the sign of the number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.sign(numgrad.tensor([-2.0, 0.0, 3.0]))
+        tensor([-1.,  0.,  1.])
+    """
     return scalar.sign(input)
 
 
@@ -270,6 +295,11 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, inplace: bool = False) -> T
 
     Raises:
         RuntimeError: the tensors' dtypes differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.lerp(numgrad.tensor([0.0, 10.0]), numgrad.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
     """
     check_tensors("lerp", end=end)
     for name, value in (("end", end), ("weight", weight)):

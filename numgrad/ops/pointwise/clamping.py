@@ -32,7 +32,13 @@ def maximum_op(input, other):
 
 @pointwise("MinimumBackward0", inplace=False, export=False)
 def minimum_op(input, other):
-    """The smaller of two numbers; NaN if either is NaN."""
+    """The smaller of two numbers; NaN if either is NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.minimum(numgrad.tensor([1, 5]), numgrad.tensor([3, 2]))
+        tensor([1, 2])
+    """
     return scalar.minimum(input, other)
 
 

@@ -78,7 +78,13 @@ where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
 
 @pointwise("EqBackward0", result="bool", dtypes="bifc")
 def eq(input, other):
-    """``input == other``."""
+    """``input == other``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.eq(numgrad.tensor([1, 2]), numgrad.tensor([1, 3]))
+        tensor([ True, False])
+    """
     return input == other
 
 
@@ -192,12 +198,24 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """True if all elements are close to each other, in the sense of :func:`isclose`."""
+    """True if all elements are close to each other, in the sense of :func:`isclose`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.allclose(numgrad.tensor([1.0]), numgrad.tensor([1.0 + 1e-7]))
+        True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @public
 @refused("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """True if two tensors have the same shape and equal elements; NaN equals nothing."""
+    """True if two tensors have the same shape and equal elements; NaN equals nothing.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.equal(numgrad.tensor([1, 2]), numgrad.tensor([1, 2]))
+        True
+    """
     return input._layout.shape == other._layout.shape and bool(eq(input, other).all())

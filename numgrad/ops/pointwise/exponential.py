@@ -173,7 +173,13 @@ def _(grad, out):
 
 @pointwise("Log1PBackward0", result="float", dtypes="bifc")
 def log1p(input):
-    """``log(1 + input)``, accurate near 0."""
+    """``log(1 + input)``, accurate near 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.log1p(numgrad.tensor([0.0, 1e-10]))
+        tensor([0.0000e+00, 1.0000e-10])
+    """
     return scalar.log1p(input)
 
 

@@ -74,6 +74,11 @@ def remainder(input: Any, other: Any) -> Tensor:
 
     Raises:
         RuntimeError: an integer would be divided by zero.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.remainder(numgrad.tensor([-3, 3]), 2)
+        tensor([1, 1])
     """
     out = remainder_op(input, other)
     return out if isinstance(input, Tensor) else undifferentiated("remainder", out)
@@ -128,7 +133,13 @@ def logical_not(input):
 
 @pointwise("LogicalAndBackward0", result="bool", dtypes="bifc", export=False)
 def logical_and_op(input, other):
-    """True if both numbers are nonzero."""
+    """True if both numbers are nonzero.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.logical_and(numgrad.tensor([True, True]), numgrad.tensor([True, False]))
+        tensor([ True, False])
+    """
     return (input != 0) & (other != 0)
 
 

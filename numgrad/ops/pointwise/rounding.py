@@ -25,13 +25,25 @@ from .integers import check_divisor, floor_quotient
 
 @pointwise("FloorBackward0", dtypes="if", constant=["input"])
 def floor(input):
-    """The largest integer not above the number."""
+    """The largest integer not above the number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.floor(numgrad.tensor([-1.5, 1.5]))
+        tensor([-2.,  1.])
+    """
     return scalar.floor(input)
 
 
 @pointwise("CeilBackward0", dtypes="if", constant=["input"])
 def ceil(input):
-    """The smallest integer not below the number."""
+    """The smallest integer not below the number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.ceil(numgrad.tensor([-1.5, 1.5]))
+        tensor([-1.,  2.])
+    """
     return scalar.ceil(input)
 
 
@@ -102,6 +114,11 @@ def nan_to_num(
     """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's extremes.
 
     Both parts of complex numbers are replaced.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nan_to_num(numgrad.tensor([float("nan"), 1.0]), nan=0.0)
+        tensor([0., 1.])
     """
     dtype = input._layout.type.dtype
     limit = _LARGEST.get(dtype)

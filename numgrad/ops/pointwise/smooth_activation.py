@@ -88,7 +88,14 @@ def _(grad, input, beta, threshold):
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; just ``input`` where ``beta * input`` exceeds ``threshold``."""
+    """``log(1 + exp(beta * input)) / beta``; just ``input`` where ``beta * input`` exceeds ``threshold``.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.softplus(numgrad.tensor([0.0, 50.0]))
+        tensor([ 0.6931, 50.0000])
+    """
     return activated("softplus", softplus_op, input, beta=beta, threshold=threshold)
 
 
@@ -261,6 +268,12 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
     Raises:
         RuntimeError: ``approximate`` is neither "none" nor "tanh".
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.gelu(numgrad.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
     if not isinstance(approximate, str):
         raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")

@@ -149,7 +149,13 @@ def _(grad, input):
 
 @pointwise("ErfBackward0", result="float")
 def erf(input):
-    """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
+    """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.erf(numgrad.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+    """
     return scalar.erf(input)
 
 

@@ -124,7 +124,13 @@ def _(grad, input):
 
 @pointwise("Atan2Backward0", result="float", export=False)
 def atan2_op(input, other):
-    """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+    """The angle from -pi to pi of the point at x = ``other``, y = ``input``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.atan2(numgrad.tensor([1.0, -1.0]), numgrad.tensor([1.0, -1.0]))
+        tensor([ 0.7854, -2.3562])
+    """
     return scalar.atan2(input, other)
 
 

@@ -33,6 +33,12 @@ def cov(
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, or weights are negative or sum to 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cov(numgrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     shape = input._layout.shape
     check(

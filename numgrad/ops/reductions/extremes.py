@@ -128,6 +128,12 @@ def min(
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.min(numgrad.tensor([[1, 5], [7, 2]]), 1)
+        >>> values, indices
+        (tensor([1, 2]), tensor([0, 1]))
     """
     return _max_or_min(input, dim if other is None else other, keepdim, "min", min_all, min_dim, minimum)
 
@@ -262,7 +268,13 @@ def argmax(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any
 
 @lookup
 def argmin(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
-    """The index of the smallest element: in the flattened tensor, or along a dimension."""
+    """The index of the smallest element: in the flattened tensor, or along a dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.argmin(numgrad.tensor([[1, 5], [7, 2]]), 1)
+        tensor([0, 1])
+    """
     return argmin_op, (_dims_of_arg(input, dim, "argmin"), keepdim)
 
 

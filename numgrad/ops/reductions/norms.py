@@ -96,6 +96,11 @@ def vector_norm(
 
     Raises:
         RuntimeError: the elements are integers or bools, or an empty tensor's norm of this order is undefined.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.linalg.vector_norm(numgrad.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     if isinstance(ord, bool) or not isinstance(ord, int | float):
         raise TypeError(
@@ -216,6 +221,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 
     Raises:
         RuntimeError: the tensors have no rows, or their rows differ in length.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cdist(numgrad.tensor([[0.0, 0.0]]), numgrad.tensor([[3.0, 4.0]]))
+        tensor([[5.]])
     """
     for name, x in (("X1", x1), ("X2", x2)):
         if len(x._layout.shape) < 2:

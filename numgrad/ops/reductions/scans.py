@@ -266,6 +266,11 @@ def cumprod_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, back
     """The cumulative products along a dimension, computed in ``dtype``, int64 for integers.
 
     The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cumprod(numgrad.tensor([1, 2, 3]), 0)
+        tensor([1, 2, 6])
     """
     return scanned(p, "prod", input, dim, backwards, dtype)
 

@@ -121,6 +121,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     Raises:
         RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
         NotImplementedError: the dtype is not an integer one.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bincount(numgrad.tensor([0, 2, 2]))
+        tensor([1, 0, 2])
     """
     if input._layout.type.dtype.category != int64.category:
         raise not_implemented("bincount_cpu", input._layout)
@@ -154,6 +159,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     Raises:
         RuntimeError: there are no bins, or the range is empty or not finite.
         NotImplementedError: the elements are not floating-point numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.histc(numgrad.tensor([1.0, 2.0, 2.0]), bins=2, min=0, max=4)
+        tensor([1., 2.])
     """
     check_supported(input._layout, "f", "histogram_cpu")
     check(bins > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", bins)
@@ -201,6 +211,11 @@ def searchsorted(
 
     Raises:
         RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.searchsorted(numgrad.tensor([1, 3, 5]), numgrad.tensor([2, 3]))
+        tensor([1, 1])
     """
     check(side in (None, "left", "right"), "torch.searchsorted(): side can only be 'left' or 'right' but got {}", side)
     check(

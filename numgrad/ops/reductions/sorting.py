@@ -82,6 +82,11 @@ def argsort_op(
 
     Raises:
         RuntimeError: the elements are complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.argsort(numgrad.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
     """
     _refuse_complex(input, "Sort")
     return _sorted(p, input, dim, descending)[1]
@@ -225,6 +230,11 @@ def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any
 
     Raises:
         NotImplementedError: the elements are bools or complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.median(numgrad.tensor([3.0, 1.0, 2.0]))
+        tensor(2.)
     """
     return _median(input, dim, keepdim, "median", median_all, median_dim)
 

@@ -75,7 +75,14 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
+    """Return the tensor expanded to a shape: ``expand``, with NumPy's name.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.broadcast_to(numgrad.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
 
 

@@ -80,6 +80,11 @@ def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the two are the same.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diagonal(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
     """
     return diagonal_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
@@ -142,6 +147,11 @@ def trace_op(p: Plan, input: TensorRef) -> TensorRef:
 
     Raises:
         RuntimeError: if the tensor is not a matrix.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.trace(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor(5)
     """
     check(len(input.shape) == 2, "trace: expected a matrix, but got tensor with dim {}", len(input.shape), input)
     check_supported(input, "ifc", "trace")

@@ -199,6 +199,11 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if a dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.movedim(numgrad.zeros(2, 3, 4), 0, -1).shape
+        torch.Size([3, 4, 2])
     """
     rank = len(input.shape)
     given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
@@ -291,13 +296,25 @@ attach("mH", property(_adjoint_matrix))
 
 @public(method=False)
 def numel(input: Tensor) -> int:
-    """Return the number of elements."""
+    """Return the number of elements.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.numel(numgrad.zeros(2, 3))
+        6
+    """
     return input._layout.size
 
 
 @public(method=False, direct=True)
 def is_tensor(obj: Any) -> bool:
-    """Return whether an object is a tensor."""
+    """Return whether an object is a tensor.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.is_tensor(numgrad.tensor(1)), numgrad.is_tensor(1)
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

@@ -39,6 +39,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     Raises:
         RuntimeError: if there are none, one is not a vector, or their dtypes differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.meshgrid(numgrad.tensor([1, 2]), numgrad.tensor([3, 4]), indexing="ij")
+        (tensor([[1, 1],
+                [2, 2]]), tensor([[3, 4],
+                [3, 4]]))
     """
     vectors = checked_tensors("meshgrid", _given(tensors))
     check(vectors, "meshgrid expects a non-empty TensorList")

@@ -158,6 +158,12 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
     Raises:
         RuntimeError: if there is an odd number of numbers, or more than the dimensions can take, or nothing is left.
         NotImplementedError: if there is no such mode, or not for that number of dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.pad(numgrad.tensor([[1, 2]]), (1, 2))
+        tensor([[0, 1, 2, 0, 0]])
     """
     widths = sizes_of((), pad, "pad(): argument 'pad'")
     rank = len(input.shape)

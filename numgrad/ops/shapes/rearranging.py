@@ -191,7 +191,13 @@ def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
 
 @lookup
 def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
-    """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
+    """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tile(numgrad.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+    """
     given = sizes_of(counts, dims, "tile(): argument 'dims'")
     return _how_repeated(input, (1,) * (len(input.shape) - len(given)) + given)
 
@@ -206,6 +212,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the numbers of counts and indices differ, a count is negative, or ``output_size`` is wrong.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.repeat_interleave(numgrad.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
     """
     if repeats is None:
         return _repeated_indices(input, output_size)

@@ -144,6 +144,11 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the elements are complex, ``n`` is less than 1, or there is no such ``norm``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fft.rfft(numgrad.tensor([1.0, 0.0, -1.0, 0.0]))
+        tensor([0.+0.j, 2.+0.j, 0.+0.j])
     """
     own = input.type.dtype
     check(not own.is_complex, "rfft expects a real input tensor, but got {}", own.legacy, input)

@@ -87,7 +87,13 @@ def _outranked(decisive: dtype, other: dtype) -> dtype:
 
 @public(method=False)
 def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
-    """Return the dtype of the result of arithmetic between two tensors or numbers."""
+    """Return the dtype of the result of arithmetic between two tensors or numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.result_type(numgrad.tensor([1, 2]), 1.5)
+        torch.float32
+    """
     return result_dtype((tensor1, tensor2))
 
 

@@ -64,6 +64,13 @@ class DataLoader(Generic[T]):
     Raises:
         ValueError: arguments exclude each other, or one is out of range.
         TypeError: ``multiprocessing_context`` is neither a context nor a name.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.utils.data import DataLoader, TensorDataset
+        >>> data = TensorDataset(numgrad.arange(5))
+        >>> [batch.tolist() for (batch,) in DataLoader(data, batch_size=2)]
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(

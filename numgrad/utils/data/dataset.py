@@ -56,6 +56,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     Raises:
         AssertionError: the tensors' first dimensions differ in size.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.utils.data import TensorDataset
+        >>> data = TensorDataset(numgrad.arange(3), numgrad.tensor([10, 20, 30]))
+        >>> len(data), data[1]
+        (3, (tensor(1), tensor(20)))
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -180,6 +187,13 @@ def random_split(
     Raises:
         ValueError: a fraction is not between 0 and 1, a length is negative, or the lengths do not sum to the length of
             the data set.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.utils.data import random_split
+        >>> generator = numgrad.Generator().manual_seed(0)
+        >>> [list(part) for part in random_split(range(5), [3, 2], generator=generator)]
+        [[4, 0, 1], [3, 2]]
     """
     total = _length(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
