@@ -1,6 +1,6 @@
 """Host functions: what NumPy, SciPy or LAPACK does where there is no kernel, for tensors on any device.
 
-A host function has the parameters of the operation that names it (``planned(host=...)``), and is given arrays
+A host function has the parameters of the operation that names it (``operation(host=...)``), and is given arrays
 instead of tensors, of their shapes and strides: on the CPU the tensors' own memory, which it only reads, for a GPU a
 copy.  It returns a new array, or a tuple of them.  On the CPU that becomes the memory of the result, unless the
 operation lays its result out in another way; then, and for a GPU, it is copied.

@@ -8,7 +8,7 @@ from ops.sampling import REPRESENTATIVES
 import numgrad
 from numgrad.func import jvp, vjp, vmap
 from numgrad.ops.table.elementwise import Pointwise
-from numgrad.ops.table.planned import planned
+from numgrad.ops.table.lookup import operation
 
 #: Whose results differ in shape from example to example, or that take memory which examples do not have.
 WITHOUT_BATCHES = {
@@ -206,7 +206,7 @@ def test_examples_join_the_batch_that_an_operation_has(monkeypatch):
     monkeypatch.setattr("numgrad.ops.table.op.ops", {})
     seen = []
 
-    @planned("FoldBackward0", inputs=["input", "weight"], shapes=["shape"], batch=1, shared=["weight"])
+    @operation("FoldBackward0", inputs=["input", "weight"], shapes=["shape"], batch=1, shared=["weight"])
     def fold(p, input, weight, shape):
         seen.append((input.shape, weight.shape, shape))
         return p.tensor(p.contiguous(input), input.type, shape)

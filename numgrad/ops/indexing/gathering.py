@@ -23,7 +23,6 @@ from ..shapes.views import reshape
 from ..table.arguments import Dim, OptionalDim
 from ..table.checks import check
 from ..table.lookup import lookup, operation
-from ..table.planned import planned
 from .index import index_backward, index_op, index_put_op, indices_of_all
 from .launchers import number_buffer, pick
 
@@ -66,7 +65,7 @@ def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: An
 
 
 @operation(
-    "GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=beyond,
+    "GatherBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=beyond,
     order=["input", "dim", "index", "sparse_grad"],
 )
 def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_grad: bool = False) -> TensorRef:
@@ -109,7 +108,7 @@ def _(grad, index, input_shape, dim):
     return scatter_zeros(grad, index, input_shape, dim)
 
 
-@planned(
+@operation(
     "ScatterAddBackward0", aten="scatter_add", inputs=["src", "index"], nondifferentiable=["index"],
     dims=["dim"], shapes=["shape"],
 )
@@ -203,7 +202,7 @@ def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any,
 
 
 @operation(
-    "EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True,
+    "EmbeddingBackward0", public=True, inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True,
     shared=["weight"], outside=_not_embedded, method=False,
 )
 def embedding_op(
@@ -251,7 +250,7 @@ def _(total, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return True
 
 
-@planned(
+@operation(
     "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"], linear=True,
 )
 def embedding_dense_backward(

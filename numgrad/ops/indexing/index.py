@@ -25,11 +25,10 @@ from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.checks import check, check_index
 from ..table.lookup import operation
-from ..table.planned import planned
-from .launchers import index_begin, part_shape, pick, put, updating
+from .launchers import index_begin, part_shape, pick, put
 
 
-@planned("IndexBackward0", inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
+@operation("IndexBackward0", inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
 def index_op(p: Plan, input: TensorRef, flat_index: TensorRef, dims: Ints, distinct: bool) -> TensorRef:
     return pick(p, input, flat_index, dims)
 
@@ -78,7 +77,7 @@ def _indices(node: Any) -> tuple[Tensor | None, ...]:
 index_op.node_class._saved_indices = property(_indices)  # type: ignore[attr-defined]
 
 
-@planned(
+@operation(
     "IndexPutImplBackward0", aten="index_put", inputs=["grad_output", "flat_index"], nondifferentiable=["flat_index"],
     linear=True,
 )
@@ -105,7 +104,9 @@ def _(grad, flat_index, dims, distinct):
     return index_op(grad, flat_index, dims, distinct)
 
 
-@updating("IndexPutBackward0", inputs=["input", "flat_index", "values"], nondifferentiable=["flat_index"], kept=True)
+@operation(
+    "IndexPutBackward0", changes="strided", inputs=["input", "flat_index", "values"], nondifferentiable=["flat_index"]
+)
 def index_put_op(
     p: Plan, input: TensorRef, flat_index: TensorRef, values: TensorRef, dims: Ints, accumulate: bool, distinct: bool
 ) -> None:
@@ -253,7 +254,10 @@ def _check_flat_index(input: TensorRef, index: TensorRef, name: str) -> None:
         raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
 
 
-@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
+@operation(
+    "TakeBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
+    outside=_not_flat,
+)
 def take_op(p: Plan, input: TensorRef, index: TensorRef) -> TensorRef:
     """Return the elements at the indices, of any shape, of the flattened tensor.
 
@@ -275,9 +279,9 @@ def _(grad, index, input_shape):
     return put_op(repeated_zero(input_shape, grad._layout.type), index, grad, True)
 
 
-@updating(
-    "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
-    outside=_not_flat,
+@operation(
+    "PutBackward0", changes="strided", inputs=["input", "index", "source"], nondifferentiable=["index"], public=True,
+    in_place=True, outside=_not_flat,
 )
 def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accumulate: bool = False) -> Any:
     """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor.

@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
 from ...core.device import CPU
-from ...core.formats import kept_layout
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
 from ...core.tensor import Tensor
 from ...core.types import TensorType, dtype, int64, tensor_type
@@ -24,8 +23,6 @@ from ..batching.batches import is_mapped
 from ..memory.copying import empty_of, filled_of
 from ..memory.overwriting import fill_
 from ..table.checks import check
-from ..table.lookup import operation
-from ..table.planned import Planned, planned
 from ..table.promotion import check_fits
 
 
@@ -190,32 +187,6 @@ def put(
     storage, start = p.strided(target)
     low = -steps.size if negative else 0
     p.backend.put_rows(p, row, storage, indices, value_steps, start, steps, low, accumulate, distinct)
-
-
-def updating(
-    node: str, *, kept: bool = False, export: bool = False, **declared: Any
-) -> Callable[[Callable[..., Any]], Planned]:
-    """Decorate the function that decides how a part of the first input is changed: see ``Planned.changing``.
-
-    A call of the operation changes a copy, in row-major order or, if ``kept``, with the input's strides.  If ``export``
-    is True, the operation has a public function and an in-place method, which follow from its declaration: see
-    ``operation``.
-    """
-
-    def decorate(decide: Callable[..., Any]) -> Planned:
-        made = operation(node, in_place=True, **declared) if export else planned(node, **declared)
-        op: Planned = made(decide)
-
-        def build(p: Plan, input: TensorRef, *others: Any) -> TensorRef:
-            copy = p.new_tensor(kept_layout(input.layout) if kept else layout_of(input.type, input.shape))
-            p.assign(input, copy)
-            decide(p, copy, *others)
-            return copy
-
-        op.prepare_change, op.build = decide, build
-        return op
-
-    return decorate
 
 
 def check_held(value: Tensor, dtype: dtype) -> None:

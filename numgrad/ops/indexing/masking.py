@@ -20,15 +20,14 @@ from ..table.checks import check, check_implemented
 from ..table.lookup import lookup, operation, overwriting
 from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import NUMBERS_OF, check_apart
-from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
 from .index import index_op, index_put_op
-from .launchers import check_held, expanded_layout, is_held, number_as, row_found, updating
+from .launchers import check_held, expanded_layout, is_held, number_as, row_found
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
 
-@planned("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
+@operation("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
 def masked_fill_number(p: Plan, input: TensorRef, mask: TensorRef, value: Given) -> TensorRef:
     return _filled(p, input, mask, value, value.kind)
 
@@ -40,7 +39,7 @@ def _(input, mask, value):
     return masked_fill_number(given, aligned(mask, rank), value)
 
 
-@planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])
+@operation("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])
 def masked_fill_tensor(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> TensorRef:
     return _filled(p, input, mask, *_read(p, value, input.type.dtype))
 
@@ -135,7 +134,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
 # -- reading and writing ------------------------------------------------------------------------------------------
 
 
-@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
+@operation("MaskedSelectBackward0", public=True, inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
     """Return the elements where ``mask`` is true, as a row; the two are broadcast.
 
@@ -189,7 +188,9 @@ def _(grad, mask, input_shape):
     return masked_scatter_op(zeros, mask, grad)  # the engine sums over broadcast dimensions
 
 
-@updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
+@operation(
+    "MaskedScatterBackward0", changes="contiguous", inputs=["input", "mask", "source"], nondifferentiable=["mask"]
+)
 def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
     found, target, *where = _selection(p, input, mask)
     p.call(_scatter, found, target, *where, p.contiguous(source), written=(target,))
@@ -220,7 +221,7 @@ def _(grad, mask, source_shape):
     return masked_scatter_backward(grad, mask, source_shape)
 
 
-@planned("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
+@operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     """Return a tensor of ``shape`` that holds the masked elements of the gradient followed by zeros."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
@@ -341,7 +342,7 @@ attach("where", _where_method)
 # -- indices ------------------------------------------------------------------------------------------------------
 
 
-@planned("NonzeroBackward0", nondifferentiable=["input"])
+@operation("NonzeroBackward0", nondifferentiable=["input"])
 def nonzero_op(p: Plan, input: TensorRef, as_tuple: bool) -> Plan:
     """Return the indices of nonzero elements: (count, dimensions), or transposed if ``as_tuple``."""
     rows = p.backend.nonzero_rows(p, p.contiguous(input), input.shape or (1,))
@@ -355,7 +356,7 @@ def _as_indices(type: TensorType, rank: int, as_tuple: bool, rows: Any) -> tuple
     return layout_of(type, (count, rank), (1, count)), rows
 
 
-@planned("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
+@operation("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
 def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
     """Return the flat index of the nonzero elements, as one row."""
     return p.found(row_found, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))

@@ -26,24 +26,27 @@ from ..shapes.parts import slice_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim
 from ..table.checks import check, check_supported, not_implemented
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import public
 from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype, gather_op, scatter_into, scatter_new, scatter_zeros
 from .index import stays
-from .launchers import number_in, updating
+from .launchers import number_in
 from .selecting import check_part, not_added
 
 # -- setting and adding -------------------------------------------------------------------------------------------
 
 
-@updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
+@operation(
+    "ScatterBackward0", changes="contiguous", inputs=["input", "index", "src"], nondifferentiable=["index"],
+    dims=["dim"],
+)
 def scatter_op(p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int) -> None:
     scatter_into(p, input, index, src, dim, "set")
 
 
-@updating(
-    "ScatterBackward1", aten="scatter",
+@operation(
+    "ScatterBackward1", changes="contiguous", aten="scatter",
     inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
 )
 def scatter_value(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:
@@ -56,8 +59,9 @@ def _(grad, index, dim):
     return scatter_value(grad, index, dim, 0)
 
 
-@updating(
-    "ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], passed=["input"]
+@operation(
+    "ScatterAddBackward0", changes="contiguous", inputs=["input", "index", "src"], nondifferentiable=["index"],
+    dims=["dim"], passed=["input"],
 )
 def scatter_add_op(p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int) -> None:
     scatter_into(p, input, index, src, dim, "add")
@@ -85,8 +89,9 @@ def _(grad, index, dim):
 # -- reductions ---------------------------------------------------------------------------------------------------
 
 
-@updating(
-    "ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
+@operation(
+    "ScatterReduceBackward0", changes="contiguous", inputs=["input", "index", "src"], nondifferentiable=["index"],
+    dims=["dim"], joint=True,
 )
 def scatter_reduce_op(
     p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool
@@ -94,8 +99,9 @@ def scatter_reduce_op(
     _reduce(p, input, index, src, dim, reduce, include_self)
 
 
-@updating(
-    "IndexReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
+@operation(
+    "IndexReduceBackward0", changes="contiguous", inputs=["input", "index", "src"], nondifferentiable=["index"],
+    dims=["dim"], joint=True,
 )
 def index_reduce_op(
     p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool

@@ -25,7 +25,7 @@ from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype
 from .index import check_indices, index_op, index_put_op, writes_last
-from .launchers import check_held, number_as, number_in, pick, put, updating
+from .launchers import check_held, number_as, number_in, pick, put
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
@@ -41,7 +41,7 @@ def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) 
 
 
 @operation(
-    "IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True,
+    "IndexSelectBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
     order=["input", "dim", "index"], outside=lambda found, *args, **names: RuntimeError(
         f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
     ),
@@ -109,7 +109,10 @@ def _write(
     put(p, input, index, _dims(input.shape, dim), source, accumulate, False, shape, negative)
 
 
-@updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], passed=["input"])
+@operation(
+    "IndexAddBackward0", changes="contiguous", inputs=["input", "index", "source"], nondifferentiable=["index"],
+    passed=["input"],
+)
 def index_add_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, dim: int, alpha: Any) -> None:
     if alpha != 1:
         source = mul.op.build(p, source, number_in(alpha, input.type))
@@ -128,7 +131,7 @@ def _(grad, dim, index, alpha):
     return picked if alpha == 1 else mul(picked, conj(alpha))
 
 
-@updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
+@operation("IndexCopyBackward0", changes="contiguous", inputs=["input", "index", "source"], nondifferentiable=["index"])
 def index_copy_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, dim: int) -> None:
     _write(p, input, index, source, dim)
 
@@ -148,7 +151,9 @@ def _(grad, dim, index, input_shape):
     return choose(reshape(last, (index._layout.size, *(1,) * (len(input_shape) - dim - 1))), picked, 0)
 
 
-@updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], kept=True)
+@operation(
+    "IndexFillBackward0", changes="strided", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"]
+)
 def index_fill_number(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:
     _fill(p, input, index, value, dim)
 
@@ -158,7 +163,7 @@ def _(input, index, dim, value):
     return _written(input, index, number_as(value, input._layout.type), dim, False, True)
 
 
-@updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
+@operation("IndexFillBackward1", changes="strided", inputs=["input", "index", "value"], nondifferentiable=["index"])
 def index_fill_tensor(p: Plan, input: TensorRef, index: TensorRef, value: TensorRef, dim: int) -> None:
     p.call(check_held, Given(value.memory.number), input.type.dtype)
     _fill(p, input, index, value, dim)

@@ -21,9 +21,9 @@ from ..shapes.dimensions import permute_op, transpose_op, unsqueeze_op
 from ..shapes.views import passed_on
 from ..table.checks import check
 from ..table.dispatch import perform
+from ..table.lookup import operation
 from ..table.op import check_tensors, public
 from ..table.operands import fused
-from ..table.planned import planned
 from ..table.promotion import result_dtype
 from .products import (
     SCALARS,
@@ -86,7 +86,7 @@ def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
 # -- matrices -----------------------------------------------------------------------------------------------------
 
 
-@planned("AddmmBackward0", inputs=["input", "mat1", "mat2"], numbers=["beta", "alpha"])
+@operation("AddmmBackward0", inputs=["input", "mat1", "mat2"], numbers=["beta", "alpha"])
 def addmm_op(
     p: Plan, input: TensorRef, mat1: TensorRef, mat2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
@@ -170,7 +170,7 @@ def _factors(type: dtype, *factors: Any) -> list[Any]:
     return [one if type.is_complex and isinstance(one, complex) else number(one) for one in factors]
 
 
-@planned("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])
+@operation("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])
 def addmv_op(
     p: Plan, input: TensorRef, mat: TensorRef, vec: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
@@ -217,7 +217,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     return call_weighted(addmv_op, input, mat, vec, beta, alpha)
 
 
-@planned("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
+@operation("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
 def addr_op(
     p: Plan, input: TensorRef, vec1: TensorRef, vec2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
@@ -284,7 +284,7 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
 # -- stacks of matrices -------------------------------------------------------------------------------------------
 
 
-@planned("BaddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
+@operation("BaddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
 def baddbmm_op(
     p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
@@ -297,7 +297,7 @@ def _(input, batch1, batch2, beta, alpha, how=""):
     return _combined(input, bmm_op(batch1, batch2), beta, alpha)
 
 
-@planned("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
+@operation("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
 def addbmm_op(
     p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:

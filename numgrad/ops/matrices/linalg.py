@@ -277,7 +277,7 @@ def _check_square(A: Layout) -> None:
 
 
 @operation(
-    "LinalgSolveExBackward0", aten="linalg_solve_ex", inputs=["A", "B"], joint=True, export=False,
+    "LinalgSolveExBackward0", public=True, aten="linalg_solve_ex", inputs=["A", "B"], joint=True, export=False,
     host=devices.linalg_solve,
 )
 def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:

@@ -19,8 +19,8 @@ from ..shapes.views import passed_on, reshape
 from ..table.checks import check
 from ..table.dispatch import caller
 from ..table.entries import Entries
+from ..table.lookup import operation
 from ..table.op import check_tensors, public
-from ..table.planned import planned
 
 #: The C++ names of dtypes in PyTorch's errors, by numgrad's names.
 SCALARS = {
@@ -102,7 +102,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
     return tensor if number == 1 else mul(tensor, number)
 
 
-@planned("MmBackward0", inputs=["input", "mat2"], linear=True)
+@operation("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_matrices(input, mat2)
     names = [SCALARS[factor.type.dtype.name] for factor in (input, mat2)]
@@ -227,7 +227,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return _called(mm_op, input, mat2)
 
 
-@planned("MvBackward0", inputs=["input", "vec"], linear=True)
+@operation("MvBackward0", inputs=["input", "vec"], linear=True)
 def mv_op(p: Plan, input: TensorRef, vec: TensorRef) -> TensorRef:
     if (len(input.shape), len(vec.shape)) != (2, 1):
         raise RuntimeError(
@@ -294,7 +294,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return _called(mv_op, input, vec)
 
 
-@planned("DotBackward0", inputs=["input", "tensor"], linear=True)
+@operation("DotBackward0", inputs=["input", "tensor"], linear=True)
 def dot_op(p: Plan, input: TensorRef, tensor: TensorRef) -> TensorRef:
     _check_vectors("dot", input, tensor)
     return p.tensor(p.backend.vector_product(p, input, tensor), input.type, ())
@@ -319,7 +319,7 @@ def _(grad, input):
     return mul(grad, conj(input))
 
 
-@planned("VdotBackward0", inputs=["input", "other"], linear=True)
+@operation("VdotBackward0", inputs=["input", "other"], linear=True)
 def vdot_op(p: Plan, input: TensorRef, other: TensorRef) -> TensorRef:
     _check_vectors("vdot", input, other)
     left = conj_physical.op.build(p, input) if input.type.dtype.is_complex else input
@@ -386,7 +386,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return _called(vdot_op, input, other)
 
 
-@planned("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
+@operation("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
 def bmm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_stacks(input, mat2)
     check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)

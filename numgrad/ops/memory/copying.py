@@ -19,8 +19,8 @@ from ...devices import Plan, TensorRef
 from ..table.checks import check
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
+from ..table.lookup import operation
 from ..table.op import attach, public
-from ..table.planned import planned
 from ..table.promotion import bounds
 
 #: The number of elements from which a device may have a faster way to copy than element by element.
@@ -34,27 +34,27 @@ def _copy(p: Plan, input: TensorRef, type: TensorType, memory_format: Any = None
     return out
 
 
-@planned("CloneBackward0", linear=True, dims=(), passed=["input"])
+@operation("CloneBackward0", linear=True, dims=(), passed=["input"])
 def clone_op(p, input):
     return _copy(p, input, input.type)
 
 
-@planned("CloneBackward0", linear=True, dims=(), passed=["input"])
+@operation("CloneBackward0", linear=True, dims=(), passed=["input"])
 def contiguous_op(p, input):
     return _copy(p, input, input.type, contiguous_format)
 
 
-@planned("CloneBackward0", aten="clone", linear=True, passed=["input"])
+@operation("CloneBackward0", aten="clone", linear=True, passed=["input"])
 def formatted_op(p, input, memory_format):
     return _copy(p, input, input.type, memory_format)
 
 
-@planned("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
+@operation("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
 def to_type(p, input, type):
     return _copy(p, input, type)
 
 
-@planned("ToCopyBackward0", aten="to", linear=True, passed=["input"])
+@operation("ToCopyBackward0", aten="to", linear=True, passed=["input"])
 def to_format(p, input, type, memory_format):
     return _copy(p, input, type, memory_format)
 

@@ -15,12 +15,12 @@ from ...core.types import device as Device  # noqa: N812 - the names are those o
 from ...core.types import dtype as DType  # noqa: N812
 from ...devices import Buffer, Plan, TensorRef
 from ..table.checks import check, check_implemented
+from ..table.lookup import operation
 from ..table.op import attach, check_tensors, public
-from ..table.planned import planned
 from .copying import convert, to_format, to_type, warn_of_loss
 
 
-@planned("ToCopyBackward0", aten="to", linear=True, dims=())
+@operation("ToCopyBackward0", aten="to", linear=True, dims=())
 def move_op(p: Plan, input: TensorRef, type: TensorType, wait: bool) -> TensorRef:
     """Add the steps of a copy on another device; without ``wait``, pinned memory may still be in use on return."""
     own = input.type
@@ -53,7 +53,7 @@ def _dense(p: Plan, input: TensorRef, type: TensorType) -> tuple[Layout, Buffer]
     return dense, Buffer(memory, dense.size, type.numpy, start)
 
 
-@planned("PinMemoryBackward0", aten="pin_memory", linear=True, dims=(), passed=["input"])
+@operation("PinMemoryBackward0", aten="pin_memory", linear=True, dims=(), passed=["input"])
 def pin_op(p: Plan, input: TensorRef) -> TensorRef:
     layout, row = _dense(p, input, input.type)
     return p.host(_pinned, [layout], row)[0]

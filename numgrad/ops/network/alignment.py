@@ -21,11 +21,11 @@ from ..shapes.dimensions import unsqueeze
 from ..shapes.joining import stack
 from ..shapes.padding import constant_pad
 from ..shapes.parts import narrow
-from ..table.planned import planned
+from ..table.lookup import operation
 from .softmax import log_softmax_op
 
 
-@planned(
+@operation(
     "CtcLossBackward0", aten="_ctc_loss", inputs=["log_probs", "labels", "steps", "lengths"],
     nondifferentiable=["labels", "steps", "lengths"], extras=["log_alpha", "errors"],
 )
@@ -53,7 +53,7 @@ def _(grad, log_probs, labels, steps, lengths, log_alpha, errors, zero_infinity)
     return ctc_loss_backward(grad, log_probs, labels, steps, lengths, log_alpha, errors, zero_infinity)
 
 
-@planned(
+@operation(
     "CtcLossBackwardBackward0", aten="_ctc_loss_backward",
     inputs=["grad_output", "log_probs", "labels", "steps", "lengths", "log_alpha", "errors"],
     nondifferentiable=["labels", "steps", "lengths", "log_alpha", "errors"],

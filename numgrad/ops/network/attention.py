@@ -19,8 +19,8 @@ from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..shapes.dimensions import transpose_op
 from ..table.checks import check, check_implemented, check_supported
+from ..table.lookup import operation
 from ..table.op import public
-from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 
@@ -113,7 +113,7 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
     )
 
 
-@planned(
+@operation(
     "ScaledDotProductFlashAttentionForCpuBackward0", aten="scaled_dot_product_attention",
     inputs=["query", "key", "value"], extras=["statistics"], joint=True,
     batch=1,
@@ -158,7 +158,7 @@ def _(grad, query, key, value, out, statistics, is_causal, scale):
     return attention_backward(grad, query, key, value, out, statistics, is_causal, scale)
 
 
-@planned(
+@operation(
     "ScaledDotProductFlashAttentionForCpuBackwardBackward0",
     aten="_scaled_dot_product_flash_attention_for_cpu_backward",
     inputs=["grad_output", "query", "key", "value", "out", "statistics"], nondifferentiable=["out", "statistics"],

@@ -21,15 +21,15 @@ from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.checks import check_index, check_supported
+from ..table.lookup import operation
 from ..table.op import public
 from ..table.operands import fused
-from ..table.planned import planned
 from .group_normalization import planes
 from .loss_reduction import refuse_gradient
 from .normalization import projected, standardized
 
 
-@planned(
+@operation(
     "NativeBatchNormBackward0", aten="native_batch_norm",
     inputs=["input", "weight", "bias", "running_mean", "running_var"],
     nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True,
@@ -68,7 +68,7 @@ def _(grad, input, weight, mean, scale, training, eps):
     return batch_norm_backward(grad, input, weight, mean, scale, training, eps)
 
 
-@planned(
+@operation(
     "NativeBatchNormBackwardBackward0", aten="native_batch_norm_backward",
     inputs=["grad_output", "input", "weight", "mean", "scale"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],

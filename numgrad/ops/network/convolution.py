@@ -17,11 +17,11 @@ from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import conj
 from ..reductions.sums import sum_dims
 from ..shapes.parts import slice_op
-from ..table.planned import planned
+from ..table.lookup import operation
 from .image_windows import spread
 
 
-@planned(
+@operation(
     "ConvolutionBackward0", inputs=["input", "weight", "bias"], joint=True, batch=1, shared=["weight", "bias"]
 )
 @following("input", "weight", volumes=float32)
@@ -49,7 +49,7 @@ def _(grad, input, weight, needed, stride, padding, dilation, groups):
     ]
 
 
-@planned(
+@operation(
     "ConvolutionBackwardBackward0", aten="convolution_backward",
     inputs=["grad_output", "weight"], linear=True, batch=1, shared=["weight"]
 )
@@ -62,7 +62,7 @@ def convolution_input(
     return _spread(p, grad_output, weight, None, size, stride, padding, dilation, groups)
 
 
-@planned("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
+@operation("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
 @following("grad_output", "input", volumes=float32)
 def convolution_weight(
     p: Plan, grad_output: TensorRef, input: TensorRef, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
@@ -106,7 +106,7 @@ def _(grad, grad_output, input_shape, stride, padding, dilation, groups):
     return convolution_input(conj(grad_output), grad, input_shape[2:], stride, padding, dilation, groups)
 
 
-@planned(
+@operation(
     "ConvolutionBackward0", aten="convolution", inputs=["input", "weight", "bias"], joint=True, batch=1,
     shared=["weight", "bias"],
 )

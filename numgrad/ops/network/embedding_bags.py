@@ -19,10 +19,10 @@ from ..reductions.sums import sum_dims
 from ..shapes.dimensions import unsqueeze
 from ..shapes.padding import constant_pad
 from ..shapes.parts import narrow
-from ..table.planned import planned
+from ..table.lookup import operation
 
 
-@planned(
+@operation(
     "EmbeddingBagBackward0", aten="_embedding_bag", inputs=["weight", "indices", "starts", "factors"],
     nondifferentiable=["indices", "starts"], extras=["divisors"],
 )
@@ -72,7 +72,7 @@ def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
     return index_op(constant_pad(grad, (0, 0, 0, 1), 0), which, (0,), False)
 
 
-@planned(
+@operation(
     "EmbeddingBagBackward0", aten="_embedding_bag", inputs=["weight", "indices", "starts"],
     nondifferentiable=["indices", "starts"], extras=["chosen"],
 )

@@ -12,12 +12,11 @@ from ...core.layout import Ints, Layout, layout_of, numel
 from ...devices import Plan, TensorRef, add_overlapping
 from ..shapes.views import sizes_of
 from ..table.checks import check, not_implemented
-from ..table.lookup import lookup
-from ..table.planned import planned
+from ..table.lookup import lookup, operation
 from .image_windows import spread
 
 
-@planned("Im2ColBackward0", linear=True, dims=())
+@operation("Im2ColBackward0", linear=True, dims=())
 def im2col_op(p: Plan, input: TensorRef, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> TensorRef:
     """Add the steps that copy the windows of (..., c, h, w) to the columns of (..., c * window elements, windows)."""
     image = spread(p, input, _padded(input.shape[-2:], padding), padding)
@@ -33,7 +32,7 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride):
     return col2im_op(grad, input_shape[-2:], kernel_size, dilation, padding, stride)
 
 
-@planned("Col2ImBackward0", linear=True, dims=())
+@operation("Col2ImBackward0", linear=True, dims=())
 def col2im_op(
     p: Plan, input: TensorRef, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> TensorRef:

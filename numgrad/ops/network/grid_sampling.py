@@ -28,8 +28,8 @@ from ..shapes.joining import stack
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
 from ..table.checks import check, check_implemented, check_supported, check_value
+from ..table.lookup import operation
 from ..table.op import public
-from ..table.planned import planned
 from .interpolation import cubic_weights
 
 #: The public functions of ``nn.functional`` defined here.
@@ -38,7 +38,7 @@ __all__ = ["affine_grid", "grid_sample"]
 # -- weighted sums of indexed elements ----------------------------------------------------------------------------
 
 
-@planned(
+@operation(
     "WeightedGatherBackward0", inputs=["input", "index", "weights"], nondifferentiable=["index"], batch=1, linear=True
 )
 def weighted_gather(p: Plan, input: TensorRef, index: TensorRef, weights: TensorRef) -> TensorRef:
@@ -63,7 +63,7 @@ def _(grad, input, index):
     return weighted_products(grad, input, index)
 
 
-@planned(
+@operation(
     "WeightedScatterBackward0", inputs=["grad_output", "index", "weights"], nondifferentiable=["index"], batch=1,
     linear=True,
 )
@@ -89,7 +89,7 @@ def _(grad, grad_output, index):
     return weighted_products(grad_output, grad, index)
 
 
-@planned(
+@operation(
     "WeightedProductsBackward0", inputs=["grad_output", "input", "index"], nondifferentiable=["index"], batch=1,
     linear=True,
 )
@@ -175,7 +175,7 @@ def _taps(
 # -- sampling -----------------------------------------------------------------------------------------------------
 
 
-@planned("GridSampler2DBackward0", aten="grid_sampler_2d", inputs=["input", "grid"], batch=1)
+@operation("GridSampler2DBackward0", aten="grid_sampler_2d", inputs=["input", "grid"], batch=1)
 def grid_sampler_op(
     p: Plan, input: TensorRef, grid: TensorRef, mode: str, padding: str, align_corners: bool
 ) -> tuple[TensorRef, ...]:
@@ -297,7 +297,7 @@ def grid_sample(
 # -- grids of affine maps -------------------------------------------------------------------------------------------
 
 
-@planned("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
+@operation("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
 def affine_grid_op(p: Plan, theta: TensorRef, size: Ints, align_corners: bool) -> tuple[TensorRef, ...]:
     """Add the step that maps the points of images of ``size``, (h, w) or (d, h, w), by the matrices ``theta``."""
     out = layout_of(theta.type, (theta.shape[0], *size, len(size)))

@@ -13,13 +13,13 @@ from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.checks import check, check_index, check_supported
+from ..table.lookup import operation
 from ..table.op import public
 from ..table.operands import fused
-from ..table.planned import planned
 from .normalization import projected, standardized
 
 
-@planned(
+@operation(
     "NativeGroupNormBackward0", aten="native_group_norm", inputs=["input", "weight", "bias"], extras=["mean", "scale"],
     joint=True,
 )
@@ -65,7 +65,7 @@ def _(input, weight, bias, groups, eps):
     return out, mean, scale
 
 
-@planned(
+@operation(
     "NativeGroupNormBackwardBackward0", aten="native_group_norm_backward",
     inputs=["grad_output", "input", "weight", "mean", "scale"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],

@@ -23,7 +23,8 @@ from ..shapes.views import reshape
 from ..table.checks import check_index
 from ..table.dispatch import perform
 from ..table.entries import Entry
-from ..table.planned import Planned, planned
+from ..table.lookup import operation
+from ..table.planned import Planned
 from .loss_reduction import loss, spread
 
 # -- of probabilities -------------------------------------------------------------------------------------------
@@ -328,10 +329,10 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
 
     forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"
     others = ["target", "weight", "total_weight"]
-    op = planned(
+    op = operation(
         f"{node}Backward0", aten=aten, inputs=["input", *others[:2]], nondifferentiable=others[:2], extras=others[2:]
     )(forward)
-    nll_loss_backward = planned(
+    nll_loss_backward = operation(
         f"{node}BackwardBackward0", aten=f"{aten}_backward", inputs=["grad_output", *others], nondifferentiable=others
     )(backward)
 

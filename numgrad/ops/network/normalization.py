@@ -17,11 +17,11 @@ from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.exponential import pow, sqrt
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
 from ..table.checks import check, check_supported
+from ..table.lookup import operation
 from ..table.op import composite, public
-from ..table.planned import planned
 
 
-@planned(
+@operation(
     "NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True,
     shared=["weight", "bias"],
 )
@@ -64,7 +64,7 @@ def _(grad, input, weight, mean, scale, shape, eps):
     return layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
 
 
-@planned(
+@operation(
     "NativeLayerNormBackwardBackward0", aten="native_layer_norm_backward",
     inputs=["grad_output", "input", "mean", "scale", "weight"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],

@@ -14,9 +14,8 @@ from ..memory.images import following
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.checks import check_supported
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import export
-from ..table.planned import planned
 from .average_pooling import adaptive_sizes, check_adaptive
 from .image_windows import Numbers, check_windows, window_counts, window_numbers
 
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 
-@planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
+@operation("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
 @following("input")
 def max_pool_op(
     p: Plan, input: TensorRef, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
@@ -60,7 +59,7 @@ def _(grad, indices, input_shape, kernel_size):
     return backward(grad, indices, input_shape, len(kernel_size))
 
 
-@planned(
+@operation(
     "MaxPool2DWithIndicesBackwardBackward0", aten="max_pool2d_with_indices_backward",
     inputs=["grad_output", "indices"], nondifferentiable=["indices"],
     linear=True, shapes=["shape"],
@@ -99,7 +98,7 @@ def joined(shape: Ints, rank: int) -> Ints:
     return (*shape[:-rank], numel(shape[-rank:]))
 
 
-@planned("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
+@operation("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
 @following("input", volumes=False)
 def adaptive_max_pool_op(p: Plan, input: TensorRef, sizes: Ints) -> tuple[TensorRef, TensorRef]:
     """Add the steps that compute the maxima of ``sizes`` windows over the last dimensions, and their flat indices."""

@@ -23,7 +23,7 @@ from ..reductions.sums import sum_dims
 from ..shapes.joining import stack, unbind_op
 from ..shapes.splitting import split_sizes_op
 from ..table.checks import check, check_supported
-from ..table.planned import planned
+from ..table.lookup import operation
 from .recurrence import GATES, steps_composed
 
 
@@ -83,7 +83,7 @@ def _check(
     )
 
 
-@planned(
+@operation(
     "MkldnnRnnLayerBackward0", aten="mkldnn_rnn_layer",
     inputs=["input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes"], nondifferentiable=["sizes"],
     outputs=["out", "end"], extras=["gates", "beside"], joint=True, anywhere=["sizes"],
@@ -163,7 +163,7 @@ def _(
 _GRADIENTS = ["of_input", "of_begin", "of_weight", "of_weight_hh", "of_bias", "of_bias_hh"]
 
 
-@planned(
+@operation(
     "MkldnnRnnLayerBackwardBackward0", aten="mkldnn_rnn_layer_backward",
     inputs=[
         "grad_out", "grad_end", "input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes", "out", "gates",

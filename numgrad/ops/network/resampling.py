@@ -18,7 +18,8 @@ from ...core.types import TensorType
 from ...devices import Plan, TensorRef
 from ..memory.copying import contiguous_op
 from ..memory.images import formatted_like, in_format
-from ..table.planned import Planned, planned
+from ..table.lookup import operation
+from ..table.planned import Planned
 
 
 class LineMap:
@@ -105,7 +106,7 @@ def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.
     return LineMap(length, np.arange(counts.sum()) - before + np.repeat(starts, counts), counts, divisors=divisors)
 
 
-@planned("AvgPool2DBackward0", aten="avg_pool2d", linear=True, dims=())
+@operation("AvgPool2DBackward0", aten="avg_pool2d", linear=True, dims=())
 def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...]) -> TensorRef:
     """Add the steps that apply one of ``maps`` along each of the last dimensions.
 

@@ -14,8 +14,8 @@ from ..pointwise.arithmetic import mul, neg, sub
 from ..pointwise.exponential import exp
 from ..reductions.sums import sum_dims
 from ..table.checks import not_implemented
-from ..table.lookup import lookup
-from ..table.planned import Planned, planned
+from ..table.lookup import lookup, operation
+from ..table.planned import Planned
 
 
 def _forward(p: Plan, input: TensorRef, dim: int, floor: float | None) -> TensorRef:
@@ -32,7 +32,7 @@ def _backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int, loga
     return p.tensor(made, output.type, output.shape)
 
 
-@planned("SoftmaxBackward0", dims=["dim"])
+@operation("SoftmaxBackward0", dims=["dim"])
 def softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     return _forward(p, input, dim, -math.inf)
 
@@ -42,7 +42,9 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-@planned("SoftmaxBackwardDataBackward0", aten="_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"])
+@operation(
+    "SoftmaxBackwardDataBackward0", aten="_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"]
+)
 def softmax_backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int) -> TensorRef:
     """``output * (grad_output - sum(grad_output * output))``."""
     return _backward(p, grad_output, output, dim, False)
@@ -60,7 +62,7 @@ def _(grad, grad_output, output, dim):
     return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
 
 
-@planned("LogSoftmaxBackward0", dims=["dim"])
+@operation("LogSoftmaxBackward0", dims=["dim"])
 def log_softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     return _forward(p, input, dim, None)
 
@@ -70,7 +72,7 @@ def _(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
 
-@planned(
+@operation(
     "LogSoftmaxBackwardDataBackward0", aten="_log_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"]
 )
 def log_softmax_backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int) -> TensorRef:
@@ -88,7 +90,7 @@ def _(grad, grad_output, output, dim):
     return neg(mul(mul(grad, exp(output)), sum_dims(grad_output, (dim,), True)))
 
 
-@planned("SafeSoftmaxBackward0", aten="_safe_softmax", dims=["dim"])
+@operation("SafeSoftmaxBackward0", aten="_safe_softmax", dims=["dim"])
 def safe_softmax(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     """Add the steps of softmax along ``dim``, 0 where all elements are minus infinity: nothing to attend to."""
     return _forward(p, input, dim, 0.0)

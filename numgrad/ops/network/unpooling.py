@@ -25,9 +25,8 @@ from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.joining import cat
 from ..shapes.views import reshape
 from ..table.checks import check, check_index, check_supported, check_value
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import public
-from ..table.planned import planned
 from .image_windows import Numbers, window_numbers
 from .pooling import joined, max_pool_backward, placed, taken
 
@@ -40,7 +39,7 @@ __all__ = [
 # -- unpooling ----------------------------------------------------------------------------------------------------
 
 
-@planned(
+@operation(
     "MaxUnpool2DBackward0", aten="max_unpool2d", inputs=["input", "indices"], nondifferentiable=["indices"],
     linear=True, shapes=["shape"],
 )
@@ -172,7 +171,7 @@ max_unpool1d, max_unpool2d, max_unpool3d = [_max_unpool(rank) for rank in (1, 2,
 # -- random windows (Graham 2014) -----------------------------------------------------------------------------------
 
 
-@planned(
+@operation(
     "FractionalMaxPool2DBackward0", aten="fractional_max_pool2d", inputs=["input", "windows"],
     nondifferentiable=["windows"], extras=["indices"], dims=(),
 )

@@ -13,9 +13,9 @@ from ..reductions.norms import vector_norm_op
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.checks import check, check_supported
+from ..table.lookup import operation
 from ..table.op import composite
 from ..table.operands import fused
-from ..table.planned import planned
 
 
 def _others(rank: int, *dims: int) -> tuple[int, ...]:
@@ -28,7 +28,7 @@ def _lengths(v: Tensor, *dims: int, order: float = 2.0) -> Tensor:
     return vector_norm_op(v, order, _others(len(v._layout.shape), *dims), True, real_of(v.dtype))
 
 
-@planned("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
+@operation("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
 def weight_norm_op(p: Plan, v: TensorRef, g: TensorRef, dim: int) -> TensorRef:
     """Add the steps of ``v * (g / norm(v))``, with the norms over all dimensions but ``dim``; ``g`` has their shape."""
     check_supported(v, "f", "weight_norm_kernel")

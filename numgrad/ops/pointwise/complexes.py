@@ -26,7 +26,7 @@ from .arithmetic import conj, mul
 from .comparison import eq, ne, where
 
 
-@operation("ViewAsRealBackward0", view=True, dims=(), method=False)
+@operation("ViewAsRealBackward0", public=True, view=True, dims=(), method=False)
 def view_as_real_op(input: Layout) -> Prepared:
     """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
 
@@ -47,7 +47,7 @@ def _(grad):
     return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
-@operation("ViewAsComplexBackward0", view=True, dims=(), method=False)
+@operation("ViewAsComplexBackward0", public=True, view=True, dims=(), method=False)
 def view_as_complex_op(input: Layout) -> Prepared:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
 
@@ -146,7 +146,7 @@ def _imag_given(real, imag):
     return imag
 
 
-@operation("ComplexBackward0", inputs=["real", "imag"], method=False)
+@operation("ComplexBackward0", public=True, inputs=["real", "imag"], method=False)
 def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
     """Complex numbers with real and imaginary parts of one floating-point dtype, which broadcast.
 
@@ -180,7 +180,7 @@ def _sine_part(abs, angle):
     return abs * scalar.sin(angle)
 
 
-@operation("PolarBackward0", inputs=["abs", "angle"], method=False)
+@operation("PolarBackward0", public=True, inputs=["abs", "angle"], method=False)
 def polar_op(p: Plan, abs: TensorRef, angle: TensorRef) -> TensorRef:
     """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 

@@ -16,9 +16,8 @@ from ..shapes.parts import slice_op
 from ..table.callables import overload
 from ..table.checks import check, check_supported
 from ..table.declaring import pointwise
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import in_place_form, public
-from ..table.planned import planned
 from .activation import activated
 from .arithmetic import abs, conj, mul
 from .comparison import where
@@ -285,7 +284,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 # -- a step of another number -----------------------------------------------------------------------------------
 
 
-@planned("GluBackward0", dims=["dim"])
+@operation("GluBackward0", dims=["dim"])
 def glu_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     extent = input.shape[dim] // 2
     strides = input.layout.strides

@@ -16,8 +16,7 @@ from ..pointwise.comparison import eq, isnan, where
 from ..shapes.broadcasting import expand
 from ..table.arguments import OptionalDim
 from ..table.checks import check_supported
-from ..table.lookup import lookup
-from ..table.planned import planned
+from ..table.lookup import lookup, operation
 from .axes import (
     along_axis,
     check_not_empty,
@@ -64,12 +63,12 @@ def _extreme(
     return picked(p, "extreme_axis", input, dims, reduced_shape(input.shape, dims, keepdim), largest, along=along)
 
 
-@planned("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
+@operation("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
 def max_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
     return _extreme(p, input, (dim,), keepdim, True)
 
 
-@planned("MinBackward0", outputs=["out", "indices"], dims=["dim"])
+@operation("MinBackward0", outputs=["out", "indices"], dims=["dim"])
 def min_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
     return _extreme(p, input, (dim,), keepdim, False)
 
@@ -81,12 +80,12 @@ min_dim.gradient("input")(picked_gradient)
 # -- of all elements --------------------------------------------------------------------------------------------
 
 
-@planned("MaxBackward1")
+@operation("MaxBackward1")
 def max_all(p: Plan, input: TensorRef) -> TensorRef:
     return folded(p, "max", input, all_dims(input.shape), False, input.type)
 
 
-@planned("MinBackward1")
+@operation("MinBackward1")
 def min_all(p: Plan, input: TensorRef) -> TensorRef:
     return folded(p, "min", input, all_dims(input.shape), False, input.type)
 
@@ -156,12 +155,12 @@ def _max_or_min(
 # -- values alone, over several dimensions ----------------------------------------------------------------------
 
 
-@planned("AmaxBackward0", dims=["dims"])
+@operation("AmaxBackward0", dims=["dims"])
 def amax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return folded(p, "max", input, dims, keepdim, input.type)
 
 
-@planned("AminBackward0", dims=["dims"])
+@operation("AminBackward0", dims=["dims"])
 def amin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return folded(p, "min", input, dims, keepdim, input.type)
 
@@ -204,7 +203,7 @@ def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: st
     return dims
 
 
-@planned("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
+@operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
 def aminmax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> tuple[TensorRef, ...]:
     return tuple([folded(p, name, input, dims, keepdim, input.type) for name in ("min", "max")])
 
@@ -240,12 +239,12 @@ def aminmax(input: Layout, *, dim: OptionalDim = None, keepdim: bool = False) ->
 # -- indices ----------------------------------------------------------------------------------------------------
 
 
-@planned("ArgmaxBackward0", nondifferentiable=["input"], dims=["dims"])
+@operation("ArgmaxBackward0", nondifferentiable=["input"], dims=["dims"])
 def argmax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return _arg_extreme(p, input, dims, keepdim, True)
 
 
-@planned("ArgminBackward0", nondifferentiable=["input"], dims=["dims"])
+@operation("ArgminBackward0", nondifferentiable=["input"], dims=["dims"])
 def argmin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return _arg_extreme(p, input, dims, keepdim, False)
 

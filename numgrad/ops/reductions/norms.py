@@ -19,9 +19,8 @@ from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
 from ..table.checks import check
 from ..table.declaring import pointwise
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite
-from ..table.planned import planned
 from ..table.promotion import promote_types
 from .axes import reduced_along, reduced_shape, restored
 from .sums import sum_dims
@@ -29,7 +28,7 @@ from .sums import sum_dims
 _INFINITE = (float("inf"), float("-inf"))
 
 
-@planned("LinalgVectorNormBackward0", aten="linalg_vector_norm", dims=["dims"])
+@operation("LinalgVectorNormBackward0", aten="linalg_vector_norm", dims=["dims"])
 def vector_norm_op(
     p: Plan, input: TensorRef, order: float, dims: tuple[int, ...], keepdim: bool, dtype: dtype
 ) -> TensorRef:

@@ -23,7 +23,6 @@ from ..table.arguments import Dim, DType, OptionalDim
 from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public_functions
-from ..table.planned import planned
 from .axes import (
     along_axis,
     axis_sizes,
@@ -38,7 +37,7 @@ from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
 
 
-@operation("CumsumBackward0", linear=True, order=["input", "dim", "dtype"])
+@operation("CumsumBackward0", public=True, linear=True, order=["input", "dim", "dtype"])
 def cumsum_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
     """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers.
 
@@ -55,7 +54,7 @@ def _(grad, dim, backwards):
     return cumsum_op(grad, dim, None, not backwards)
 
 
-@operation("LogcumsumexpBackward0")
+@operation("LogcumsumexpBackward0", public=True)
 def logcumsumexp_op(p: Plan, input: TensorRef, dim: Dim) -> TensorRef:
     """The logarithms of the cumulative sums of the exponentials along a dimension.
 
@@ -83,7 +82,7 @@ def _(grad, input, out, dim):
     return mul(shares, linear_recurrence(div(grad, totals), factors, dim, True))
 
 
-@operation("CummaxBackward0", outputs=["out", "indices"], results=return_type("cummax"))
+@operation("CummaxBackward0", public=True, outputs=["out", "indices"], results=return_type("cummax"))
 def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
     """The cumulative maxima along a dimension, and their indices: of equal ones the last.
 
@@ -94,7 +93,7 @@ def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef
     return picked(p, "extremes_so_far", input, (dim,), input.shape, True)
 
 
-@operation("CumminBackward0", outputs=["out", "indices"], results=return_type("cummin"))
+@operation("CumminBackward0", public=True, outputs=["out", "indices"], results=return_type("cummin"))
 def cummin_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
     """The cumulative minima along a dimension, and their indices: of equal ones the last.
 
@@ -183,7 +182,7 @@ def _prod(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype
     return folded(p, "all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
 
 
-@planned("ProdBackward0")
+@operation("ProdBackward0")
 def prod_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return _prod(p, input, all_dims(input.shape), False, dtype)
 
@@ -198,7 +197,7 @@ def _(grad, input, out):
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
 
 
-@planned("ProdBackward1", dims=["dim"])
+@operation("ProdBackward1", dims=["dim"])
 def prod_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     return _prod(p, input, (dim,) if input.shape else (), keepdim, dtype)
 
@@ -261,7 +260,7 @@ def scanned(p: Plan, name: str, input: TensorRef, dim: int, backwards: bool, dty
     return p.tensor(out, type, input.shape)
 
 
-@operation("CumprodBackward0", order=["input", "dim", "dtype"])
+@operation("CumprodBackward0", public=True, order=["input", "dim", "dtype"])
 def cumprod_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
     """The cumulative products along a dimension, computed in ``dtype``, int64 for integers.
 
@@ -288,7 +287,7 @@ def _(grad, input, out, dim, backwards):
 # -- operations of the gradients --------------------------------------------------------------------------------
 
 
-@planned("ShiftBackward0", dims=["dim"])
+@operation("ShiftBackward0", dims=["dim"])
 def shift(p: Plan, input: TensorRef, dim: int, backwards: bool, fill: float) -> TensorRef:
     """Add the step that moves the elements on by one along the dimension (back if ``backwards``); ``fill`` enters."""
     return p.tensor(along_axis(p, "shift_axis", input, (dim,), backwards, fill), input.type, input.shape)
@@ -300,7 +299,7 @@ def _(grad, dim, backwards):
     return shift(grad, dim, not backwards, 0)
 
 
-@planned("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
+@operation("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
 def linear_recurrence(p: Plan, input: TensorRef, factors: TensorRef, dim: int, backwards: bool) -> TensorRef:
     """Add the step of ``out[k] = input[k] + factors[k] * out[k-1]`` along a dimension, or of ``k+1`` if ``backwards``.
 

@@ -21,9 +21,8 @@ from ..pointwise.clamping import clamp
 from ..pointwise.comparison import eq, ne
 from ..shapes.views import reshape
 from ..table.checks import check, check_supported, not_implemented
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import public
-from ..table.planned import planned
 from ..table.promotion import promote_types
 from .axes import axis_sizes
 from .extremes import aminmax_op, refuse_complex_order
@@ -32,7 +31,7 @@ from .sorting import sort
 # -- distinct elements ------------------------------------------------------------------------------------------
 
 
-@planned("Unique2Backward0", aten="_unique2", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
+@operation("Unique2Backward0", aten="_unique2", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
 def unique_op(
     p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
 ) -> Plan:
@@ -104,7 +103,7 @@ def unique_consecutive(
 # -- counting ---------------------------------------------------------------------------------------------------
 
 
-@planned("BincountBackward0", inputs=["input", "weights"], nondifferentiable=["input", "weights"])
+@operation("BincountBackward0", inputs=["input", "weights"], nondifferentiable=["input", "weights"])
 def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength: int) -> Plan:
     counted = None
     if weights is not None and input.size:  # PyTorch's counts of an empty input are integers
@@ -144,7 +143,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return bincount_op(input, weights, minlength)
 
 
-@planned("HistcBackward0", nondifferentiable=["input"], numbers=["low", "high"])
+@operation("HistcBackward0", nondifferentiable=["input"], numbers=["low", "high"])
 def histc_op(p: Plan, input: TensorRef, low: Given, high: Given, bins: int) -> TensorRef:
     return p.tensor(p.backend.histogram(p, p.contiguous(input), bins, low, high), input.type, (bins,))
 
@@ -182,7 +181,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- indices in sorted rows -------------------------------------------------------------------------------------
 
 
-@planned(
+@operation(
     "SearchsortedBackward0", aten="searchsorted", inputs=["sorted_sequence", "input"],
     nondifferentiable=["sorted_sequence", "input"],
 )

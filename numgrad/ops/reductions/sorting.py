@@ -13,7 +13,7 @@ from ..table.arguments import Dim, OptionalDim
 from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite
-from ..table.planned import Planned, planned
+from ..table.planned import Planned
 from .axes import (
     check_not_empty,
     moved_gradient,
@@ -38,12 +38,12 @@ def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[Tenso
     return [one.viewed(layout_of(one.type, input.shape, strides)) for one in found]
 
 
-@planned("SortBackward0", outputs=["out", "indices"])
+@operation("SortBackward0", outputs=["out", "indices"])
 def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
     return _sorted(p, input, dim, descending)
 
 
-@planned("SortBackward1", aten="sort", outputs=["out", "indices"])
+@operation("SortBackward1", aten="sort", outputs=["out", "indices"])
 def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
     return _sorted(p, input, dim, descending)
 
@@ -74,7 +74,7 @@ def sort(
     return sort_op if stable is None else stable_sort_op, (dim, descending)
 
 
-@operation("ArgsortBackward0", nondifferentiable=["input"])
+@operation("ArgsortBackward0", public=True, nondifferentiable=["input"])
 def argsort_op(
     p: Plan, input: TensorRef, dim: Dim = -1, descending: bool = False, *, stable: bool = False
 ) -> TensorRef:
@@ -98,7 +98,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
-@operation("TopkBackward0", outputs=["out", "indices"], results=return_type("topk"))
+@operation("TopkBackward0", public=True, outputs=["out", "indices"], results=return_type("topk"))
 def topk_op(
     p: Plan, input: TensorRef, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[TensorRef, TensorRef]:
@@ -132,7 +132,7 @@ for _op in (sort_op, stable_sort_op, topk_op):
 # -- one element of each line -----------------------------------------------------------------------------------
 
 
-@operation("KthvalueBackward0", outputs=["out", "indices"], results=return_type("kthvalue"))
+@operation("KthvalueBackward0", public=True, outputs=["out", "indices"], results=return_type("kthvalue"))
 def kthvalue_op(
     p: Plan, input: TensorRef, k: int, dim: Dim = -1, keepdim: bool = False
 ) -> tuple[TensorRef, TensorRef]:
@@ -152,17 +152,17 @@ def kthvalue_op(
     return picked(p, "kth_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), k - 1)
 
 
-@planned("MedianBackward1", outputs=["out", "indices"])
+@operation("MedianBackward1", outputs=["out", "indices"])
 def median_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[TensorRef, TensorRef]:
     return picked(p, "median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
 
 
-@planned("NanmedianBackward1", outputs=["out", "indices"])
+@operation("NanmedianBackward1", outputs=["out", "indices"])
 def nanmedian_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[TensorRef, TensorRef]:
     return picked(p, "median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
 
 
-@operation("ModeBackward0", outputs=["out", "indices"], results=return_type("mode"))
+@operation("ModeBackward0", public=True, outputs=["out", "indices"], results=return_type("mode"))
 def mode_op(p: Plan, input: TensorRef, dim: Dim = -1, keepdim: bool = False) -> tuple[TensorRef, TensorRef]:
     """The most frequent elements along a dimension, of several the smallest, and the indices where they occur last."""
     refuse_complex_order(input, "mode_cpu")
@@ -194,12 +194,12 @@ def _median_of_all(p: Plan, input: TensorRef, past_nan: bool) -> TensorRef:
 _NAN_AS = {int32: -(2**31), int64: -(2**63)}
 
 
-@planned("MedianBackward0")
+@operation("MedianBackward0")
 def median_all(p: Plan, input: TensorRef) -> TensorRef:
     return _median_of_all(p, input, False)
 
 
-@planned("NanmedianBackward0")
+@operation("NanmedianBackward0")
 def nanmedian_all(p: Plan, input: TensorRef) -> TensorRef:
     return _median_of_all(p, input, True)
 

@@ -20,7 +20,7 @@ from ..table.checks import check, check_supported, check_type
 from ..table.lookup import lookup, operation
 from ..table.op import named
 from ..table.operands import fused
-from ..table.planned import Planned, planned
+from ..table.planned import Planned
 from .axes import reduced_along, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
@@ -48,7 +48,7 @@ def _moments_op(name: str, node: str, **declared: Any) -> Planned:
         return (spread, mean) if several else spread
 
     decide.__name__ = f"{name}_op"
-    return planned(node, dims=["dims"], **declared)(decide)
+    return operation(node, dims=["dims"], **declared)(decide)
 
 
 def _warn_of_freedom(name: str, correction: float, count: int) -> None:
@@ -182,7 +182,7 @@ std_mean = _moments(std_mean_op, "The standard deviation and the mean over all o
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
-@operation("LogsumexpBackward0")
+@operation("LogsumexpBackward0", public=True)
 def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) -> TensorRef:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow.
 
@@ -214,7 +214,7 @@ def _(grad, input, out, dim, keepdim):
 # -- without NaN ------------------------------------------------------------------------------------------------
 
 
-@operation("NansumBackward0")
+@operation("NansumBackward0", public=True)
 def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False, *, dtype: DType = None) -> TensorRef:
     """The sum of the elements that are not NaN, over all or some dimensions.
 
@@ -251,7 +251,7 @@ def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype |
     return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 
-@operation("CountNonzeroBackward0", nondifferentiable=["input"])
+@operation("CountNonzeroBackward0", public=True, nondifferentiable=["input"])
 def count_nonzero_op(p: Plan, input: TensorRef, dim: Dims = ALL) -> TensorRef:
     """The number of nonzero elements, over all or some dimensions, as int64."""
     return folded(p, "nonzero", input, dim, False, input.type.with_dtype(int64))

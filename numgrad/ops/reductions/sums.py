@@ -19,7 +19,6 @@ from ..shapes.views import reshape, sizes_of
 from ..table.arguments import ALL, DType, SomeDims
 from ..table.lookup import lookup, operation
 from ..table.op import attach
-from ..table.planned import planned
 from .axes import dims_of_examples, memory_order, passes, reduced_shape, restored
 
 
@@ -71,7 +70,7 @@ def folded(
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-@planned("SumBackward0", linear=True)
+@operation("SumBackward0", linear=True)
 def sum_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return sum_dims.build(p, input, all_dims(input.shape), False, dtype)
 
@@ -81,7 +80,7 @@ def _(grad, input_shape):
     return expand_op(grad, input_shape)
 
 
-@planned("SumBackward1", linear=True, dims=["dims"])
+@operation("SumBackward1", linear=True, dims=["dims"])
 def sum_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     type = summed_type(input, dtype)
     return folded(p, "any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
@@ -136,7 +135,7 @@ def _repeated_dims(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, .
     return tuple(range(extra)) + tuple([extra + d for d, size in enumerate(shape) if size == 1 and own[extra + d] != 1])
 
 
-@planned("SumToSizeBackward0", linear=True)
+@operation("SumToSizeBackward0", linear=True)
 def sum_to_size_op(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     type = summed_type(input, None)
     out = folded(p, "sum", input, _repeated_dims(input.shape, shape), True, type)
@@ -168,7 +167,7 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-@planned("MeanBackward0", linear=True)
+@operation("MeanBackward0", linear=True)
 def mean_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return mean_dims.build(p, input, all_dims(input.shape), False, dtype)
 
@@ -178,7 +177,7 @@ def _(grad, input_shape):
     return expand(div(grad, float(numel(input_shape))), input_shape)
 
 
-@planned("MeanBackward1", linear=True, dims=["dims"])
+@operation("MeanBackward1", linear=True, dims=["dims"])
 def mean_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     count = numel(tuple([input.shape[d] for d in dims]))
     return folded(p, "sum", input, dims, keepdim, summed_type(input, dtype), float(count))
@@ -223,7 +222,7 @@ def mean(
 # -- truth ------------------------------------------------------------------------------------------------------
 
 
-@operation("AnyBackward0", nondifferentiable=["input"])
+@operation("AnyBackward0", public=True, nondifferentiable=["input"])
 def any_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
     """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8.
 
@@ -235,7 +234,7 @@ def any_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False
     return folded(p, "any", input, dim, keepdim, _truth_type(input))
 
 
-@operation("AllBackward0", nondifferentiable=["input"])
+@operation("AllBackward0", public=True, nondifferentiable=["input"])
 def all_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
     """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8.
 

@@ -13,14 +13,13 @@ from ...core.tensor import Tensor
 from ...core.types import Size
 from ..batching.batches import physical, size_of
 from ..table.checks import check
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite, named, public
-from ..table.planned import planned
 from .dimensions import unsqueeze_op
 from .views import reshape, sizes_of
 
 
-@planned("ExpandBackward0", view=True, passed=["input"])
+@operation("ExpandBackward0", view=True, passed=["input"])
 def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     missing = len(shape) - len(input.shape)
     strides = list(broadcast_strides(input.shape, input.strides, shape))

@@ -8,21 +8,20 @@ from typing import Any
 from ...core.layout import Layout, layout_of, matrix_steps, normal_dim
 from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
-from ..indexing.launchers import updating
 from ..memory.copying import contiguous_op
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
 from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public
-from ..table.planned import Planned, planned
+from ..table.planned import Planned
 from .broadcasting import expand_op
 from .parts import add_to_part, in_zeros, narrow, overwrite_part, part_cleared
 from .views import ravel
 from .windows import as_strided
 
 
-@planned("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
+@operation("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
 def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layout, int]:
     shape, strides = input.shape, input.strides
     down, right = max(-offset, 0), max(offset, 0)
@@ -33,7 +32,7 @@ def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layou
     return layout_of(input.type, extents, steps), start
 
 
-@planned("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
+@operation("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
 def diagonal_copy(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
     return contiguous_op.build(p, input.viewed(*diagonal_op.prepare(input.layout, offset, dim1, dim2)))
 
@@ -50,7 +49,7 @@ def _(total, grad, input_shape, offset, dim1, dim2):
     return add_to_part(total, grad, key, 1, diagonal_op, offset, dim1, dim2)
 
 
-@planned("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
+@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
 def diagonal_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
 ) -> TensorRef:
@@ -89,7 +88,7 @@ def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
     return diagonal_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
 
-@planned("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
+@operation("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
 def diag_embed_op(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
     side = input.shape[-1] + abs(offset)
     shape = list(input.shape[:-1])
@@ -141,7 +140,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
-@operation("TraceBackward0", linear=True)
+@operation("TraceBackward0", public=True, linear=True)
 def trace_op(p: Plan, input: TensorRef) -> TensorRef:
     """Return the sum of a matrix's diagonal; as int64 for integers.
 
@@ -168,7 +167,7 @@ def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
 
 
-@updating("DiagonalScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim1", "dim2"])
+@operation("DiagonalScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim1", "dim2"])
 def diagonal_scatter_op(p: Plan, input: TensorRef, src: TensorRef, offset: int, dim1: int, dim2: int) -> None:
     overwrite_part(p, input, src, *diagonal_op.prepare(input.layout, offset, dim1, dim2))
 
@@ -218,7 +217,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     Raises:
         RuntimeError: if the tensor has fewer than two dimensions.
     """
-    op = operation(node, dims=(), in_place=True)(decide)
+    op = operation(node, public=True, dims=(), in_place=True)(decide)
 
     @op.changing
     def _(p: Plan, target: TensorRef, diagonal: int) -> None:

@@ -14,11 +14,10 @@ from ..table.arguments import Dim
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite, public
-from ..table.planned import planned
 from .views import alias, in_shape, passed_on, sizes_of
 
 
-@planned("PermuteBackward0", view=True)
+@operation("PermuteBackward0", view=True)
 def permute_op(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _chosen(input, dims), 0
 
@@ -63,7 +62,7 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
     return permute_op, (normal,)
 
 
-@operation("TransposeBackward0", view=True)
+@operation("TransposeBackward0", public=True, view=True)
 def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
     """Return the tensor with two dimensions exchanged.
 
@@ -82,7 +81,7 @@ def _(grad, dim0, dim1):
     return passed_on(transpose_op, grad, dim0, dim1)
 
 
-@operation("TBackward0", view=True)
+@operation("TBackward0", public=True, view=True)
 def t_op(input: Layout) -> tuple[Layout, int]:
     """Return the transpose of a matrix; a tensor of fewer dimensions as it is.
 
@@ -111,17 +110,17 @@ def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
     return _chosen(input, [d for d, extent in enumerate(input.shape) if extent != 1 or d not in dims]), 0
 
 
-@planned("SqueezeBackward0", view=True)
+@operation("SqueezeBackward0", view=True)
 def squeeze_all(input: Layout) -> tuple[Layout, int]:
     return _squeezed(input, range(len(input.shape)))
 
 
-@planned("SqueezeBackward1", view=True, dims=["dim"])
+@operation("SqueezeBackward1", view=True, dims=["dim"])
 def squeeze_dim(input: Layout, dim: int) -> tuple[Layout, int]:
     return _squeezed(input, (dim,))
 
 
-@planned("SqueezeBackward2", view=True, dims=["dims"])
+@operation("SqueezeBackward2", view=True, dims=["dims"])
 def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _squeezed(input, dims)
 
@@ -131,7 +130,7 @@ def _(input):
     return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
 
 
-@planned("SqueezeBackward4", aten="squeeze", linear=True, dims=["dim"])
+@operation("SqueezeBackward4", aten="squeeze", linear=True, dims=["dim"])
 def squeeze_result(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     """Return a result of one row as a vector, which takes over the memory as PyTorch's in-place squeeze does."""
     return p.tensor(p.contiguous(input), input.type, input.shape[:dim] + input.shape[dim + 1 :])
@@ -162,7 +161,7 @@ def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
     return squeeze_dims, (normal_dims(dim, len(input.shape)) if dim else (),)
 
 
-@planned("UnsqueezeBackward0", view=True, dims=["dim"])
+@operation("UnsqueezeBackward0", view=True, dims=["dim"])
 def unsqueeze_op(input: Layout, dim: int) -> tuple[Layout, int]:
     shape, strides = input.shape, input.strides
     step = shape[dim] * strides[dim] if dim < len(shape) else 1

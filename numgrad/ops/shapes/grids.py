@@ -17,8 +17,8 @@ from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
 from ..memory.copying import convert, from_row, zeros_of
 from ..table.checks import check
+from ..table.lookup import operation
 from ..table.op import composite, public_functions
-from ..table.planned import planned
 from ..table.promotion import promote_types
 from .broadcasting import expand_op
 from .joining import checked_tensors, stack
@@ -114,7 +114,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return reshape(chosen, (rows, r))
 
 
-@planned("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
+@operation("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
 def block_diag_op(p: Plan, tensors: tuple[TensorRef, ...], shapes: tuple[tuple[int, ...], ...]) -> TensorRef:
     blocks = list(_blocks(shapes))
     row, column, height, width = blocks[-1]

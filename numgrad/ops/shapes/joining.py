@@ -20,7 +20,6 @@ from ..table.entries import Entries
 from ..table.lookup import operation
 from ..table.op import composite, public
 from ..table.out import write_out
-from ..table.planned import planned
 from ..table.promotion import promote_types
 from .broadcasting import atleast_1d, atleast_2d, atleast_3d
 from .dimensions import unsqueeze_op
@@ -28,7 +27,7 @@ from .parts import select_op, slice_op
 from .views import passed_on, reshape
 
 
-@operation("UnbindBackward0", view=True)
+@operation("UnbindBackward0", public=True, view=True)
 def unbind_op(input: Layout, dim: Dim = 0) -> Any:
     """Return the parts of the tensor at every index of a dimension.
 
@@ -49,7 +48,7 @@ def _(grad, input_shape, dim):
     return stack([missing if g is None else g for g in grads], dim)
 
 
-@planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
+@operation("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
 @following("tensors")
 def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int | None, ...]) -> TensorRef:
     """Add the steps that join tensors along a dimension; rows of no elements have extent None and any neighbours."""
@@ -201,7 +200,7 @@ def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
     return cat_op, tuple([convert(t, dtype) for t in given]), dim, tuple(extents)
 
 
-@planned("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
+@operation("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
 def stack_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int) -> TensorRef:
     dtype = functools.reduce(promote_types, [tensor.type.dtype for tensor in tensors])
     first = tensors[0]

@@ -16,14 +16,13 @@ from ..memory.overwriting import fitting
 from ..network.resampling import LineMap, check_rows, map_maker, resampled
 from ..table.checks import check, check_implemented, check_supported
 from ..table.dispatch import caller
-from ..table.lookup import lookup
-from ..table.planned import planned
+from ..table.lookup import lookup, operation
 from .joining import cat
 from .parts import cut, slice_op
 from .views import sizes_of
 
 
-@planned("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
+@operation("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
 def constant_pad(p: Plan, input: TensorRef, pad: tuple[int, ...], value: Given | None) -> TensorRef:
     """Return the input with ``value``, by default 0, around it; a negative number in ``pad`` removes elements."""
     widths = _by_dimension(len(input.shape), pad)

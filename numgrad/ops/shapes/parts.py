@@ -11,15 +11,14 @@ from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
 from ...devices import Given, Plan, Scaled, TensorRef
-from ..indexing.launchers import updating
 from ..memory.copying import repeated_zero
 from ..pointwise.arithmetic import add
 from ..table.arguments import Dim
 from ..table.checks import check, check_index
 from ..table.entries import Entries
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach, public
-from ..table.planned import Planned, planned
+from ..table.planned import Planned
 from .views import sizes_of
 
 
@@ -30,7 +29,7 @@ def in_zeros(p: Plan, tensor: TensorRef, shape: tuple[int, ...], strides: tuple[
     return out
 
 
-@planned(
+@operation(
     "SelectBackward0", view=True, dims=["dim"], numbers=["index"], key=lambda input, dim, index: (input._layout, dim)
 )
 def select_op(input: Layout, dim: int, index: int) -> tuple[Layout, int]:
@@ -72,7 +71,7 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     return True
 
 
-@planned(
+@operation(
     "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
 )
 def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
@@ -124,7 +123,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return select_op(input, dim, index + extent if index < 0 else index)
 
 
-@planned(
+@operation(
     "SliceBackward0", view=True, dims=["dim"], numbers=["start", "stop"],
     key=lambda input, dim, start, stop, step: (input._layout, dim, stop - start, step),
 )
@@ -146,7 +145,7 @@ def _(total, grad, input_shape, dim, start, stop, step):
     return add_to_part(total, grad, key, start, slice_op, dim, start, stop, step)
 
 
-@planned(
+@operation(
     "SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
     numbers=["start", "stop"],
 )
@@ -194,7 +193,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slice_op(input, dim, start, start + length, 1)
 
 
-@planned("FlipBackward0", linear=True, dims=["dims"])
+@operation("FlipBackward0", linear=True, dims=["dims"])
 def flip_op(p: Plan, input: TensorRef, dims: tuple[int, ...]) -> TensorRef:
     out = p.new_tensor(kept_layout(input.layout))
     p.assign(input.viewed(*_backwards(input.layout, dims)), out)
@@ -291,7 +290,7 @@ def part_cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tenso
     return op(grad, repeated_zero(part.shape, part.type), *where)
 
 
-@updating("SelectScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+@operation("SelectScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim"])
 def select_scatter_op(p: Plan, input: TensorRef, src: TensorRef, dim: int, index: int) -> None:
     part, step = select_op.prepare(input.layout, dim, index)
     overwrite_part(p, input, src, part, index * step)
@@ -308,7 +307,7 @@ def _(grad, dim, index):
     return select_op(grad, dim, index)
 
 
-@updating("SliceScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+@operation("SliceScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim"])
 def slice_scatter_op(
     p: Plan, input: TensorRef, src: TensorRef, dim: int, start: int, end: int, step: int
 ) -> None:

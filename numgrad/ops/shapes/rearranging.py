@@ -20,16 +20,15 @@ from ..memory.copying import STRETCHES_FROM, contiguous_op, convert
 from ..memory.images import in_format
 from ..reductions.sums import sum_dims
 from ..table.checks import check
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite, public_functions
-from ..table.planned import planned
 from .broadcasting import expand_op
 from .dimensions import transpose_op, unsqueeze_op
 from .parts import cut, flip_op
 from .views import flatten, reshape, sizes_of
 
 
-@planned("RollBackward0", linear=True)
+@operation("RollBackward0", linear=True)
 def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int, ...]) -> TensorRef:
     if not dims:
         row = p.tensor(p.contiguous(input), input.type, (input.size,))
@@ -97,7 +96,7 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     return roll_op, (steps, normal if rank else ())
 
 
-@planned("Rot90Backward0", linear=True, dims=["dims"])
+@operation("Rot90Backward0", linear=True, dims=["dims"])
 def rot90_op(p: Plan, input: TensorRef, k: int, dims: tuple[int, int]) -> TensorRef:
     if k == 0:
         return contiguous_op.build(p, input)
@@ -138,7 +137,7 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
     return tuple(itertools.chain.from_iterable(zip(repeats, padded, strict=True)))
 
 
-@planned("RepeatBackward0", linear=True)
+@operation("RepeatBackward0", linear=True)
 def repeat_op(p: Plan, input: TensorRef, repeats: tuple[int, ...]) -> TensorRef:
     pairs = _interleaved(input.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
@@ -268,7 +267,7 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     return convert(found, repeats.dtype)
 
 
-@planned(
+@operation(
     "RepeatInterleaveBackward0", aten="repeat_interleave", inputs=["repeats"], nondifferentiable=["repeats"]
 )
 def repeated_op(p: Plan, repeats: TensorRef) -> Plan:

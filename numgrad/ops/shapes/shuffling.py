@@ -10,7 +10,6 @@ from ..memory.copying import contiguous_op
 from ..memory.images import in_format
 from ..table.checks import check
 from ..table.lookup import lookup, operation
-from ..table.planned import planned
 
 #: Functions that ``nn.functional`` exports.
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
@@ -33,7 +32,7 @@ def _check_image(name: str, input: TensorRef, what: str, factor: int) -> None:
     check(factor > 0, "{} expects a positive {}, but got {}", name, what, factor)
 
 
-@operation("PixelShuffleBackward0", linear=True, dims=(), method=False)
+@operation("PixelShuffleBackward0", public=True, linear=True, dims=(), method=False)
 def pixel_shuffle_op(p: Plan, input: TensorRef, upscale_factor: int) -> TensorRef:
     """Rearrange channels into pixels, which enlarges images by a factor (Shi et al. 2016).
 
@@ -55,7 +54,7 @@ def pixel_shuffle_op(p: Plan, input: TensorRef, upscale_factor: int) -> TensorRe
     return _rearranged(p, input, sizes, order, (*outer, c, height * r, width * r))
 
 
-@operation("PixelUnshuffleBackward0", linear=True, dims=(), method=False)
+@operation("PixelUnshuffleBackward0", public=True, linear=True, dims=(), method=False)
 def pixel_unshuffle_op(p: Plan, input: TensorRef, downscale_factor: int) -> TensorRef:
     """Rearrange pixels into channels: the inverse of :func:`pixel_shuffle`.
 
@@ -88,7 +87,7 @@ def _(grad, downscale_factor):
     return pixel_shuffle_op(grad, downscale_factor)
 
 
-@planned("ChannelShuffleBackward0", linear=True, dims=["dim"])
+@operation("ChannelShuffleBackward0", linear=True, dims=["dim"])
 def channel_shuffle_op(p: Plan, input: TensorRef, groups: int, dim: int) -> TensorRef:
     """Return the elements along ``dim`` in the order of a matrix of ``groups`` rows that is read column by column."""
     shape, channels = input.shape, input.shape[dim]

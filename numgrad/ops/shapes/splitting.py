@@ -13,7 +13,7 @@ from ..table.arguments import Dim
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
-from ..table.planned import Planned, planned
+from ..table.planned import Planned
 from .joining import cat_op
 from .parts import slice_op
 
@@ -56,12 +56,12 @@ def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
     return cat_op(tuple(parts), dim, sizes)
 
 
-@planned("SplitBackward0", view=True, dims=["dim"])
+@operation("SplitBackward0", view=True, dims=["dim"])
 def split_op(input: Layout, split_size: int, dim: int) -> Any:
     return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
-@operation("UnsafeSplitBackward0", view=True, connected=False)
+@operation("UnsafeSplitBackward0", public=True, view=True, connected=False)
 def unsafe_split_op(input: Layout, split_size: int, dim: Dim = 0) -> Any:
     """Return pieces as ``split`` does; autograd treats them as copies and misses their in-place changes."""
     _check_size(input, split_size, dim)
@@ -75,12 +75,12 @@ def _(grad, input_shape, split_size, dim):
     return _joined(grad, _even(input_shape[dim], split_size), dim)
 
 
-@planned("SplitWithSizesBackward0", aten="split_with_sizes", view=True, dims=["dim"])
+@operation("SplitWithSizesBackward0", aten="split_with_sizes", view=True, dims=["dim"])
 def split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     return _pieces(input, sizes, dim)
 
 
-@planned("UnsafeSplitWithSizesBackward0", aten="unsafe_split_with_sizes", view=True, connected=False, dims=["dim"])
+@operation("UnsafeSplitWithSizesBackward0", aten="unsafe_split_with_sizes", view=True, connected=False, dims=["dim"])
 def unsafe_split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     """Return pieces on the input's memory, which autograd treats as copies."""
     return _pieces(input, sizes, dim)

@@ -15,18 +15,17 @@ from ..batching.batches import is_mapped, mapped, physical, size_of
 from ..memory.copying import contiguous
 from ..table.arguments import Dim
 from ..table.checks import check
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
-from ..table.planned import planned
 
 
-@planned("AliasBackward0", view=True, dims=(), passed=["input"])
+@operation("AliasBackward0", view=True, dims=(), passed=["input"])
 def alias(input: Layout) -> tuple[Layout, int]:
     """Return the whole tensor as a view of itself."""
     return input, 0
 
 
-@planned("ViewBackward0", aten="view", view=True, dims=(), passed=["input"])
+@operation("ViewBackward0", aten="view", view=True, dims=(), passed=["input"])
 def primal_of(input: Layout) -> tuple[Layout, int]:
     """Return the whole tensor as a view of itself, without its tangents, for forward mode."""
     return input, 0
@@ -103,7 +102,7 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes
 
 
-@planned("ViewBackward0", aten="view", view=True, shapes=["shape"])
+@operation("ViewBackward0", aten="view", view=True, shapes=["shape"])
 def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     strides = view_strides(input.shape, input.strides, shape)
     check(
@@ -115,7 +114,7 @@ def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     return layout_of(input.type, shape, strides), 0
 
 
-@planned("ReshapeAliasBackward0", aten="_reshape_alias", view=True)
+@operation("ReshapeAliasBackward0", aten="_reshape_alias", view=True)
 def reshape_alias(input: Layout, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Layout, int]:
     """Return the reshaped view of a tensor with gaps, or in another order, that needs no copy."""
     return layout_of(input.type, shape, strides), 0
@@ -133,7 +132,7 @@ def _(grad, input_shape):
     return in_shape(grad, input_shape)
 
 
-@planned("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])
+@operation("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])
 def unsafe_view(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     """Return a reshaped tensor that takes over the memory of a contiguous intermediate result without other users."""
     return p.tensor(p.contiguous(input), input.type, shape)

@@ -32,7 +32,6 @@ from ..table.checks import check
 from ..table.dispatch import caller
 from ..table.lookup import lookup, operation
 from ..table.op import attach
-from ..table.planned import planned
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -41,7 +40,7 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 # -- any strides --------------------------------------------------------------------------------------------------
 
 
-@planned("AsStridedBackward0", view=True)
+@operation("AsStridedBackward0", view=True)
 def as_strided_op(
     input: Layout, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
 ) -> tuple[Layout, int]:
@@ -75,7 +74,7 @@ def _(grad, size, stride, start, geometry):
     return restrided(grad, (size, stride, start), geometry, geometry)
 
 
-@planned("AsStridedBackwardBackward0", aten="as_strided_backward", linear=True)
+@operation("AsStridedBackwardBackward0", aten="as_strided_backward", linear=True)
 def restrided(p: Plan, input: TensorRef, source: Geometry, target: Geometry, counted: Geometry) -> TensorRef:
     """Return the input added into zeroed memory by one geometry and read by another.
 
@@ -229,7 +228,7 @@ def strided_arguments(
 # -- sliding windows ----------------------------------------------------------------------------------------------
 
 
-@operation("UnfoldBackward0", view=True, export=False)
+@operation("UnfoldBackward0", public=True, view=True, export=False)
 def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layout, int]:
     """Return the windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
 
@@ -255,7 +254,7 @@ def _(grad, input_shape, dimension, size, step):
     return unfold_backward(grad, input_shape, dimension, size, step)
 
 
-@planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dimension"], shapes=["shape"])
+@operation("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dimension"], shapes=["shape"])
 def unfold_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> TensorRef:

@@ -14,8 +14,7 @@ from ..pointwise.complexes import real
 from ..shapes.padding import constant_pad
 from ..shapes.parts import slice_backward, slice_op
 from ..table.checks import check, check_index
-from ..table.lookup import lookup
-from ..table.planned import planned
+from ..table.lookup import lookup, operation
 
 
 def _transformed(input: Layout, dim: int, length: int, dtype: dtype) -> Layout:
@@ -28,7 +27,7 @@ def _transformed(input: Layout, dim: int, length: int, dtype: dtype) -> Layout:
     return layout_of(tensor_type(dtype, input.type.device), shape, tuple([steps[d] for d in range(len(shape))]))
 
 
-@planned("FftR2CBackward0", aten="_fft_r2c", linear=True, dims=["dims"], host=devices.fft_r2c)
+@operation("FftR2CBackward0", aten="_fft_r2c", linear=True, dims=["dims"], host=devices.fft_r2c)
 def fft_r2c(input: Layout, dims: tuple[int, ...], normalization: int, onesided: bool) -> Any:
     length = input.shape[dims[0]]
     return _transformed(input, dims[0], length // 2 + 1 if onesided else length, complex_of(input.type.dtype))
@@ -40,7 +39,7 @@ def _(grad, input_shape, dims, normalization, onesided):
     return real(fft_c2c(_resized(grad, dims[0], input_shape[dims[0]]), dims, normalization, False))
 
 
-@planned("FftC2CBackward0", aten="_fft_c2c", linear=True, dims=["dims"], host=devices.fft_c2c)
+@operation("FftC2CBackward0", aten="_fft_c2c", linear=True, dims=["dims"], host=devices.fft_c2c)
 def fft_c2c(input: Layout, dims: tuple[int, ...], normalization: int, forward: bool) -> Any:
     return _transformed(input, dims[0], input.shape[dims[0]], input.type.dtype)
 
@@ -50,7 +49,7 @@ def _(grad, dims, normalization, forward):
     return fft_c2c(grad, dims, normalization, not forward)
 
 
-@planned("FftC2RBackward0", aten="_fft_c2r", linear=True, dims=["dims"], host=devices.fft_c2r)
+@operation("FftC2RBackward0", aten="_fft_c2r", linear=True, dims=["dims"], host=devices.fft_c2r)
 def fft_c2r(input: Layout, dims: tuple[int, ...], normalization: int, last_dim_size: int) -> Any:
     return _transformed(input, dims[0], last_dim_size, real_of(input.type.dtype))
 

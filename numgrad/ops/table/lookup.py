@@ -1,17 +1,15 @@
 """Public functions of operations, whose calls are looked up by their arguments.
 
-``@operation(...)`` decorates the function that decides, as ``@planned(...)`` does, and exports the operation:
-``cumsum_op`` becomes ``numgrad.cumsum`` and ``Tensor.cumsum``.  Its parameters and defaults are PyTorch's, and their
-annotations declare the values that users may pass (see ``arguments``).  The function that decides and the rules receive
-converted values: for a ``Dim`` the dimension counted from the front, for ``Dims`` all of them in order, for a ``DType``
-numgrad's own dtype.  The declaration also provides NumPy's parameter names, ``out=``, the errors for arguments that do
-not fit, and the arguments that ``vmap`` has to shift.  Other operations call the entry itself, with converted arguments
-by position.
+``@operation(...)`` decorates the function that decides how a call is computed (see ``planned``).  With ``public=True``
+it also exports the operation: ``cumsum_op`` becomes ``numgrad.cumsum`` and ``Tensor.cumsum``.  Then its parameters and
+defaults are PyTorch's, and their annotations declare the values that users may pass (see ``arguments``).  The function
+that decides and the rules receive converted values: for a ``Dim`` the dimension counted from the front, for ``Dims``
+all of them in order, for a ``DType`` numgrad's own dtype.  The declaration also provides NumPy's parameter names,
+``out=``, the errors for arguments that do not fit, and the arguments that ``vmap`` has to shift.  Other operations call
+the entry itself, with converted arguments by position.
 
-Functions that PyTorch has in several forms, with nodes of several names or as several operations, are declared by
-``@planned`` and ``@lookup``.
-
-``@lookup`` decorates a function that resolves a call to an operation.  It receives the arguments, with layouts instead
+A function that PyTorch has in several forms, with nodes of several names or as several operations, is declared by
+``@lookup``.  The decorated function resolves a call to an operation.  It receives the arguments, with layouts instead
 of tensors.  It returns the operation of the table and that operation's arguments: either those that are not tensors, in
 their order, or all of them.  The tensors among the given arguments become the operation's, in the order given; an
 operation on one tensor receives the first, and the others only provide their layouts.  A third result, if there is one,
@@ -84,6 +82,7 @@ def lookup(
 def operation(
     node: str,
     *,
+    public: bool = False,
     order: Sequence[str] = (),
     export: bool = True,
     method: bool = True,
@@ -96,6 +95,8 @@ def operation(
 
     Args:
         node: name of the node class.
+        public: if True, the operation has a public function, which follows from its declaration; if not, only rules and
+            other functions call it, and the arguments up to ``results`` do not apply.
         export: if True, export the public function from ``numgrad``; ``nn.functional`` may export it in any case.
         order: the parameters of the public function in order, if these are not all, or rules have another order.
         method: if True, attach a method to Tensor, too.
@@ -105,10 +106,8 @@ def operation(
 
     def decorate(decide: Callable[..., Any]) -> Planned:
         op = Planned(decide, node, **declared)
-        if op.build is None:
-            op.prepare = _by_position(decide)
-        else:
-            op.build = _by_position(decide)
+        if not public:
+            return op
         resolve = _resolver(op, decide, order or op.parameters)
         op.public = lookup(
             resolve, outside=outside, results=results, export=export, method=method, in_place=in_place
@@ -116,16 +115,6 @@ def operation(
         return op
 
     return decorate
-
-
-def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function as one that takes all arguments by position."""
-    code = decide.__code__
-    count, named = code.co_argcount, code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    if not named:
-        return decide
-
-    return lambda *args: decide(*args[:count], **dict(zip(named, args[count:], strict=False)))
 
 
 def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """Operations of the table that decide by layouts how a call is computed: all that are not pointwise.
 
-``@planned(...)`` decorates the function that decides; it computes nothing.  Its first parameter ``p`` is a plan (see
+The function that decides computes nothing.  Its first parameter ``p`` is a plan (see
 ``devices.plan``).  It receives the arguments of a call, with tensors of the plan instead of tensors, adds steps, and
 returns the plan's tensor that is the result, or a tuple of several.  If the size of the result depends on values, it
 returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own plan.
@@ -29,7 +29,8 @@ from typing import Any
 
 from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
-from ...core.layout import Layout
+from ...core.formats import kept_layout
+from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...devices import NUMBERS, Plan, TensorRef, check_countable
 from ...devices.host_functions import HostFunction
@@ -51,6 +52,15 @@ class _Unrecorded(functools.partial[Any]):
         decides: Any = self.__wrapped__  # type: ignore[attr-defined]
         whole = signature(decides)
         return whole.replace(parameters=[*whole.parameters.values()][1:]) if builds_plan(decides) else whole
+
+
+def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function as one that takes all arguments by position."""
+    code = decide.__code__
+    count, named = code.co_argcount, code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    if not named:
+        return decide
+    return lambda *args: decide(*args[:count], **dict(zip(named, args[count:], strict=False)))
 
 
 class Planned(Op):
@@ -83,6 +93,8 @@ class Planned(Op):
         anywhere: inputs that need not lie on the device of the others.
         aten: PyTorch's name of the operation, if it is not the name that users call.
         host: the host function that launches it, if no kernel does: then ``prepare`` returns the layout alone.
+        changes: if not "", the function changes a part of the first input in place.  A call changes a copy: a
+            "contiguous" one, or a "strided" one, which has the input's strides.
 
     The operation takes positional arguments only.
 
@@ -124,6 +136,7 @@ class Planned(Op):
         anywhere: Sequence[str] = (),
         aten: str = "",
         host: HostFunction | None = None,
+        changes: str = "",
     ):
         self.outputs = tuple(outputs)
         self.extras = tuple(extras)
@@ -140,11 +153,13 @@ class Planned(Op):
         self.hides_tangents = False  # True if the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
-        self._decides = self.prepare = prepare
+        self._decides, self.prepare = prepare, _by_position(prepare)
         #: The function that builds the plan from the plan, its tensors and the other arguments; None for a view.
         self.build: Any = None
         if builds_plan(prepare):
-            self.build, self.prepare = prepare, self._planned
+            self.build, self.prepare = self.prepare, self._planned
+        if changes:
+            self.build, self.prepare_change = functools.partial(self._change_copy, changes == "strided"), prepare
         self.host = host
         self.function = functools.update_wrapper(_Unrecorded(self.unrecorded), prepare)
         #: The positions of the launcher's operands among the arguments.
@@ -275,6 +290,12 @@ class Planned(Op):
         if made is p:
             return p
         return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
+
+    def _change_copy(self, strided: bool, p: Plan, input: TensorRef, *others: Any) -> TensorRef:
+        copy = p.new_tensor(kept_layout(input.layout) if strided else layout_of(input.type, input.shape))
+        p.assign(input, copy)
+        self.prepare_change(p, copy, *others)
+        return copy
 
     def _planned_change(self, *given: Any) -> Plan:
         """Return the plan of an in-place call."""
@@ -418,8 +439,3 @@ def _keying(
     if positions == (0,):
         return alone if arguments == 1 else of_one
     return of_leading if positions == tuple(range(count)) else of_any
-
-
-def planned(node: str, **declared: Any) -> Callable[[Callable[..., Any]], Planned]:
-    """Decorate the function that decides how a call is computed; see ``Planned`` for the declarations."""
-    return lambda prepare: Planned(prepare, node, **declared)
