@@ -130,10 +130,10 @@ def _on_gpu(exporter: _Exporter) -> Tensor:
         capsule = exporter.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:  # it supports only DLPack before 1.0
         capsule = exporter.__dlpack__(stream=stream)
-    *memory, read_only = read_capsule(capsule)
+    owner, address, device, dtype, shape, strides, read_only = read_capsule(capsule)
     if read_only:
         warnings.warn(READ_ONLY, UserWarning, stacklevel=3)
-    return on_memory(*memory)
+    return on_memory(owner, address, device, dtype, shape, strides)
 
 
 def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:

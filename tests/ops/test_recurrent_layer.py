@@ -34,6 +34,22 @@ def test_the_numbers_are_those_of_the_steps(kind, backwards, sizes, examples, si
         np.testing.assert_allclose(one.detach(), other.detach(), 1e-11, 1e-12)
 
 
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_an_element_is_the_same_in_a_block_and_alone(kind):
+    """Of 19 units, 16 are computed in a block; with 13 more units that do nothing, all of them are."""
+
+    def widened(values, *shape):
+        room = [(0, 13 * (extent == 19)) for extent in shape]
+        wide = np.pad(values.detach().numpy().reshape(shape), room)
+        return numgrad.from_numpy(wide.reshape(-1, *wide.shape[2:]) if shape[0] == GATES[kind] else wide)
+
+    input, state, *weights = given = tensors(kind, (1, 40, 7), 40, 19, "float32")
+    shapes = [(GATES[kind], 19, *each.shape[1:]) for each in weights]
+    wide = [input, widened(state, *state.shape), *map(lambda each, shape: widened(each, *shape), weights, shapes)]
+    few, many = [recurrent_layer(*each, None, kind, False)[0].detach() for each in (given, wide)]
+    np.testing.assert_array_equal(few, many[..., :19])
+
+
 def _step(x):
     return 1 / (1 + mpmath.exp(-x))
 

@@ -43,67 +43,78 @@ def _first(plan, part):
     return plan[EXAMPLES] * part // plan[SLICES]
 
 
-# -- forward ------------------------------------------------------------------------------------------------------
+# -- forward: for each kind of network a step of one element of the state, or of a block of elements ----------------
 
 
-def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+def lstm(i, f, g, o, cell):
+    """The state of the cell and the hidden state, from the gates' pre-activations and the cell's state before."""
+    c = sigmoid(f) * cell + sigmoid(i) * tanh(g)
+    return c, sigmoid(o) * tanh(c)
+
+
+def gru(r, z, n, share, hidden):
+    """The pre-activation of the last gate and the hidden state; ``share`` is the hidden state's part of the former."""
+    of_new = n + sigmoid(r) * share
+    new = tanh(of_new)
+    return of_new, new + sigmoid(z) * (hidden - new)
+
+
+def element(x, offset, size):
+    """One element of a row, read as ``block`` reads several."""
+    return x[offset]
+
+
+def put_element(x, offset, value):
+    """Store one element of a row."""
+    x[offset] = value
+
+
+def lstm_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, out, size):
     """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
-    whole = size // LANES * LANES
-    for j in range(0, whole, LANES):
-        i = block(gates, row + j, LANES) + block(bias, j, LANES)
-        f = block(gates, row + size + j, LANES) + block(bias, size + j, LANES)
-        g = block(gates, row + 2 * size + j, LANES) + block(bias, 2 * size + j, LANES)
-        o = block(gates, row + 3 * size + j, LANES) + block(bias, 3 * size + j, LANES)
-        c = sigmoid(f) * block(end, cell + j, LANES) + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(c)
-        put(gates, row + j, i)
-        put(gates, row + size + j, f)
-        put(gates, row + 2 * size + j, g)
-        put(gates, row + 3 * size + j, o)
-        put(beside, at + j, c)
-        put(end, cell + j, c)
-        put(out, at + j, h)
-        put(end, hidden + j, h)
-    for j in range(whole, size):
-        gates[row + j] += bias[j]
-        gates[row + size + j] += bias[size + j]
-        gates[row + 2 * size + j] += bias[2 * size + j]
-        gates[row + 3 * size + j] += bias[3 * size + j]
-        added = sigmoid(gates[row + j]) * tanh(gates[row + 2 * size + j])
-        beside[at + j] = sigmoid(gates[row + size + j]) * end[cell + j] + added
-        end[cell + j] = beside[at + j]
-        out[at + j] = sigmoid(gates[row + 3 * size + j]) * tanh(beside[at + j])
-        end[hidden + j] = out[at + j]
+    i = read(gates, row + j, LANES) + read(bias, j, LANES)
+    f = read(gates, row + size + j, LANES) + read(bias, size + j, LANES)
+    g = read(gates, row + 2 * size + j, LANES) + read(bias, 2 * size + j, LANES)
+    o = read(gates, row + 3 * size + j, LANES) + read(bias, 3 * size + j, LANES)
+    c, h = lstm(i, f, g, o, read(end, cell + j, LANES))
+    write(gates, row + j, i)
+    write(gates, row + size + j, f)
+    write(gates, row + 2 * size + j, g)
+    write(gates, row + 3 * size + j, o)
+    write(beside, at + j, c)
+    write(end, cell + j, c)
+    write(out, at + j, h)
+    write(end, hidden + j, h)
 
 
-def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+def gru_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, out, size):
     """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
+    r = read(gates, row + j, LANES) + read(bias, j, LANES)
+    z = read(gates, row + size + j, LANES) + read(bias, size + j, LANES)
+    share = read(beside, at + j, LANES) + read(bias, 2 * size + j, LANES)
+    n, h = gru(r, z, read(gates, row + 2 * size + j, LANES), share, read(end, hidden + j, LANES))
+    write(gates, row + j, r)
+    write(gates, row + size + j, z)
+    write(gates, row + 2 * size + j, n)
+    write(beside, at + j, share)
+    write(out, at + j, h)
+    write(end, hidden + j, h)
+
+
+#: Placeholder: one of the functions above.
+step = gru_step
+
+
+def step_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+    """A step of one example."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        r = block(gates, row + j, LANES) + block(bias, j, LANES)
-        z = block(gates, row + size + j, LANES) + block(bias, size + j, LANES)
-        share = block(beside, at + j, LANES) + block(bias, 2 * size + j, LANES)
-        n = block(gates, row + 2 * size + j, LANES) + sigmoid(r) * share
-        new = tanh(n)
-        h = new + sigmoid(z) * (block(end, hidden + j, LANES) - new)
-        put(gates, row + j, r)
-        put(gates, row + size + j, z)
-        put(gates, row + 2 * size + j, n)
-        put(beside, at + j, share)
-        put(out, at + j, h)
-        put(end, hidden + j, h)
+        step(block, put, j, gates, row, bias, beside, at, end, hidden, cell, out, size)
     for j in range(whole, size):
-        gates[row + j] += bias[j]
-        gates[row + size + j] += bias[size + j]
-        beside[at + j] += bias[2 * size + j]
-        gates[row + 2 * size + j] += sigmoid(gates[row + j]) * beside[at + j]
-        last = tanh(gates[row + 2 * size + j])
-        out[at + j] = last + sigmoid(gates[row + size + j]) * (end[hidden + j] - last)
-        end[hidden + j] = out[at + j]
+        step(element, put_element, j, gates, row, bias, beside, at, end, hidden, cell, out, size)
 
 
 def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = tanh(gate)``; the argument of ``tanh`` is kept."""
+    """Replacement of ``step_row``: ``h = tanh(gate)``; the argument of ``tanh`` is kept."""
     for j in range(size):
         gates[row + j] += bias[j]
         out[at + j] = tanh(gates[row + j])
@@ -112,16 +123,12 @@ def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
 
 
 def relu_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = relu(gate)``; NaN stays NaN."""
+    """Replacement of ``step_row``: ``h = relu(gate)``; NaN stays NaN."""
     for j in range(size):
         value = gates[row + j] + bias[j]
         out[at + j] = T(0) if value < T(0) else value
     for j in range(size):
         end[hidden + j] = out[at + j]
-
-
-#: Placeholder: one of the functions above.
-step_row = gru_row
 
 
 @reaches(_reached)
@@ -178,86 +185,88 @@ def tanh_slope(x):
     return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
 
 
-def lstm_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+def lstm_slope(i, f, g, o, c, before, slope, of_cell):
+    """The gradients for the gates' pre-activations and for the cell's state ``before`` the step."""
+    slope = slope * sigmoid(o)
+    of_cell = of_cell + slope * tanh_slope(c)
+    into = of_cell * sigmoid(i)
+    keep = of_cell * sigmoid(f)
+    of_forget = keep * sigmoid(-f) * before
+    return into * sigmoid(-i) * tanh(g), of_forget, into * tanh_slope(g), slope * sigmoid(-o) * tanh(c), keep
+
+
+def gru_slope(r, z, n, share, hidden, slope):
+    """The gradients for the inputs' shares of the gates, the hidden state's share of the last, and the hidden state."""
+    reset = sigmoid(r)
+    passed = slope * sigmoid(-z)
+    of_new = passed * tanh_slope(n)
+    of_update = passed * sigmoid(z) * (hidden - tanh(n))
+    return of_new * share * (reset * sigmoid(-r)), of_update, of_new, of_new * reset, slope * sigmoid(z)
+
+
+def lstm_back(
+    read, write, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+):  # fmt: skip
     """The gradients for the gates' pre-activations; those for the hidden state are the products."""
-    whole = size // LANES * LANES
-    for j in range(0, whole, LANES):
-        c = block(beside, at + j, LANES)
-        i = block(gates, row + j, LANES)
-        f = block(gates, row + size + j, LANES)
-        g = block(gates, row + 2 * size + j, LANES)
-        o = block(gates, row + 3 * size + j, LANES)
-        curve = tanh(c)
-        new = tanh(g)
-        slope = (block(grads, hidden + j, LANES) + block(grad, at + j, LANES)) * sigmoid(o)
-        of_cell = block(grads, cell + j, LANES) + slope * tanh_slope(c)
-        into = of_cell * sigmoid(i)
-        keep = of_cell * sigmoid(f)
-        put(slopes, row + j, into * sigmoid(-i) * new)
-        put(slopes, row + size + j, keep * sigmoid(-f) * block(cells, kept + j, LANES))
-        put(slopes, row + 2 * size + j, into * tanh_slope(g))
-        put(slopes, row + 3 * size + j, slope * sigmoid(-o) * curve)
-        put(grads, cell + j, keep)
-    for j in range(whole, size):
-        first, second = gates[row + j], gates[row + size + j]
-        third, last = gates[row + 2 * size + j], gates[row + 3 * size + j]
-        step = (grads[hidden + j] + grad[at + j]) * sigmoid(last)
-        total = grads[cell + j] + step * tanh_slope(beside[at + j])
-        slopes[row + j] = total * sigmoid(first) * sigmoid(-first) * tanh(third)
-        slopes[row + size + j] = total * sigmoid(second) * sigmoid(-second) * cells[kept + j]
-        slopes[row + 2 * size + j] = total * sigmoid(first) * tanh_slope(third)
-        slopes[row + 3 * size + j] = step * sigmoid(-last) * tanh(beside[at + j])
-        grads[cell + j] = total * sigmoid(second)
+    i, f = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
+    g, o = read(gates, row + 2 * size + j, LANES), read(gates, row + 3 * size + j, LANES)
+    of_i, of_f, of_g, of_o, of_cell = lstm_slope(
+        i, f, g, o, read(beside, at + j, LANES), read(cells, kept + j, LANES),
+        read(grads, hidden + j, LANES) + read(grad, at + j, LANES), read(grads, cell + j, LANES),
+    )
+    write(slopes, row + j, of_i)
+    write(slopes, row + size + j, of_f)
+    write(slopes, row + 2 * size + j, of_g)
+    write(slopes, row + 3 * size + j, of_o)
+    write(grads, cell + j, of_cell)
 
 
-def gru_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+def gru_back(
+    read, write, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+):  # fmt: skip
     """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
+    r, z = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
+    slope = read(grads, hidden + j, LANES) + read(grad, at + j, LANES)
+    of_r, of_z, of_n, of_share, of_hidden = gru_slope(
+        r, z, read(gates, row + 2 * size + j, LANES), read(beside, at + j, LANES), read(previous, at + j, LANES), slope
+    )
+    write(slopes, row + j, of_r)
+    write(shares, row + j, of_r)
+    write(slopes, row + size + j, of_z)
+    write(shares, row + size + j, of_z)
+    write(slopes, row + 2 * size + j, of_n)
+    write(shares, row + 2 * size + j, of_share)
+    write(grads, hidden + j, of_hidden)
+
+
+#: Placeholder: one of the functions above.
+back = gru_back
+
+
+def slopes_row(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+    """A step back of one example."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        r = block(gates, row + j, LANES)
-        z = block(gates, row + size + j, LANES)
-        n = block(gates, row + 2 * size + j, LANES)
-        reset = sigmoid(r)
-        new = tanh(n)
-        slope = block(grads, hidden + j, LANES) + block(grad, at + j, LANES)
-        passed = slope * sigmoid(-z)
-        of_new = passed * tanh_slope(n)
-        of_reset = of_new * block(beside, at + j, LANES) * (reset * sigmoid(-r))
-        of_update = passed * sigmoid(z) * (block(previous, at + j, LANES) - new)
-        put(slopes, row + j, of_reset)
-        put(shares, row + j, of_reset)
-        put(slopes, row + size + j, of_update)
-        put(shares, row + size + j, of_update)
-        put(slopes, row + 2 * size + j, of_new)
-        put(shares, row + 2 * size + j, of_new * reset)
-        put(grads, hidden + j, slope * sigmoid(z))
+        back(
+            block, put, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+        )  # fmt: skip
     for j in range(whole, size):
-        first, second, last = gates[row + j], gates[row + size + j], gates[row + 2 * size + j]
-        step = grads[hidden + j] + grad[at + j]
-        into = step * sigmoid(-second) * tanh_slope(last)
-        shares[row + j] = into * beside[at + j] * (sigmoid(first) * sigmoid(-first))
-        slopes[row + j] = shares[row + j]
-        shares[row + size + j] = step * sigmoid(-second) * sigmoid(second) * (previous[at + j] - tanh(last))
-        slopes[row + size + j] = shares[row + size + j]
-        slopes[row + 2 * size + j] = into
-        shares[row + 2 * size + j] = into * sigmoid(first)
-        grads[hidden + j] = step * sigmoid(second)
+        back(
+            element, put_element, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes,
+            shares, size,
+        )  # fmt: skip
 
 
 def tanh_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for the argument of ``tanh``; those for the hidden state are the products."""
+    """Replacement of ``slopes_row``: the gradients for the argument of ``tanh``."""
     for j in range(size):
         slopes[row + j] = (grads[hidden + j] + grad[at + j]) * tanh_slope(gates[row + j])
 
 
 def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for the argument of ``relu``, 0 where it is not positive; otherwise like ``tanh_slopes``."""
+    """Replacement of ``slopes_row``: the gradients for the argument of ``relu``, 0 where it is not positive."""
     for j in range(size):
         slopes[row + j] = grads[hidden + j] + grad[at + j] if out[at + j] > T(0) else T(0)
-
-
-#: Placeholder: one of the functions above.
-slopes_row = gru_slopes
 
 
 @reaches(_reached)

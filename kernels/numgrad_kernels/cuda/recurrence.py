@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..cpu.recurrence import gru, gru_slope, lstm, lstm_slope, tanh_slope
 from ..facts import InOut, Out
-from ..scalar import sigmoid, tanh
+from ..scalar import tanh
 from .adapter import cuda
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -35,8 +36,7 @@ def lstm_step(
         f = _gate(gates, own + size, shares, other + size, bias, has_bias, j + size)
         g = _gate(gates, own + 2 * size, shares, other + 2 * size, bias, has_bias, j + 2 * size)
         o = _gate(gates, own + 3 * size, shares, other + 3 * size, bias, has_bias, j + 3 * size)
-        c = sigmoid(f) * end[(examples + n) * size + j] + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(c)
+        c, h = lstm(i, f, g, o, end[(examples + n) * size + j])
         gates[own] = i
         gates[own + size] = f
         gates[own + 2 * size] = g
@@ -59,12 +59,10 @@ def gru_step(
         share = shares[other + 2 * size]
         if has_bias:
             share += bias[j + 2 * size]
-        of_new = gates[own + 2 * size] + sigmoid(r) * share
-        new = tanh(of_new)
-        h = new + sigmoid(z) * (end[n * size + j] - new)
+        new, h = gru(r, z, gates[own + 2 * size], share, end[n * size + j])
         gates[own] = r
         gates[own + size] = z
-        gates[own + 2 * size] = of_new
+        gates[own + 2 * size] = new
         beside[at] = share
         out[at] = h
         end[n * size + j] = h
@@ -95,11 +93,6 @@ def relu_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, ex
 # -- backward: the rows of the previous step begin at ``ahead``, and there are ``had`` of them -------------------------
 
 
-def tanh_slope(x):
-    """The derivative of ``tanh``: ``1 - tanh(x)**2``, accurate where ``tanh(x)`` is rounded to 1."""
-    return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
-
-
 def lstm_slopes(
     gates, row, beside, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
     size, count
@@ -114,18 +107,14 @@ def lstm_slopes(
             before = beside[(ahead + n) * size + j]
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
-        curve = tanh(beside[at])
         i, f, g, o = gates[own], gates[own + size], gates[own + 2 * size], gates[own + 3 * size]
-        new = tanh(g)
-        slope = (grads[number] + grad[at]) * sigmoid(o)
-        of_cell = grads[cell] + slope * tanh_slope(beside[at])
-        into = of_cell * sigmoid(i)
-        keep = of_cell * sigmoid(f)
-        slopes[own] = into * sigmoid(-i) * new
-        slopes[own + size] = keep * sigmoid(-f) * before
-        slopes[own + 2 * size] = into * tanh_slope(g)
-        slopes[own + 3 * size] = slope * sigmoid(-o) * curve
-        grads[cell] = keep
+        slope = grads[number] + grad[at]
+        of_i, of_f, of_g, of_o, of_cell = lstm_slope(i, f, g, o, beside[at], before, slope, grads[cell])
+        slopes[own] = of_i
+        slopes[own + size] = of_f
+        slopes[own + 2 * size] = of_g
+        slopes[own + 3 * size] = of_o
+        grads[cell] = of_cell
 
 
 def gru_slopes(
@@ -140,21 +129,17 @@ def gru_slopes(
         if n < had:
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
-        r, z, of_tanh = gates[own], gates[own + size], gates[own + 2 * size]
-        reset = sigmoid(r)
-        new = tanh(of_tanh)
         slope = grads[number] + grad[at]
-        passed = slope * sigmoid(-z)
-        of_new = passed * tanh_slope(of_tanh)
-        of_reset = of_new * beside[at] * (reset * sigmoid(-r))
-        of_update = passed * sigmoid(z) * (hidden - new)
-        slopes[own] = of_reset
-        shares[own] = of_reset
-        slopes[own + size] = of_update
-        shares[own + size] = of_update
-        slopes[own + 2 * size] = of_new
-        shares[own + 2 * size] = of_new * reset
-        grads[number] = slope * sigmoid(z)
+        of_r, of_z, of_n, of_share, of_hidden = gru_slope(
+            gates[own], gates[own + size], gates[own + 2 * size], beside[at], hidden, slope
+        )
+        slopes[own] = of_r
+        shares[own] = of_r
+        slopes[own + size] = of_z
+        shares[own + size] = of_z
+        slopes[own + 2 * size] = of_n
+        shares[own + 2 * size] = of_share
+        grads[number] = of_hidden
 
 
 def of_tanh(slope, x, out):

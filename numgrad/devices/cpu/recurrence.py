@@ -27,11 +27,12 @@ _EXAMPLES = 16
 _SMALL, _COLUMNS = 1_000_000, 16
 
 #: How a step is done, and gone back through, by the kind of network.
-_STEPS: dict[str, tuple[Any, Any]] = {
-    "lstm": (kernels.lstm_row, kernels.lstm_slopes), "gru": (kernels.gru_row, kernels.gru_slopes),
-    "rnn_tanh": (kernels.tanh_row, kernels.tanh_slopes),
-    "rnn_relu": (kernels.relu_row, kernels.relu_slopes),
-}  # fmt: skip
+_STEPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "lstm": ({"step": kernels.lstm_step}, {"back": kernels.lstm_back}),
+    "gru": ({"step": kernels.gru_step}, {"back": kernels.gru_back}),
+    "rnn_tanh": ({"step_row": kernels.tanh_row}, {"slopes_row": kernels.tanh_slopes}),
+    "rnn_relu": ({"step_row": kernels.relu_row}, {"slopes_row": kernels.relu_slopes}),
+}
 
 
 def recurrence_is_fused(type: Any) -> bool:
@@ -56,7 +57,7 @@ def recurrence(
     p.run(
         kernels.recurrence, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples), turned,
         np.zeros(gates, dtype) if bias is None else bias, gate_rows, beside, end, out,
-        work=rows * size * gates // 8, one_thread=True, step_row=_STEPS[kind][0],
+        work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][0],
     )  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def recurrence_backward(
         kernels.recurrence_backward, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples),
         p.contiguous(weight), state, gate_rows, beside, out, grad, grads, slopes, shares, previous,
         p.new(int(plan[kernels.SLICES]) * size, dtype),
-        work=rows * size * gates // 8, one_thread=True, slopes_row=_STEPS[kind][1],
+        work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][1],
     )  # fmt: skip
     return slopes, shares, previous
 
