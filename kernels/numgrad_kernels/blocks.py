@@ -15,10 +15,9 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
-from . import polynomials
+from . import polynomials, scalar
 from .declarations import generated, registered
 from .instructions import emitting
-from .scalar import exp, sigmoid, tanh
 
 
 class Block(types.Type):
@@ -220,7 +219,8 @@ def _tell_numba() -> None:
         for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
             lower_builtin(function, *operands)(lower)
     of_each: dict[Any, Any] = {
-        operator.neg: lambda x: -x, exp: polynomials.exp, sigmoid: polynomials.sigmoid, tanh: polynomials.tanh
+        operator.neg: lambda x: -x,
+        **{getattr(scalar, name): getattr(polynomials, name) for name in ("exp", "sigmoid", "tanh")},
     }
     for name, computed in of_each.items():
         infer_global(name)(_Function)

@@ -248,7 +248,8 @@ def slopes_row(gates, row, beside, at, out, previous, cells, kept, grad, grads, 
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
         back(
-            block, put, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+            block, put, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares,
+            size,
         )  # fmt: skip
     for j in range(whole, size):
         back(

@@ -48,13 +48,25 @@ def element(x, base, index):
     return x[base + index] if index >= 0 else T(0)
 
 
-def row_times(x, base, first, end, indices, weights):
-    """The product of the row of a matrix with contiguous elements."""
+def row_times(x, base, inner, first, end, indices, weights, divisor):
+    """The product of the row of a matrix with elements ``inner`` apart, divided by ``divisor``."""
     total = T(0)
-    if first < end:
-        total = T(weights[first] * element(x, base, indices[first]))
-    for k in range(first + 1, end):
-        total = T(total + weights[k] * element(x, base, indices[k]))
+    if first < end:  # the first term is not added to 0, which preserves -0
+        total = T(weights[first] * element(x, base, indices[first] * inner))
+    k = first + 1
+    while k < end:
+        total = T(total + weights[k] * element(x, base, indices[k] * inner))
+        k += 1
+    return total if divisor == 1 else T(total / divisor)
+
+
+def weight_gradient(grad, x, length, channels, count, row, index):
+    """The sum of ``grad[o, j] * x[o, index]`` over the outer entries that share a row; 0 for a negative index."""
+    total = T(0)
+    if index >= 0:
+        first = row // count * channels
+        for o in range(first, first + channels):
+            total += grad[o * count + row % count] * x[o * length + index]
     return total
 
 
@@ -73,8 +85,7 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
             first, end, divisor = begin(starts, row + j), begin(starts, row + j + 1), divisors[j * step]
             target = (o * count + j) * inner
             if inner == 1:
-                total = row_times(x, base, first, end, indices, weights)
-                out[target] = total if divisor == 1 else T(total / divisor)
+                out[target] = row_times(x, base, 1, first, end, indices, weights, divisor)
             else:
                 sums = out[target : target + inner]
                 if first == end:
@@ -103,10 +114,5 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, out: In
 def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
     """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that share row j."""
     for row in prange(rows):
-        o, j = row // count * channels, row % count
         for k in range(begin(starts, row), begin(starts, row + 1)):
-            total = T(0)
-            if indices[k] >= 0:
-                for c in range(o, o + channels):
-                    total += grad[c * count + j] * x[c * length + indices[k]]
-            out[k] = total
+            out[k] = weight_gradient(grad, x, length, channels, count, row, indices[k])

@@ -97,17 +97,21 @@ def pick_modes(x, length, inner, out: Out, indices: Out):
                 out[line], indices[line], most = value, index, count
 
 
+def position(rows, start, length, value, right):
+    """The position of a value in the sorted row that begins at ``start``."""
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) >> 1
+        element = T(rows[start + middle])
+        behind = not element > value if right else not element >= value  # a NaN follows all others
+        if behind:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def search_rows(rows, length, values, count, right, out: Out):
     """The positions of ``count`` values in a sorted row: after equal elements if ``right``, else before them."""
     for i in prange(values.size):
-        value = T(values[i])
-        start = i // count * length
-        low, high = 0, length
-        while low < high:
-            middle = (low + high) // 2
-            element = T(rows[start + middle])
-            if not (element > value if right else element >= value):  # a NaN follows all others
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = low
+        out[i] = position(rows, i // count * length, length, T(values[i]), right)

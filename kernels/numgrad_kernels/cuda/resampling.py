@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu.resampling import begin, element
+from ..cpu.resampling import begin, row_times, weight_gradient
 from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
@@ -22,18 +22,9 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         line = i // inner
         o, j, c = line // count, line % count, i % inner
-        base = o * length * inner + c
         row = o // channels * count + j
-        k, end = begin(starts, row), begin(starts, row + 1)
-        total = T(0)
-        if k < end:  # the first term is not added to 0, which preserves -0
-            total = T(weights[k] * element(x, base, indices[k] * inner))
-            k += 1
-        while k < end:
-            total = T(total + weights[k] * element(x, base, indices[k] * inner))
-            k += 1
-        divisor = divisors[j * step]
-        out[i] = total if divisor == 1 else T(total / divisor)
+        first, end = begin(starts, row), begin(starts, row + 1)
+        out[i] = row_times(x, o * length * inner + c, inner, first, end, indices, weights, divisors[j * step])
 
 
 def csr_scatter(grad, length, channels, count, starts, indices, weights, size, out: InOut):
@@ -49,10 +40,5 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, size, o
 def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
     """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that share row j."""
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
-        first, j = row // count * channels, row % count
         for k in range(begin(starts, row), begin(starts, row + 1)):
-            total = T(0)
-            if indices[k] >= 0:
-                for o in range(first, first + channels):
-                    total += grad[o * count + j] * x[o * length + indices[k]]
-            out[k] = total
+            out[k] = weight_gradient(grad, x, length, channels, count, row, indices[k])

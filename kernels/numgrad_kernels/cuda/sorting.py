@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..cpu.sorting import before, position
 from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
@@ -31,16 +32,6 @@ TWO_TILES = 2048
 FEW = 2048
 
 # -- the order --------------------------------------------------------------------------------------------------------
-
-
-def before(left, right):
-    """True if an element precedes another by being smaller, where a NaN is larger than everything."""
-    return left < right or (right != right and left == left)
-
-
-def descending(left, right):
-    """True if an element precedes another by being larger, where a NaN is larger than everything."""
-    return left > right or (left != left and right == right)
 
 
 def _preceding(values, low, high, value, ties):
@@ -230,18 +221,7 @@ def take_mode(values, origins, lines, length, parts, runs, ends, out: Out, indic
 def search_rows(rows, length, values, size, count, right, out: Out):
     """The positions of ``count`` values in a sorted row: after equal elements if ``right``, else before them."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
-        value = T(values[i])
-        start = i // count * length
-        low, high = 0, length
-        while low < high:
-            middle = (low + high) >> 1
-            element = T(rows[start + middle])
-            behind = not element > value if right else not element >= value  # a NaN follows all others
-            if behind:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = low
+        out[i] = position(rows, i // count * length, length, T(values[i]), right)
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------

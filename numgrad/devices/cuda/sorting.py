@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numgrad_kernels.cpu.sorting import descending as reversed_order
 from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
@@ -51,7 +52,7 @@ def _sorted_lines(
     makes lines much shorter.
     """
     lines = outer * inner
-    order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
+    order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
     origins: Any = no_row(INT64)
     values, own = x, sorting.own_origin
     while True:
