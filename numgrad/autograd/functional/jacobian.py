@@ -9,22 +9,8 @@ from typing import Any
 from .. import forward_ad
 from ..grad_mode import recording
 from ..operations import operations
-from .gradients import (
-    CONSTANT_JACOBIAN,
-    INDEPENDENT,
-    JACOBIAN,
-    Tensors,
-    alone,
-    as_tensors,
-    check_recorded,
-    check_scalar,
-    cut,
-    filled,
-    gradients,
-    materialized,
-    outputs_of,
-    prepared,
-)
+from . import gradients
+from .gradients import Tensors
 
 #: For each output and input, the corresponding part of the Jacobian.
 Parts = tuple[Tensors, ...]
@@ -77,9 +63,9 @@ def jacobian(
         _check_forward(create_graph, strict, vectorize)
         return _forward(func, inputs)
     with recording():
-        inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
-        inputs = prepared(inputs, create_graph)
-        outputs, several_out = outputs_of(func, inputs, strict, "jacobian")
+        inputs, several_in = gradients.as_tensors(inputs, "inputs", "jacobian")
+        inputs = gradients.prepared(inputs, create_graph)
+        outputs, several_out = gradients.outputs_of(func, inputs, strict, "jacobian")
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
@@ -90,7 +76,8 @@ def jacobian(
             if vectorize
             else _row_by_row(outputs, inputs, create_graph, strict)
         )
-        return alone(tuple([alone(cut(row, create_graph), several_in) for row in parts]), several_out)
+        rows = [gradients.alone(gradients.cut(row, create_graph), several_in) for row in parts]
+        return gradients.alone(tuple(rows), several_out)
 
 
 def hessian(
@@ -129,24 +116,24 @@ def hessian(
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    tensors, several = as_tensors(inputs, "inputs", "hessian")
+    tensors, several = gradients.as_tensors(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def scalar(*arguments: Any) -> Any:
-        outputs, several = outputs_of(func, arguments, strict, "hessian")
-        check_scalar(outputs, several, "hessian")
+        outputs, several = gradients.outputs_of(func, arguments, strict, "hessian")
+        gradients.check_scalar(outputs, several, "hessian")
         return outputs[0].squeeze()
 
     def gradient(*arguments: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             arguments = tuple([argument.requires_grad_(True) for argument in arguments])
         result = jacobian(scalar, arguments, create_graph=True)
-        check_recorded(result, CONSTANT_JACOBIAN if strict else None)
+        gradients.check_recorded(result, gradients.CONSTANT_JACOBIAN if strict else None)
         return result
 
     parts = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
-    return alone(tuple([alone(row, several) for row in parts]), several)
+    return gradients.alone(tuple([gradients.alone(row, several) for row in parts]), several)
 
 
 # -- reverse mode: by rows -----------------------------------------------------------------------------------
@@ -156,12 +143,12 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
     """Return the Jacobian, computed by one gradient per output element."""
     parts = []
     for number, output in enumerate(outputs):
-        errors = (INDEPENDENT.format(f"Output {number}", ""), JACOBIAN[1]) if strict else None
+        errors = (gradients.INDEPENDENT.format(f"Output {number}", ""), gradients.JACOBIAN[1]) if strict else None
         rows: list[list[Any]] = [[] for _ in inputs]
         elements = output.reshape(-1)
         for index in range(output.numel()):
-            found = gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
-            for row, gradient in zip(rows, filled(found, inputs, errors, create_graph), strict=True):
+            found = gradients.gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
+            for row, gradient in zip(rows, gradients.filled(found, inputs, errors, create_graph), strict=True):
                 row.append(gradient)
         parts.append(tuple([
             operations.stack(row).view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
@@ -174,8 +161,8 @@ def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Part
 
     def rows(*vectors: Any) -> Tensors:
         """Return the products of vectors with the Jacobian, one per input."""
-        found = gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
-        return filled(found, inputs, None, create_graph)
+        found = gradients.gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
+        return gradients.filled(found, inputs, None, create_graph)
 
     return split_rows(_for_each(rows, standard_basis(outputs)), outputs, inputs)
 
@@ -212,7 +199,7 @@ def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
 
 def _forward(func: Callable[..., Any], inputs: Any) -> Any:
     """Return the Jacobian, computed by a batch of tangents, one per input element."""
-    inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
+    inputs, several_in = gradients.as_tensors(inputs, "inputs", "jacobian")
     several_out = False
 
     def columns(*tangents: Any) -> Tensors:
@@ -220,12 +207,12 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
         nonlocal several_out
         with forward_ad.dual_level():
             duals = [forward_ad.make_dual(*pair) for pair in zip(inputs, tangents, strict=True)]
-            outputs, several_out = outputs_of(func, tuple(duals), False, "jacobian")
+            outputs, several_out = gradients.outputs_of(func, tuple(duals), False, "jacobian")
             pairs = [forward_ad.unpack_dual(output) for output in outputs]
-        return materialized([pair.tangent for pair in pairs], [pair.primal for pair in pairs])
+        return gradients.materialized([pair.tangent for pair in pairs], [pair.primal for pair in pairs])
 
     parts = split_columns(_for_each(columns, standard_basis(inputs)), inputs)
-    return alone(tuple([alone(row, several_in) for row in parts]), several_out)
+    return gradients.alone(tuple([gradients.alone(row, several_in) for row in parts]), several_out)
 
 
 def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:

@@ -6,27 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..grad_mode import recording
-from .gradients import (
-    CONSTANT_GRADIENT,
-    CONSTANT_HESSIAN,
-    CONSTANT_JACOBIAN,
-    HESSIAN,
-    HESSIAN_FORWARD,
-    JACOBIAN,
-    JACOBIAN_FORWARD,
-    StrictErrors,
-    Tensors,
-    alone,
-    as_tensors,
-    check_recorded,
-    check_scalar,
-    cut,
-    given_vectors,
-    gradients,
-    outputs_of,
-    prepared,
-    products,
-)
+from . import gradients
+from .gradients import StrictErrors, Tensors
 
 
 def vjp(
@@ -57,12 +38,13 @@ def vjp(
         (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with recording():
-        inputs, several_in = as_tensors(inputs, "inputs", "vjp")
-        inputs = prepared(inputs, create_graph)
-        outputs, several_out = outputs_of(func, inputs, strict, "vjp")
-        vectors = given_vectors(v, outputs, several_out, create_graph, "vjp", "user-provided function returns")
-    found = products(outputs, inputs, vectors, inputs, JACOBIAN if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), several_out), alone(found, several_in)
+        inputs, several_in = gradients.as_tensors(inputs, "inputs", "vjp")
+        inputs = gradients.prepared(inputs, create_graph)
+        outputs, several_out = gradients.outputs_of(func, inputs, strict, "vjp")
+        subject = "user-provided function returns"
+        vectors = gradients.given_vectors(v, outputs, several_out, create_graph, "vjp", subject)
+    found = gradients.products(outputs, inputs, vectors, inputs, gradients.JACOBIAN if strict else None, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(found, several_in)
 
 
 def jvp(
@@ -91,10 +73,11 @@ def jvp(
     """
     with recording():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
-        outputs, several_out = outputs_of(func, inputs, strict, "jvp")
-        weights, first = _for_unknowns(outputs, inputs, outputs, CONSTANT_GRADIENT if strict else None)
-    found = products(first, weights, vectors, outputs, JACOBIAN_FORWARD if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), several_out), alone(found, several_out)
+        outputs, several_out = gradients.outputs_of(func, inputs, strict, "jvp")
+        weights, first = _for_unknowns(outputs, inputs, outputs, gradients.CONSTANT_GRADIENT if strict else None)
+    errors = gradients.JACOBIAN_FORWARD if strict else None
+    found = gradients.products(first, weights, vectors, outputs, errors, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(found, several_out)
 
 
 def vhp(
@@ -123,8 +106,8 @@ def vhp(
     with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
         outputs, first = _value_and_gradient(func, inputs, strict, "vhp")
-    found = products(first, inputs, vectors, inputs, HESSIAN if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), False), alone(found, several_in)
+    found = gradients.products(first, inputs, vectors, inputs, gradients.HESSIAN if strict else None, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(found, several_in)
 
 
 def hvp(
@@ -144,29 +127,30 @@ def hvp(
     with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "hvp")
         outputs, first = _value_and_gradient(func, inputs, strict, "hvp")
-        weights, second = _for_unknowns(first, inputs, inputs, CONSTANT_HESSIAN if strict else None)
-    found = products(second, weights, vectors, inputs, HESSIAN_FORWARD if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), False), alone(found, several_in)
+        weights, second = _for_unknowns(first, inputs, inputs, gradients.CONSTANT_HESSIAN if strict else None)
+    errors = gradients.HESSIAN_FORWARD if strict else None
+    found = gradients.products(second, weights, vectors, inputs, errors, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(found, several_in)
 
 
 def _inputs_and_vectors(
     inputs: Any, v: Any, create_graph: bool, caller: str
 ) -> tuple[Tensors, bool, Tensors | None]:
     """Return the inputs for the computation, True if they are a tuple, and the vectors of their shapes."""
-    tensors, several = as_tensors(inputs, "inputs", caller)
-    tensors = prepared(tensors, create_graph)
+    tensors, several = gradients.as_tensors(inputs, "inputs", caller)
+    tensors = gradients.prepared(tensors, create_graph)
     subject = "input to the user-provided function is"
-    return tensors, several, given_vectors(v, tensors, several, create_graph, caller, subject)
+    return tensors, several, gradients.given_vectors(v, tensors, several, create_graph, caller, subject)
 
 
 def _value_and_gradient(
     func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str
 ) -> tuple[Tensors, Tensors]:
     """Return the one output of a scalar function and its gradients, recorded."""
-    outputs, several = outputs_of(func, inputs, strict, caller)
-    check_scalar(outputs, several, caller)
-    first = gradients(outputs, inputs, create_graph=True)
-    check_recorded(first, CONSTANT_JACOBIAN if strict else None)
+    outputs, several = gradients.outputs_of(func, inputs, strict, caller)
+    gradients.check_scalar(outputs, several, caller)
+    first = gradients.gradients(outputs, inputs, create_graph=True)
+    gradients.check_recorded(first, gradients.CONSTANT_JACOBIAN if strict else None)
     return outputs, first
 
 
@@ -179,6 +163,6 @@ def _for_unknowns(
     the shapes and dtypes of the tensors ``like``.
     """
     unknowns = tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in like])
-    found = gradients(outputs, inputs, unknowns, create_graph=True)
-    check_recorded(found, strict)
+    found = gradients.gradients(outputs, inputs, unknowns, create_graph=True)
+    gradients.check_recorded(found, strict)
     return unknowns, found

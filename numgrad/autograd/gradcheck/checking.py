@@ -15,23 +15,8 @@ from ..errors import GradcheckError
 from ..function import Function
 from ..functional.gradients import materialized
 from ..operations import operations
-from .jacobians import (
-    Derivatives,
-    DtypePairs,
-    Probe,
-    array_of,
-    combined,
-    derivatives_along,
-    jacobian_vector_products,
-    largest_difference,
-    probe,
-    random_like,
-    tangents_of,
-    tensor_of,
-    units_of,
-    vector_jacobian_products,
-    zeros_like,
-)
+from . import jacobians
+from .jacobians import Derivatives, DtypePairs, Probe
 from .problem import Problem
 
 #: A Jacobian by finite differences and the same one by automatic differentiation.
@@ -62,7 +47,7 @@ class Comparison:
         self._nondet_tol = nondet_tol
         self._check_dtypes = check_dtypes
         self._fast = fast
-        self._probe = probe(problem.inputs, problem.outputs, fast)
+        self._probe = jacobians.probe(problem.inputs, problem.outputs, fast)
 
     def check_all_zero(self) -> None:
         """Check that the outputs, none of which requires a gradient, do not change with the inputs."""
@@ -82,12 +67,12 @@ class Comparison:
         """
         problem = self._problem
         tensors, which = (problem.inputs, "inputs") if forward else (problem.outputs, "outputs")
-        jacobians = self._by_forward if forward else self._by_backward
+        both = self._by_forward if forward else self._by_backward
         for unit, name in ((1j, "imaginary"), (1, "real")):
             for one, tensor in enumerate(tensors):
-                if unit not in units_of(tensor):
+                if unit not in jacobians.units_of(tensor):
                     continue
-                pairs = jacobians(one, unit, self._probe, self._measured)
+                pairs = both(one, unit, self._probe, self._measured)
                 for other, (numerical, analytical) in enumerate(pairs):
                     i, k = (other, one) if forward else (one, other)
                     scale = self._input_scale(k) * (1.0 if forward else self._probe.outputs[i].sum())
@@ -102,10 +87,10 @@ class Comparison:
         """Return for each input both Jacobians of an output's part, projected on both sides."""
         weights, differing = by.outputs[i], DtypePairs()
         runs = [
-            vector_jacobian_products(self._problem.outputs[i], self._problem.inputs, weights, unit, differing)
+            jacobians.vector_jacobian_products(self._problem.outputs[i], self._problem.inputs, weights, unit, differing)
             for _ in range(2 if by is self._probe else 1)
         ]
-        difference = max(largest_difference(a, b) for a, b in zip(runs[0], runs[-1], strict=True))
+        difference = max(jacobians.largest_difference(a, b) for a, b in zip(runs[0], runs[-1], strict=True))
         if not difference <= self._nondet_tol:
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
@@ -116,15 +101,15 @@ class Comparison:
         self._raise_for_dtypes(differing)
         pairs = []
         for rows, directions, derivatives in zip(runs[0], by.inputs, measured, strict=True):
-            analytical = combined({axis: line.project(_PARTS[axis](rows)) for axis, line in directions.items()})
-            numerical = combined({axis: _PARTS[unit](matrix) for axis, matrix in derivatives[i].items()})
-            pairs.append((weights.project(numerical), analytical.T))
+            analytical = {axis: line.project(_PARTS[axis](rows)) for axis, line in directions.items()}
+            numerical = {axis: _PARTS[unit](matrix) for axis, matrix in derivatives[i].items()}
+            pairs.append((weights.project(jacobians.combined(numerical)), jacobians.combined(analytical).T))
         return pairs
 
     def _by_forward(self, k: int, unit: complex, by: Probe, measured: list[Derivatives]) -> list[_Pair]:
         """Return for each output both Jacobians with respect to an input's part, projected on one side."""
         differing = DtypePairs()
-        products = jacobian_vector_products(
+        products = jacobians.jacobian_vector_products(
             self._problem.evaluate, self._problem.inputs, k, by.inputs[k][unit], unit, differing
         )
         self._raise_for_dtypes(differing)
@@ -151,7 +136,7 @@ class Comparison:
     def _numerical(self, evaluate: Callable[[], list[Any]], by: Probe) -> list[Derivatives]:
         """Return for each input the derivatives of all outputs along the probe's directions."""
         return [
-            derivatives_along(evaluate, x, directions, self._eps)
+            jacobians.derivatives_along(evaluate, x, directions, self._eps)
             for x, directions in zip(self._problem.inputs, by.inputs, strict=True)
         ]
 
@@ -176,7 +161,7 @@ class Comparison:
             )
         compared: Any = 0 if forward else (0, 0)
         text = f"numerical:{_shown(numerical[compared], x)}\nanalytical:{_shown(analytical[compared], x)}\n"
-        every = probe(self._problem.inputs, self._problem.outputs, fast=False)
+        every = jacobians.probe(self._problem.inputs, self._problem.outputs, fast=False)
         measured = self._numerical(self._problem.evaluate, every)
         if forward:
             numerical, analytical = self._by_forward(k, unit, every, measured)[i]
@@ -221,7 +206,7 @@ class Comparison:
 
 
 def _shown(values: Any, like: Any) -> Any:
-    return tensor_of(values, like) if values.ndim else values.item()
+    return jacobians.tensor_of(values, like) if values.ndim else values.item()
 
 
 def _index(number: Any, tensor: Any) -> str:
@@ -235,13 +220,13 @@ def _index(number: Any, tensor: Any) -> str:
 
 def check_zero_gradients(problem: Problem) -> None:
     """Check that zero gradients of the outputs give zero gradients of the inputs."""
-    zeros = [zeros_like(y) for y in problem.outputs]
+    zeros = [jacobians.zeros_like(y) for y in problem.outputs]
     if _any_nonzero(grad(problem.outputs, problem.inputs, zeros, retain_graph=True, allow_unused=True)):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
 def _any_nonzero(gradients: Sequence[Any]) -> bool:
-    return any(gradient is not None and array_of(gradient).any() for gradient in gradients)
+    return any(gradient is not None and jacobians.array_of(gradient).any() for gradient in gradients)
 
 
 class _Undefined(Function):
@@ -263,7 +248,7 @@ def check_undefined_gradients(problem: Problem) -> None:
         outputs = problem.evaluate()
         given = [_Undefined.apply(y) if number in undefined else y for number, y in enumerate(outputs)]
         try:
-            gradients = grad(given, problem.inputs, [zeros_like(y) for y in outputs], allow_unused=True)
+            gradients = grad(given, problem.inputs, [jacobians.zeros_like(y) for y in outputs], allow_unused=True)
         except RuntimeError as error:
             raise _undefined_error("Expected backward function to handle undefined output grads.") from error
         if _any_nonzero(gradients):
@@ -290,11 +275,12 @@ def check_undefined_tangents(problem: Problem) -> None:
     """Check that an input without a tangent gives the same output tangents as an input with a zero tangent."""
     tangents = {}
     for key, x in enumerate(problem.inputs):
-        tangents[key] = tensor_of(np.random.default_rng(key).uniform(0.5, 1.5, x.shape).astype(x.dtype.numpy), x)
+        numbers = np.random.default_rng(key).uniform(0.5, 1.5, x.shape)
+        tangents[key] = jacobians.tensor_of(numbers.astype(x.dtype.numpy), x)
     for key, x in enumerate(problem.inputs):
         others = {other: tangent for other, tangent in tangents.items() if other != key}
         undefined = _tangents(problem, others)
-        zero = _tangents(problem, {**others, key: zeros_like(x)})
+        zero = _tangents(problem, {**others, key: jacobians.zeros_like(x)})
         for number, got, expected in _differences(undefined, zero):
             raise GradcheckError(
                 f"Mismatch in tangent values for output with index: {number} when input: {x} (argument "
@@ -305,7 +291,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 
 def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
     """Return the outputs' tangents, with zeros for outputs that have none."""
-    pairs = tangents_of(problem.evaluate, problem.inputs, tangents)
+    pairs = jacobians.tangents_of(problem.evaluate, problem.inputs, tangents)
     return materialized([pair.tangent for pair in pairs], problem.outputs)
 
 
@@ -349,7 +335,8 @@ def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Seq
     """
     explanation = _BATCHED_TANGENTS if forward else _BATCHED_GRADIENTS
     for one, tensor in enumerate(tensors):
-        batch = [tensor_of(random_like(tensor, random.default_generator.normal), tensor) for _ in range(2)]
+        draws = [jacobians.random_like(tensor, random.default_generator.normal) for _ in range(2)]
+        batch = [jacobians.tensor_of(values, tensor) for values in draws]
         alone = [function(one, value) for value in batch]
         try:
             together = operations.for_each(functools.partial(function, one), (operations.stack(batch),), len(batch))
@@ -366,5 +353,5 @@ def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Seq
 def _differences(got: Sequence[Any], expected: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield index, result and expected value of the pairs that differ by more than rounding."""
     for number, (a, b) in enumerate(zip(got, expected, strict=True)):
-        if not np.allclose(array_of(a), array_of(b), rtol=1e-5, atol=1e-8, equal_nan=True):
+        if not np.allclose(jacobians.array_of(a), jacobians.array_of(b), rtol=1e-5, atol=1e-8, equal_nan=True):
             yield number, a.detach(), b.detach()
