@@ -1,20 +1,22 @@
 """State as a pickle that PyTorch reads with ``weights_only``: tensors, containers, numbers, strings and little else.
 
-This module writes the pickle itself, because it names PyTorch's classes, which need not be installed.
+The pickle names PyTorch's classes and functions, which need not be installed.
 
 Note [Storages]
 Tensors that overlap in memory are stored once, as the memory between the first and the last element of all of them;
-each refers to it with an offset and strides.  Memory outside these ranges is not stored.
+each refers to it with an offset and strides.  Memory outside these ranges is not stored.  The ranges are known only
+after all tensors, so the state is pickled twice: the first time to find the tensors.
 """
 
 from __future__ import annotations
 
+import codecs
 import copyreg
+import io
 import pickle
-import struct
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,14 +28,24 @@ from ..core.types import CPU, Size, device, dtype, layout
 from ..devices.recording import values_read
 from ..nn.parameter import Parameter
 from .interchange import warn_of_hooks
+from .rebuilding import FUNCTIONS
 from .safe_globals import get_safe_globals, name_of
 
 __all__ = ["pickled"]
 
-_SIZE, _LONG_SIZE = 1 << 8, 1 << 32
+#: The names of functions that rebuild values, by the functions that do it here.
+_NAMES = {function: name for name, function in FUNCTIONS.items()}
 
-#: A tensor's place in a pickle, by its number: the location of its storage is known only after all tensors.
-Part = bytes | int
+_REBUILD = "torch._utils._rebuild_tensor_v2"
+
+#: The pickler written in Python: the other one imports the classes that it names.
+_PythonPickler: Any = pickle._Pickler
+
+#: Functions that write values which need no memo, as ``pickle`` does.
+_LEAVES = {cls: _PythonPickler.dispatch[cls] for cls in (type(None), bool, int, float)}
+
+#: The classes of values that ``pickle`` itself writes as PyTorch reads them.
+_PLAIN = frozenset({complex, str, list, dict, tuple, set, frozenset})
 
 
 def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
@@ -42,274 +54,183 @@ def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
     Raises:
         TypeError, ValueError: a part of the state cannot be stored; the message gives its location.
     """
-    writer = _Writer()
-    writer.write(state, "state")
-    return writer.finished()
+    tensors: list[Tensor] = []
+    _Pickler(io.BytesIO(), tensors, None).dump(state)
+    values_read("saving tensors")
+    places: dict[int, tuple[Any, int]] = {}
+    storages = []
+    for key, (members, start, end) in enumerate(_groups(tensors)):
+        first = tensors[members[0]]
+        storages.append(devices.moved(first._storage[start:end], CPU))
+        kind = _Name(f"torch.{first.dtype.legacy}Storage")
+        storage = _Storage(("storage", kind, str(key), str(first.device), end - start))
+        places.update({number: (storage, tensors[number].storage_offset() - start) for number in members})
+    file = io.BytesIO()
+    _Pickler(file, [], places).dump(state)
+    return file.getvalue(), storages
 
 
-def _global(module: str, name: str) -> bytes:
-    return pickle.GLOBAL + f"{module}\n{name}\n".encode()
+class _Name(NamedTuple):
+    """A class or function that the pickle names."""
+
+    name: str
 
 
-class _Writer:
-    """A writer of values as pickle instructions, in which a repeated object is written once."""
+class _Call(NamedTuple):
+    """The result of a function's call."""
 
-    def __init__(self) -> None:
-        self._parts: list[Part] = [pickle.PROTO + b"\x02"]
-        self._memo: dict[int, int] = {}
-        self._objects: list[Any] = []  # the objects in the memo, which must live as long as their ids are used
-        self._tensors: list[Tensor] = []
-        self._open: set[int] = set()  # the tuples and the like around the present value
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
 
-    def write(self, value: Any, location: str) -> None:
-        """Write the instructions that build ``value``, which has this location in the state."""
-        number = self._memo.get(id(value))
-        if number is not None:
-            self._parts.append(_with_size(pickle.BINGET, pickle.LONG_BINGET, number))
+
+class _Storage(NamedTuple):
+    """A storage, by its description."""
+
+    description: tuple[Any, ...]
+
+
+class _Pickler(_PythonPickler):
+    """Pickler of values that PyTorch reads with ``weights_only``.
+
+    Args:
+        file: the file to write to.
+        tensors: a list to which the tensors are added.
+        places: the storage of each of these tensors and its offset there, by number; None if they are not known yet.
+    """
+
+    def __init__(self, file: io.BytesIO, tensors: list[Tensor], places: dict[int, tuple[Any, int]] | None):
+        super().__init__(file, 2, fix_imports=False)
+        self._tensors, self._places = tensors, places
+        self._around: dict[int, Any] = {}  # the present value and those around it, from the state on, by id
+        self._callees: list[Any] = []  # the function whose call is written next
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Write a value."""
+        write = _LEAVES.get(type(obj))
+        if write is not None:
+            write(self, obj)
             return
+        if self._callees:
+            function = self._callees.pop()
+            self.save_global(function, _NAMES.get(function) or name_of(function))
+            return
+        key = id(obj)
+        if type(obj) is str or (key in self._around and key in self.memo):
+            super().save(obj, save_persistent_id)
+            return
+        if key in self._around:
+            raise ValueError(f"{self._location(obj)}: a {type(obj).__name__} that contains itself cannot be saved")
+        self._around[key] = obj
+        super().save(obj, save_persistent_id)
+        del self._around[key]
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write a name."""
+        assert name is not None
+        module, _, own = name.rpartition(".")
+        self.write(pickle.GLOBAL + f"{module}\n{own}\n".encode())
+
+    def save_reduce(self, func: Any, args: Any, *rest: Any, **options: Any) -> None:
+        """Write the call of a function, or of a class."""
+        self._callees.append(args[0] if func is copyreg.__newobj__ else func)  # type: ignore[attr-defined]
+        super().save_reduce(func, args, *rest, **options)
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Return the description of a storage."""
+        return obj.description if type(obj) is _Storage else None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return the name of a value, or the call that makes it; NotImplemented if ``pickle`` writes it."""
         cls = type(value)
-        simple = _SIMPLE.get(cls)
-        if simple is not None:
-            self._parts.append(simple(value))
-        elif cls in _CONTAINERS:
-            _CONTAINERS[cls](self, value, location)
-        elif isinstance(value, Tensor):
-            self._tensor(value, location)
-        elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-            self._array(value, location)
-        elif cls in get_safe_globals():
-            self._reduced(value, location)
-        else:
-            raise TypeError(f"{location}: a {class_name(cls)} cannot be saved{_advice(value)}")
+        if cls in _PLAIN:
+            return NotImplemented
+        make = _REDUCERS.get(cls)
+        if make is not None:
+            return make(value)
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, np.dtype):
+            return value.__reduce__()
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+            return (np.asarray(value) if isinstance(value, np.ndarray) else value).__reduce__()
+        if value is np.ndarray:
+            return "numpy.ndarray"
+        if cls in get_safe_globals():
+            return self._reduced(value)
+        raise TypeError(f"{self._location()}: a {class_name(cls)} cannot be saved{_advice(value)}")
 
-    def finished(self) -> tuple[bytes, list[np.ndarray]]:
-        """Return the pickle, and the storages of its tensors."""
-        values_read("saving tensors")
-        places: dict[int, bytes] = {}
-        storages = []
-        for key, (members, start, end) in enumerate(_groups(self._tensors)):
-            first = self._tensors[members[0]]
-            storages.append(devices.moved(first._storage[start:end], CPU))
-            kind = _global("torch", f"{first.dtype.legacy}Storage")
-            head = _text("storage") + kind + _text(str(key)) + _text(str(first.device)) + _int(end - start)
-            for number in members:
-                offset = self._tensors[number].storage_offset() - start
-                places[number] = pickle.MARK + head + pickle.TUPLE + pickle.BINPERSID + _int(offset)
-        parts = [places[part] if isinstance(part, int) else part for part in self._parts]
-        return b"".join(parts) + pickle.STOP, storages
-
-    def _keep(self, value: Any) -> None:
-        """Memoize a value that was just built, for later references to it."""
-        number = self._memo[id(value)] = len(self._objects)
-        self._objects.append(value)
-        self._parts.append(_with_size(pickle.BINPUT, pickle.LONG_BINPUT, number))
-
-    def _all(self, values: Iterable[Any], location: str) -> None:
-        """Write a mark followed by each value."""
-        self._parts.append(pickle.MARK)
-        for number, value in enumerate(values):
-            self.write(value, f"{location}[{number}]")
-
-    def _entries(self, values: dict[Any, Any], location: str) -> None:
-        self._parts.append(pickle.MARK)
-        for key, value in values.items():
-            self.write(key, f"key {key!r} of {location}")
-            self.write(value, f"{location}[{key!r}]")
-        self._parts.append(pickle.SETITEMS)
-
-    def _call(self, module: str, name: str, *arguments: Any, location: str = "") -> None:
-        """Write the call of a function with these arguments."""
-        self._parts.append(_global(module, name))
-        self._all(arguments, location)
-        self._parts.append(pickle.TUPLE + pickle.REDUCE)
-
-    def list(self, value: list[Any], location: str) -> None:
-        self._parts.append(pickle.EMPTY_LIST)
-        self._keep(value)
-        self._all(value, location)
-        self._parts.append(pickle.APPENDS)
-
-    def dict(self, value: dict[Any, Any], location: str) -> None:
-        self._parts.append(pickle.EMPTY_DICT)
-        self._keep(value)
-        self._entries(value, location)
-
-    def ordered_dict(self, value: OrderedDict[Any, Any], location: str) -> None:
-        self._parts.append(_global("collections", "OrderedDict") + pickle.EMPTY_TUPLE + pickle.REDUCE)
-        self._keep(value)
-        self._entries(value, location)
-        if vars(value):  # the _metadata of a state_dict
-            self.dict(vars(value), f"{location}.__dict__")
-            self._parts.append(pickle.BUILD)
-
-    def tuple(self, value: tuple[Any, ...], location: str) -> None:
-        with _Inside(self._open, value, location):
-            self._all(value, location)
-        self._parts.append(pickle.TUPLE)
-        self._keep(value)
-
-    def counter(self, value: Counter[Any], location: str) -> None:
-        with _Inside(self._open, value, location):
-            self._parts.append(_global("collections", "Counter") + pickle.EMPTY_DICT)
-            self._entries(value, location)
-        self._parts.append(pickle.TUPLE1 + pickle.REDUCE)
-        self._keep(value)
-
-    def members(self, value: Any, location: str) -> None:
-        """Write a set, a frozenset or a Size."""
-        module = "torch" if isinstance(value, Size) else "builtins"
-        self._call(module, type(value).__name__, (*value,) if module == "torch" else [*value], location=location)
-        self._keep(value)
-
-    def _tensor(self, tensor: Tensor, location: str) -> None:
+    def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
         if type(tensor) not in (Tensor, Parameter):
             raise TypeError(
-                f"{location}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is read. "
-                "Save its detach()"
+                f"{self._location()}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is "
+                "read. Save its detach()"
             )
-        warn_of_hooks(tensor)
-        attributes, marks = vars(tensor), tensor.requires_grad
-        if type(tensor) is Parameter:
-            name = "_rebuild_parameter_with_state" if attributes else "_rebuild_parameter"
-            self._parts += [_global("torch._utils", name), pickle.MARK]
-            self._rebuilt(tensor, False)
-            self._parts.append((pickle.NEWTRUE if marks else pickle.NEWFALSE) + _NO_HOOKS)
-            if attributes:
-                self.dict(attributes, f"{location}.__dict__")
-            self._parts.append(pickle.TUPLE + pickle.REDUCE)
-        elif attributes:
-            self._parts += [_global("torch._tensor", "_rebuild_from_type_v2"), pickle.MARK, _REBUILD]
-            self._parts.append(_global("torch", "Tensor"))
-            self._place(tensor, marks)
-            self.dict(attributes, f"{location}.__dict__")
-            self._parts.append(pickle.TUPLE + pickle.REDUCE)
-        else:
-            self._rebuilt(tensor, marks)
-        self._keep(tensor)
-
-    def _rebuilt(self, tensor: Tensor, requires_grad: bool) -> None:
-        self._parts.append(_REBUILD)
-        self._place(tensor, requires_grad)
-        self._parts.append(pickle.REDUCE)
-
-    def _place(self, tensor: Tensor, requires_grad: bool) -> None:
-        """Write storage, offset, shape, strides and ``requires_grad`` of a tensor, as a tuple."""
-        number = len(self._tensors)
+        attributes, requires_grad = vars(tensor), tensor.requires_grad
         self._tensors.append(tensor)
-        extents = [pickle.MARK + b"".join(map(_int, ints)) + pickle.TUPLE for ints in (tensor.shape, tensor.stride())]
-        last = (pickle.NEWTRUE if requires_grad else pickle.NEWFALSE) + _NO_HOOKS + pickle.TUPLE
-        self._parts += [pickle.MARK, number, *extents, last]
+        if self._places is None:
+            warn_of_hooks(tensor)
+            return dict, (), attributes or None
+        storage, offset = self._places[len(self._tensors) - 1]
+        own = requires_grad and type(tensor) is Tensor
+        place: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), own, OrderedDict()
+        if type(tensor) is Parameter:
+            name = "torch._utils._rebuild_parameter"
+            made: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], place), requires_grad, OrderedDict()
+            return (FUNCTIONS[f"{name}_with_state"], (*made, attributes)) if attributes else (FUNCTIONS[name], made)
+        if attributes:
+            given = _Name(_REBUILD), _Name("torch.Tensor"), place, attributes
+            return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], given
+        return FUNCTIONS[_REBUILD], place
 
-    def _array(self, value: Any, location: str) -> None:
-        """Write an array or a number of NumPy's, in the form of NumPy's own pickles."""
-        kind = _global("numpy", "dtype") + pickle.MARK + _text(value.dtype.str[1:])
-        kind += pickle.NEWFALSE + pickle.NEWTRUE + pickle.TUPLE + pickle.REDUCE
-        kind += pickle.MARK + _int(3) + _text(value.dtype.str[0]) + pickle.NONE * 3 + _int(-1) * 2 + _int(0)
-        kind += pickle.TUPLE + pickle.BUILD
-        data = _bytes(value.tobytes())
-        module = "numpy._core.multiarray"
-        if isinstance(value, np.generic):
-            self._parts += [_global(module, "scalar"), kind, data, pickle.TUPLE2 + pickle.REDUCE]
-        else:
-            made = _global("numpy", "ndarray") + pickle.MARK + _int(0) + pickle.TUPLE + _bytes(b"b") + pickle.TUPLE3
-            shape = pickle.MARK + b"".join(map(_int, value.shape)) + pickle.TUPLE
-            state = pickle.MARK + _int(1) + shape + kind + pickle.NEWFALSE + data + pickle.TUPLE
-            self._parts += [_global(module, "_reconstruct"), made, pickle.REDUCE, state, pickle.BUILD]
-        self._keep(value)
+    def _reduced(self, value: Any) -> tuple[Any, ...]:
+        """Return how an object of a class registered as safe is made: a call, and its state."""
+        function, arguments, *entries = value.__reduce_ex__(2)
+        made = arguments[0] if function is copyreg.__newobj__ else function  # type: ignore[attr-defined]
+        if made not in get_safe_globals() or any(entry is not None for entry in entries[1:]):
+            name = class_name(type(value))
+            raise TypeError(f"{self._location()}: a {name} cannot be saved: it is made in a way of its own")
+        return function, arguments, *entries
 
-    def _reduced(self, value: Any, location: str) -> None:
-        """Write an object of a class registered as safe: its constructor call, then its state."""
-        function, arguments, state, *entries = (*value.__reduce_ex__(2), None, None, None)[:5]
-        made = pickle.REDUCE
-        if function is copyreg.__newobj__:  # type: ignore[attr-defined]
-            function, *arguments = arguments
-            made = pickle.NEWOBJ
-        if function not in get_safe_globals() or any(entry is not None for entry in entries):
-            raise TypeError(f"{location}: a {class_name(type(value))} cannot be saved: it is made in a way of its own")
-        with _Inside(self._open, value, location):
-            self._parts.append(_global(*name_of(function).rsplit(".", 1)))
-            self._all(arguments, location)
-        self._parts.append(pickle.TUPLE + made)
-        self._keep(value)
-        if state is not None:
-            self.write(state, f"{location}.__dict__")
-            self._parts.append(pickle.BUILD)
+    def _location(self, *inner: Any) -> str:
+        """Return the location in the state of the present value, or of one in it."""
+        owner, *parts = [*self._around.values(), *inner]
+        text = "state"
+        for part in parts:
+            found = _step(owner, part, text)
+            if found is None and type(part) is tuple:
+                continue  # the arguments of the call that makes the owner
+            text, owner = found or text, part
+        return text
 
 
-class _Inside:
-    """Context manager for writing the parts from which a value is built, which must not contain the value itself."""
-
-    def __init__(self, opened: set[int], value: Any, location: str):
-        if id(value) in opened:
-            raise ValueError(f"{location}: a {type(value).__name__} that contains itself cannot be saved")
-        self._opened, self._value = opened, value
-
-    def __enter__(self) -> None:
-        self._opened.add(id(self._value))
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.discard(id(self._value))
-
-
-def _with_size(short: bytes, long: bytes, number: int) -> bytes:
-    return short + bytes([number]) if number < _SIZE else long + number.to_bytes(4, "little")
+def _step(owner: Any, part: Any, location: str) -> str | None:
+    """Return the location of a part of a value, given the value's; None if it is no part that a user knows."""
+    if part is getattr(owner, "__dict__", None):
+        return f"{location}.__dict__"
+    if isinstance(owner, dict):
+        for key, value in owner.items():
+            if part is value:
+                return f"{location}[{key!r}]"
+            if part is key:
+                return f"key {key!r} of {location}"
+    elif type(owner) in (list, tuple):
+        return next((f"{location}[{number}]" for number, one in enumerate(owner) if one is part), None)
+    return None
 
 
-def _int(value: int) -> bytes:
-    if -(2**31) <= value < 2**31:
-        return pickle.BININT + struct.pack("<i", value)
-    data = pickle.encode_long(value)
-    if len(data) < _SIZE:
-        return pickle.LONG1 + bytes([len(data)]) + data
-    return pickle.LONG4 + len(data).to_bytes(4, "little") + data
-
-
-def _text(value: str) -> bytes:
-    data = value.encode("utf-8", "surrogatepass")
-    if len(data) >= _LONG_SIZE:
-        raise ValueError(f"a string of {len(data)} bytes cannot be saved: the format ends at {_LONG_SIZE - 1}")
-    return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
-
-
-def _bytes(value: bytes | bytearray) -> bytes:
-    call = _global("_codecs", "encode") + _text(value.decode("latin1")) + _text("latin1")
-    return call + pickle.TUPLE2 + pickle.REDUCE
-
-
-def _float(value: float) -> bytes:
-    return pickle.BINFLOAT + struct.pack(">d", value)
-
-
-def _device(value: device) -> bytes:
-    arguments = _text(value.type) + (b"" if value.index is None else _int(value.index))
-    return _global("torch", "device") + pickle.MARK + arguments + pickle.TUPLE + pickle.REDUCE
-
-
-#: An empty dictionary of hooks.
-_NO_HOOKS = _global("collections", "OrderedDict") + pickle.EMPTY_TUPLE + pickle.REDUCE
-
-_REBUILD = _global("torch._utils", "_rebuild_tensor_v2")
-
-#: The functions that write values without parts, by class.
-_SIMPLE: dict[type, Callable[[Any], bytes]] = {
-    type(None): lambda value: pickle.NONE,
-    bool: lambda value: pickle.NEWTRUE if value else pickle.NEWFALSE,
-    int: _int, float: _float, str: _text, bytes: _bytes, device: _device,
-    bytearray: lambda value: _global("builtins", "bytearray") + _bytes(value) + pickle.TUPLE1 + pickle.REDUCE,
-    complex: lambda value: (
-        _global("builtins", "complex") + _float(value.real) + _float(value.imag) + pickle.TUPLE2 + pickle.REDUCE
-    ),
-    dtype: lambda value: _global("torch", value.name),
-    layout: lambda value: (
-        _global("torch.serialization", "_get_layout") + _text(repr(value)) + pickle.TUPLE1 + pickle.REDUCE
-    ),
-}  # fmt: skip
-
-#: The methods that write containers, by class.
-_CONTAINERS: dict[type, Callable[[_Writer, Any, str], None]] = {
-    list: _Writer.list, dict: _Writer.dict, tuple: _Writer.tuple, OrderedDict: _Writer.ordered_dict,
-    Counter: _Writer.counter, set: _Writer.members, frozenset: _Writer.members, Size: _Writer.members,
-}  # fmt: skip
+#: For each class of values, the function that returns the name of one or the call that makes it.
+_REDUCERS: dict[type, Any] = {
+    _Name: lambda value: value.name,
+    _Call: tuple,
+    bytes: lambda value: (codecs.encode, (value.decode("latin1"), "latin1")),
+    bytearray: lambda value: (bytearray, (bytes(value),)),
+    OrderedDict: lambda value: (OrderedDict, (), vars(value) or None, None, iter(value.items())),
+    Counter: lambda value: (Counter, (dict(value),)),
+    Size: lambda value: (Size, (tuple(value),)),
+    device: lambda value: (device, (value.type,) if value.index is None else (value.type, value.index)),
+    dtype: lambda value: f"torch.{value.name}",
+    layout: lambda value: (FUNCTIONS["torch.serialization._get_layout"], (repr(value),)),
+}
 
 
 def _groups(tensors: list[Tensor]) -> Iterator[tuple[list[int], int, int]]:

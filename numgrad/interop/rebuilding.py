@@ -89,7 +89,12 @@ def _on_storage(
     return tensor
 
 
-def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
+def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:
+    """Return a parameter on the memory of a tensor."""
+    return Parameter(data, requires_grad is True)
+
+
+def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
     """Return a parameter on the memory of a tensor, with attributes."""
     made = Parameter(data, requires_grad is True)
     give_attributes(made, state or {})
@@ -141,7 +146,8 @@ def _layout(name: Any) -> Any:
 #: The substitutes for PyTorch's and other functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_parameter": _parameter,
-    "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": of_type,
+    "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": of_type,
     "torch.Size": Size, "torch.device": device, "torch.serialization._get_layout": _layout,
     "collections.OrderedDict": lambda: OrderedDict(), "collections.Counter": _counter,
     "builtins.set": lambda members: set(members), "builtins.frozenset": lambda members: frozenset(members),
