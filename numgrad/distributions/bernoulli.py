@@ -15,12 +15,13 @@ from ..ops.creation.factories import arange
 from ..ops.pointwise.special import logit
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .families import ProbsOrLogits
+from .utils import broadcast_all
 
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(ProbsOrLogits, ExponentialFamily):
     """The Bernoulli distribution: 1 with the probability ``probs`` or the log odds ``logits``, otherwise 0.
 
     Raises:
@@ -31,12 +32,11 @@ class Bernoulli(ExponentialFamily):
         "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
     support = constraints.boolean
-    has_enumerate_support = True
+    _is_binary = True
     _mean_carrier_measure = 0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        self._check_alternatives(probs, logits)
         if logits is None:
             (self.probs,) = broadcast_all(probs)
         else:
@@ -45,23 +45,6 @@ class Bernoulli(ExponentialFamily):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Bernoulli, batch_shape, _instance)
-
-    @property
-    def _param(self) -> Tensor:
-        return vars(self)["probs" if "probs" in vars(self) else "logits"]
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
 
     @property
     def mean(self) -> Tensor:
@@ -81,8 +64,7 @@ class Bernoulli(ExponentialFamily):
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -90,9 +72,7 @@ class Bernoulli(ExponentialFamily):
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        values = arange(2, dtype=self._param.dtype, device=self._param.device)
-        values = values.view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._enumerated(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

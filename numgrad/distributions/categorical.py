@@ -12,13 +12,12 @@ from ..ops.creation.distributions import multinomial
 from ..ops.creation.factories import arange, full
 from ..ops.shapes.broadcasting import broadcast_tensors
 from . import constraints
-from .distribution import Distribution
-from .utils import lazy_property, logits_to_probs, probs_to_logits
+from .families import ProbsOrLogits
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(ProbsOrLogits):
     """The distribution of the integers 0 to K - 1 with given probabilities, drawn as by ``multinomial``.
 
     Args:
@@ -39,18 +38,15 @@ class Categorical(Distribution):
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
         "probs": constraints.simplex, "logits": constraints.real_vector,
     }  # fmt: skip
-    has_enumerate_support = True
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None):
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        self._check_alternatives(probs, logits)
+        for name, parameter in (("probs", probs), ("logits", logits)):
+            if parameter is not None and parameter.dim() < 1:
+                raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is not None:
-            if probs.dim() < 1:
-                raise ValueError("`probs` parameter must be at least one-dimensional.")
             self.probs = probs / probs.sum(-1, keepdim=True)
         elif logits is not None:
-            if logits.dim() < 1:
-                raise ValueError("`logits` parameter must be at least one-dimensional.")
             self.logits = logits.log_softmax(-1)
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
@@ -58,29 +54,12 @@ class Categorical(Distribution):
         return self._expanded(Categorical, batch_shape, _instance)
 
     @property
-    def _param(self) -> Tensor:
-        return vars(self)["probs" if "probs" in vars(self) else "logits"]
-
-    @property
     def _num_events(self) -> int:
         return self._param.shape[-1]
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self._num_events - 1)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
 
     @property
     def mean(self) -> Tensor:
@@ -102,8 +81,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -112,5 +90,4 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        values = arange(self._num_events, device=self._param.device).view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._enumerated(arange(self._num_events, device=self._param.device), expand)

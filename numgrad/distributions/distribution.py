@@ -188,6 +188,12 @@ class Distribution:
         """Return all possible samples along a new first dimension, with ``batch_shape`` or, not expanded, ones."""
         raise NotImplementedError
 
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Return the values along the first dimension, with ``batch_shape`` or, not expanded, ones after it."""
+        count, event = values.shape[0], self._event_shape
+        values = values.view(count, *[1] * len(self._batch_shape), *event)
+        return values.expand(count, *self._batch_shape, *event) if expand else values
+
     # -- probabilities --
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -205,6 +211,10 @@ class Distribution:
     def icdf(self, value: Tensor) -> Tensor:
         """Return the quantile of the probability ``value``."""
         raise NotImplementedError
+
+    def _check_sample(self, value: Tensor) -> None:
+        if self._validate_args:
+            self._validate_sample(value)
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise unless the value is a possible sample.

@@ -180,24 +180,12 @@ def _infinite(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Exponential, Normal)
-def _exponential_normal(p: Exponential, q: Normal) -> Tensor:
-    return -p.entropy() + _surprise(q, p)
-
-
 @register_kl(Laplace, Normal)
-def _laplace_normal(p: Laplace, q: Normal) -> Tensor:
-    return -p.entropy() + _surprise(q, p)
-
-
 @register_kl(Uniform, Normal)
-def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
-    return -p.entropy() + _surprise(q, p)
-
-
-def _surprise(q: Normal, p: Distribution) -> Tensor:
-    """Return minus the mean of ``log q(x)`` over samples of ``p``, which depends only on their mean and variance."""
+def _any_normal(p: Any, q: Normal) -> Tensor:
+    """Return the divergence, using that the mean of ``log q(x)`` depends only on mean and variance of ``p``."""
     square = p.variance + (p.mean - q.loc).square()
-    return q.scale.log() + 0.5 * math.log(2 * math.pi) + 0.5 * square / q.scale.square()
+    return -p.entropy() + q.scale.log() + 0.5 * math.log(2 * math.pi) + 0.5 * square / q.scale.square()
 
 
 @register_kl(Normal, Laplace)

@@ -10,34 +10,16 @@ from ..core.tensor import Tensor
 from ..core.types import Size, finfo
 from ..ops.creation.factories import empty
 from ..ops.pointwise.comparison import where
-from . import constraints
-from .distribution import Distribution
-from .utils import broadcast_all
+from .families import LocationScale
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """The Laplace distribution with mean ``loc`` and the density ``exp(-|x - loc| / scale) / (2 * scale)``."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Laplace, batch_shape, _instance)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -54,13 +36,11 @@ class Laplace(Distribution):
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         distance = value - self.loc
         tail = 0.5 * (where(distance < 0, distance, -distance) / self.scale).exp()
         return where(distance < 0, tail, 1 - tail)

@@ -12,14 +12,13 @@ from ..core.types import Size
 from ..ops.creation.distributions import normal
 from ..ops.creation.factories import empty
 from ..ops.pointwise.special import erfc, ndtri
-from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .families import LocationScale
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution with mean ``loc`` and standard deviation ``scale``, numbers or tensors that broadcast.
 
     Example:
@@ -32,25 +31,10 @@ class Normal(ExponentialFamily):
         tensor([ 1.5410, -0.2934])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Normal, batch_shape, _instance)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:
@@ -70,14 +54,12 @@ class Normal(ExponentialFamily):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         exponent = -((value - self.loc) ** 2) / (2 * self.scale**2)
         return exponent - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 0.5 * erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -72,18 +72,14 @@ class OneHotCategorical(Distribution):
         return self._vectors(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        (n,) = self._event_shape
-        values = eye(n, dtype=self._param.dtype, device=self._param.device)
-        values = values.view(n, *[1] * len(self._batch_shape), n)
-        return values.expand(n, *self._batch_shape, n) if expand else values
+        return self._enumerated(eye(self._event_shape[0], dtype=self._param.dtype, device=self._param.device), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

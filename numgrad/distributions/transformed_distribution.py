@@ -87,8 +87,7 @@ class TransformedDistribution(Distribution):
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         dims = len(self._event_shape)
         result: Any = 0
         for transform in reversed(self.transforms):
