@@ -33,7 +33,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tens
     Raises:
         ValueError: ``decay`` is not in [0, 1].
     """
-    _check_decay(decay)
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
     @no_grad()
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -58,40 +59,28 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Tensor], Se
     Raises:
         ValueError: ``decay`` is not in [0, 1].
     """
-    _check_decay(decay)
-    average = get_ema_avg_fn(decay)
-
-    @no_grad()
-    def ema_update(ema_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], _: Any) -> None:
-        for mean, current in zip(ema_param_list, current_param_list, strict=True):
-            if mean.is_floating_point() or mean.is_complex():
-                mean.lerp_(current, 1 - decay)
-            else:
-                mean.copy_(average(mean, current, _))
-
-    return ema_update
+    return _in_place(get_ema_avg_fn(decay), lambda num_averaged: 1 - decay)
 
 
 def get_swa_multi_avg_fn() -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
     """Return the in-place form of :func:`get_swa_avg_fn` for several parameters at once, as a ``multi_avg_fn``."""
-    average = get_swa_avg_fn()
+    return _in_place(get_swa_avg_fn(), lambda num_averaged: float(1 / (num_averaged + 1)))
+
+
+def _in_place(
+    average: Callable[[Tensor, Tensor, Any], Tensor], weight: Callable[[Any], float]
+) -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
+    """Return the in-place form of an ``avg_fn`` in which the parameters have a weight that depends on their number."""
 
     @no_grad()
-    def swa_update(
-        averaged_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], num_averaged: Any
-    ) -> None:
-        for mean, current in zip(averaged_param_list, current_param_list, strict=True):
+    def update(averages: Sequence[Tensor], params: Sequence[Tensor], num_averaged: Any) -> None:
+        for mean, param in zip(averages, params, strict=True):
             if mean.is_floating_point() or mean.is_complex():
-                mean.lerp_(current, float(1 / (num_averaged + 1)))
+                mean.lerp_(param, weight(num_averaged))
             else:
-                mean.copy_(average(mean, current, num_averaged))
+                mean.copy_(average(mean, param, num_averaged))
 
-    return swa_update
-
-
-def _check_decay(decay: float) -> None:
-    if decay < 0.0 or decay > 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+    return update
 
 
 class AveragedModel(Module):

@@ -17,7 +17,7 @@ from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
-from .module import Module
+from .module import Configured, Module
 from .normalization import LayerNorm
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
@@ -145,7 +145,16 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout3(self._widened(x))
 
 
-class TransformerEncoder(Module):
+class _Stack(Configured):
+    """The base class of stacks of copies of a layer, with ``norm`` applied to the last copy's result."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None, **arguments: Any) -> None:
+        super().__init__(num_layers=num_layers, **arguments)
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.norm = norm
+
+
+class TransformerEncoder(_Stack):
     """A stack of copies of a layer.
 
     Args:
@@ -163,13 +172,10 @@ class TransformerEncoder(Module):
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:
-        super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
-        self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and _leaves_out_padding(encoder_layer)
-        self.mask_check = mask_check
+        super().__init__(
+            encoder_layer, num_layers, norm, enable_nested_tensor=enable_nested_tensor, mask_check=mask_check,
+            use_nested_tensor=enable_nested_tensor and _leaves_out_padding(encoder_layer),
+        )
 
     def forward(
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
@@ -210,7 +216,7 @@ class TransformerEncoder(Module):
         )
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """A stack of copies of a layer, each of which also attends to an encoder's output.
 
     Args:
@@ -220,10 +226,7 @@ class TransformerDecoder(Module):
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
-        super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
@@ -337,10 +340,6 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Return the causal mask of shape (sz, sz): minus infinity above the diagonal, zeros elsewhere."""
         return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
-
-
-def _copies(module: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
 def _leaves_out_padding(layer: Module) -> bool:
