@@ -1,4 +1,4 @@
-"""``autocast``: a context in which PyTorch computes in float16 or bfloat16, which numgrad has not."""
+"""``autocast``, the context in which PyTorch computes in float16 or bfloat16; numgrad has neither."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available", "is_
 
 
 class autocast:  # noqa: N801 - PyTorch's name
-    """A context, or decorator, for mixed precision; without effect unless it is enabled.
+    """Context manager and decorator for mixed precision, which has no effect.
 
     Args:
         device_type: "cpu" or "cuda".
-        dtype: in which to compute; float32 asks for nothing.
-        enabled: whether to compute in it.  For a GPU where there is none it is switched off, with a warning.
-        cache_enabled: taken because PyTorch takes it.
+        dtype: the dtype of computations; only float32 is supported.
+        enabled: True to compute in ``dtype``.  Without a GPU, it is False for "cuda", with a warning.
+        cache_enabled: accepted for compatibility with PyTorch.
 
     Raises:
-        NotImplementedError: it is enabled: there is no float16 and no bfloat16 yet.
-        RuntimeError: there is no such device.
+        NotImplementedError: it is enabled for another dtype than float32.
+        RuntimeError: there is no such device type.
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None):
@@ -59,20 +59,20 @@ class autocast:  # noqa: N801 - PyTorch's name
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether ``autocast`` takes this type of device."""
+    """Return True if ``autocast`` supports this device type."""
     return device_type in ("cpu", "cuda")
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """False: what is computed in another dtype than its operands' is refused."""
+    """Return False, because operations compute in the dtype of their operands."""
     return False
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
-    """For the ``forward`` of a ``Function``: itself, since there is no dtype to cast its inputs from."""
+    """Decorate the ``forward`` of a ``Function``: return it unchanged, because inputs are never cast."""
     return fwd if fwd is not None else lambda function: function
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
-    """For the ``backward`` of a ``Function``: itself."""
+    """Decorate the ``backward`` of a ``Function``: return it unchanged."""
     return bwd if bwd is not None else lambda function: function

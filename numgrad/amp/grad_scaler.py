@@ -1,6 +1,6 @@
-"""``GradScaler``: losses are multiplied so that small gradients do not vanish, and steps with infinite ones left out.
+"""``GradScaler``, which scales losses so that small gradients do not vanish, and skips steps with infinite gradients.
 
-With float32 gradients seldom vanish, and it could be left out; programs have it.
+In float32, gradients seldom vanish; the class exists for programs written for mixed precision.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler:
-    """Multiplies losses by a scale, which grows while gradients are finite, and shrinks when they are not.
+    """A factor for losses, which grows while gradients are finite, and shrinks when they are not.
 
     Args:
-        device: where gradients are, "cuda" or "cpu"; for a GPU where there is none it is switched off, with a warning.
-        init_scale: the scale at the beginning.
-        growth_factor: by which it is multiplied after ``growth_interval`` steps in a row with finite gradients.
-        backoff_factor: by which it is multiplied after one with gradients that are not.
-        growth_interval: see there.
-        enabled: if not, losses and steps are left as they are.
+        device: the device of the gradients, "cuda" or "cpu"; without a GPU, "cuda" disables the scaler with a warning.
+        init_scale: the initial scale.
+        growth_factor: the factor of the scale after ``growth_interval`` successive steps with finite gradients.
+        backoff_factor: the factor of the scale after a step with gradients that are not finite.
+        growth_interval: the number of steps after which the scale grows.
+        enabled: False to leave losses and steps unchanged.
 
     Raises:
         AssertionError: ``growth_factor`` is not above 1, or ``backoff_factor`` not below.
@@ -47,26 +47,26 @@ class GradScaler:
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._finite_steps = 0
-        #: Of each optimizer since the last update, by identity: whether its gradients are divided already and whether
-        #: all were finite then, None of none.
+        #: The optimizers whose gradients were divided since the last update, by identity: True if all gradients were
+        #: finite, None if there were none.
         self._seen: dict[int, bool | None] = {}
         self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or tensors in lists and tuples, times the scale."""
+        """Return a tensor, or the tensors in lists and tuples, times the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, list | tuple):
-            return type(outputs)([self.scale(one) for one in outputs])
+            return type(outputs)([self.scale(output) for output in outputs])
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimizer's parameters by the scale, before they are clipped for example.
+        """Divide the gradients of an optimizer's parameters by the scale, for example before they are clipped.
 
         Raises:
-            RuntimeError: that was done since the last :meth:`update`, or a step.
+            RuntimeError: the method, or a step, was called for the optimizer since the last :meth:`update`.
         """
         if not self._enabled:
             return
@@ -84,10 +84,10 @@ class GradScaler:
         self._seen[id(optimizer)] = finite if gradients else None
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's step, with gradients divided by the scale; left out if one of them is not finite.
+        """Perform the optimizer's step with gradients divided by the scale, unless one of them is not finite.
 
         Raises:
-            RuntimeError: there was one since the last :meth:`update`, or a closure is given.
+            RuntimeError: a step was called for the optimizer since the last :meth:`update`, or a closure is given.
             AssertionError: no parameter has a gradient.
         """
         if not self._enabled:
@@ -105,63 +105,63 @@ class GradScaler:
         return optimizer.step(*args, **kwargs) if finite else None
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Change the scale by what the steps since the last update have found, or to ``new_scale``.
+        """Adjust the scale to the gradients since the last update, or set it to ``new_scale``.
 
         Raises:
-            AssertionError: there were no gradients since then, and no ``new_scale`` is given.
+            AssertionError: there were no gradients since the last update, and no ``new_scale`` is given.
         """
         if not self._enabled:
             return
-        found = [finite for finite in self._seen.values() if finite is not None]
+        checks = [finite for finite in self._seen.values() if finite is not None]
         if new_scale is not None:
             self._scale = float(new_scale)
-        elif not found:
+        elif not checks:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif not all(found):
+        elif not all(checks):
             self._scale *= self._backoff_factor
             self._finite_steps = 0
         else:
             self._finite_steps += 1
             if self._finite_steps == self._growth_interval:
-                if self._scale * self._growth_factor <= finfo(float32).max:  # else losses would become infinite
+                if self._scale * self._growth_factor <= finfo(float32).max:  # losses stay finite
                     self._scale *= self._growth_factor
                 self._finite_steps = 0
         self._seen, self._stepped = {}, set()
 
     def get_scale(self) -> float:
-        """The scale, 1 if this is not enabled."""
+        """Return the scale; 1 if the scaler is disabled."""
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """By which the scale grows."""
+        """Return the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Have the scale grow by it."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By which the scale shrinks."""
+        """Return the factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Have the scale shrink by it."""
+        """Set the factor by which the scale shrinks."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps the scale grows."""
+        """Return the number of steps after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Have the scale grow after so many steps."""
+        """Set the number of steps after which the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Return True if the scaler is enabled."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs to go on; nothing if this is not enabled."""
+        """Return the state for :meth:`load_state_dict`; empty if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -170,10 +170,10 @@ class GradScaler:
         }  # fmt: skip
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where a state was saved.
+        """Restore a state returned by :meth:`state_dict`.
 
         Raises:
-            RuntimeError: it is that of a scaler that was not enabled.
+            RuntimeError: the state is that of a disabled scaler.
         """
         if not self._enabled:
             return

@@ -228,8 +228,8 @@ class Distribution:
         if shape[len(shape) - len(event):] != event:
             raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {event}.")
         expected = self._extended_shape()
-        for found, wanted in zip(reversed(shape), reversed(expected), strict=False):
-            if found != wanted and 1 not in (found, wanted):
+        for size, expected_size in zip(reversed(shape), reversed(expected), strict=False):
+            if size != expected_size and 1 not in (size, expected_size):
                 raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
         try:
             support = self.support

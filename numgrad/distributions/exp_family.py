@@ -51,6 +51,6 @@ class ExponentialFamily(Distribution):
         natural, normalizer, slopes = self._normalized()
         others = other._natural_params
         result = other._log_normalizer(*others) - normalizer
-        for one, slope, another in zip(natural, slopes, others, strict=True):
-            result = result - sum_rightmost((another - one) * slope, len(other._event_shape))
+        for parameter, slope, other_parameter in zip(natural, slopes, others, strict=True):
+            result = result - sum_rightmost((other_parameter - parameter) * slope, len(other._event_shape))
         return result

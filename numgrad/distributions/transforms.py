@@ -226,15 +226,15 @@ class AffineTransform(Transform):
         return sum_rightmost(slopes.expand(x.shape), self._event_dim)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        given = [value.shape for value in (self.loc, self.scale) if isinstance(value, Tensor)]
-        return Size(broadcast_shapes(shape, *given))
+        shapes = [value.shape for value in (self.loc, self.scale) if isinstance(value, Tensor)]
+        return Size(broadcast_shapes(shape, *shapes))
 
     inverse_shape = forward_shape
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Return True if two parameters, tensors or numbers, are equal."""
-    equal = one == other
+    equal = left == right
     return bool(equal.all()) if isinstance(equal, Tensor) else equal
 
 

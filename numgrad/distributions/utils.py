@@ -27,8 +27,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     for value in values:
         if not isinstance(value, Tensor | float | int):
             raise ValueError(f"Input arguments must all be instances of Number or torch.Tensor, not {type(value)}")
-    given = next((value for value in values if isinstance(value, Tensor)), None)
-    dtype, device = (get_default_dtype(), None) if given is None else (given.dtype, given.device)
+    first_tensor = next((value for value in values if isinstance(value, Tensor)), None)
+    dtype, device = (get_default_dtype(), None) if first_tensor is None else (first_tensor.dtype, first_tensor.device)
     return tuple(broadcast_tensors(*[
         value if isinstance(value, Tensor) else tensor(value, dtype=dtype, device=device) for value in values
     ]))  # fmt: skip

@@ -27,7 +27,7 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
     Raises:
         TypeError: a backend is not an ``SDPBackend``.
     """
-    wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
-    if not wanted or any(not isinstance(one, SDPBackend) for one in wanted):
+    allowed = [backends] if isinstance(backends, SDPBackend) else list(backends)
+    if not allowed or any(not isinstance(backend, SDPBackend) for backend in allowed):
         raise TypeError(f"sdpa_kernel expects SDPBackend or a sequence of them, but got {backends!r}")
     yield

@@ -157,9 +157,9 @@ class UninitializedTensorMixin:
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Turn this object into an ordinary parameter or buffer of this shape, with uninitialized elements."""
-        made = empty(tuple(shape), device=device or self.device, dtype=dtype or self.dtype)
+        tensor = empty(tuple(shape), device=device or self.device, dtype=dtype or self.dtype)
         self.__class__ = self._becomes()
-        show_elements_of(self, made)
+        show_elements_of(self, tensor)
 
     def _becomes(self) -> Any:
         return Parameter if isinstance(self, Parameter) else Tensor

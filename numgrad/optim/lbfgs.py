@@ -127,9 +127,9 @@ class LBFGS(Optimizer):
         change, step = gradient - state["prev_flat_grad"], state["d"] * float(state["t"])
         curvature = change.dot(step).item()
         if curvature > 1e-10:
-            for kept, new in zip(history, (change, step, 1.0 / curvature), strict=True):
-                kept.append(new)
-                del kept[: max(0, len(kept) - history_size)]
+            for items, new in zip(history, (change, step, 1.0 / curvature), strict=True):
+                items.append(new)
+                del items[: max(0, len(items) - history_size)]
             state["H_diag"] = curvature / change.dot(change).item()
         parts = state["al"] = [None] * history_size
         direction = -gradient

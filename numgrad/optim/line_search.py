@@ -110,9 +110,9 @@ def _lower(bracket: list[_Point]) -> int:
     return 0 if bracket[0].loss <= bracket[1].loss else 1
 
 
-def _minimum(one: _Point, other: _Point, low: float, high: float) -> float:
+def _minimum(first: _Point, second: _Point, low: float, high: float) -> float:
     """Return the minimum within bounds of the cubic through two points with their slopes; without one, the middle."""
-    left, right = (one, other) if one.size <= other.size else (other, one)
+    left, right = (first, second) if first.size <= second.size else (second, first)
     width = right.size - left.size
     if width == 0:
         return (low + high) / 2.0

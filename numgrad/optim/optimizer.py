@@ -196,7 +196,7 @@ class Optimizer:
             first += len(group["params"])
             packed = {key: value for key, value in group.items() if key != "params"}
             groups.append({**packed, "params": [numbers[id(param)] for param in group["params"]]})
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()}
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: values for key, values in self.state.items()}
         result = {"state": state, "param_groups": groups}
         for hook in list(self._state_dict_post_hooks.values()):
             replaced = hook(self, result)
@@ -220,25 +220,25 @@ class Optimizer:
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         pairs = list(zip(self.param_groups, saved, strict=True))
-        if any(len(own["params"]) != len(other["params"]) for own, other in pairs):
+        if any(len(group["params"]) != len(saved_group["params"]) for group, saved_group in pairs):
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
         params = {
             number: param
-            for own, other in pairs
-            for number, param in zip(other["params"], own["params"], strict=True)
+            for group, saved_group in pairs
+            for number, param in zip(saved_group["params"], group["params"], strict=True)
         }
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for key, kept in state_dict["state"].items():
+        for key, values in state_dict["state"].items():
             if key in params:
-                state[params[key]] = _fitted(kept, params[key])
+                state[params[key]] = _fitted(values, params[key])
             else:
-                state[key] = kept
-        for own, other in pairs:
-            other["params"] = own["params"]
-            if "param_names" in own:
-                other.setdefault("param_names", own["param_names"])
+                state[key] = values
+        for group, saved_group in pairs:
+            saved_group["params"] = group["params"]
+            if "param_names" in group:
+                saved_group.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in list(self._load_state_dict_post_hooks.values()):
             hook(self)

@@ -145,8 +145,8 @@ class AveragedModel(Module):
             for mean, current in pairs:
                 mean.copy_(average(mean, current, self.n_averaged.to(mean.device)))
         if not self.use_buffers:
-            for own, other in zip(self.module.buffers(), model.buffers(), strict=True):
-                own.detach().copy_(other.detach().to(own.device))
+            for buffer, current in zip(self.module.buffers(), model.buffers(), strict=True):
+                buffer.detach().copy_(current.detach().to(buffer.device))
         self.n_averaged += 1
 
     def _averaged(self, model: Module) -> Iterator[Tensor]:
@@ -174,8 +174,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         layer.momentum = None  # the mean of all batches
     try:
         for batch in loader:
-            given = batch[0] if isinstance(batch, list | tuple) else batch
-            model(given if device is None else given.to(device))
+            inputs = batch[0] if isinstance(batch, list | tuple) else batch
+            model(inputs if device is None else inputs.to(device))
     finally:
         for layer, momentum in zip(layers, momenta, strict=True):
             layer.momentum = momentum

@@ -50,17 +50,17 @@ def swap_in_optimizer_params_and_state(
     own_state, own_groups = optimizer.state, [dict(group) for group in optimizer.param_groups]
     try:
         left = iter(params)
-        for own, group in zip(optimizer.param_groups, groups, strict=True):
-            own.update({**group, "params": [next(left) for _ in group["params"]]})
+        for live_group, group in zip(optimizer.param_groups, groups, strict=True):
+            live_group.update({**group, "params": [next(left) for _ in group["params"]]})
         optimizer.state = defaultdict(dict)
         for param, number in zip(params, numbers, strict=False):
             optimizer.state[param] = dict(state.get(number, {}))
         yield
     finally:
         optimizer.state = own_state
-        for own, group in zip(optimizer.param_groups, own_groups, strict=True):
-            own.clear()
-            own.update(group)
+        for live_group, group in zip(optimizer.param_groups, own_groups, strict=True):
+            live_group.clear()
+            live_group.update(group)
 
 
 def _checked_state(state: Any) -> dict[Any, Any]:
@@ -72,7 +72,7 @@ def _checked_state(state: Any) -> dict[Any, Any]:
         )
     if any(isinstance(key, Tensor) for key in state):
         raise RuntimeError(f"{_NAME} requires optimizer.state_dict()-style state keyed by packed parameter ids.")
-    if any(isinstance(key, int) and not isinstance(kept, dict) for key, kept in state.items()):
+    if any(isinstance(key, int) and not isinstance(values, dict) for key, values in state.items()):
         raise RuntimeError(f"{_NAME} requires per-parameter optimizer state entries to be dictionaries.")
     return state
 
@@ -86,7 +86,7 @@ def _checked_groups(optimizer: Optimizer, groups: Any) -> list[dict[str, Any]]:
         )
     if len(groups) != len(optimizer.param_groups):
         raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live optimizer.")
-    for index, (own, group) in enumerate(zip(optimizer.param_groups, groups, strict=True)):
+    for index, (live_group, group) in enumerate(zip(optimizer.param_groups, groups, strict=True)):
         if not isinstance(group, dict):
             raise RuntimeError(f"{_NAME} requires each optimizer param group to be a dictionary.")
         numbers = group.get("params")
@@ -95,12 +95,12 @@ def _checked_groups(optimizer: Optimizer, groups: Any) -> list[dict[str, Any]]:
                 f"{_NAME} requires optimizer.state_dict()-style param_groups[*]['params'] entries keyed by packed "
                 "parameter ids."
             )
-        if len(numbers) != len(own["params"]):
+        if len(numbers) != len(live_group["params"]):
             raise RuntimeError(
                 f"swapin_optim_state param group {index} has a different number of params than the live optimizer "
                 "param group."
             )
-        more, less = [key for key in group if key not in own], [key for key in own if key not in group]
+        more, less = [key for key in group if key not in live_group], [key for key in live_group if key not in group]
         if more or less:
             raise RuntimeError(
                 f"{_NAME} requires optimizer.state_dict()-style param group keys to exactly match the live optimizer "

@@ -87,8 +87,8 @@ class AdaptiveLogSoftmaxWithLoss(Configured):
             inside = ((target >= low) & (target < high)).nonzero().squeeze(1)
             if inside.numel():
                 scores = functional.log_softmax(cluster(rows.index_select(0, inside)), 1)
-                own = (target.index_select(0, inside) - low).unsqueeze(1)
-                output = output.index_copy(0, inside, scores.gather(1, own).squeeze(1))
+                index = (target.index_select(0, inside) - low).unsqueeze(1)
+                output = output.index_copy(0, inside, scores.gather(1, index).squeeze(1))
                 places.index_fill_(0, inside, self.shortlist_size + number)
         head = functional.log_softmax(self.head(rows), 1)
         output = output + head.gather(1, places.unsqueeze(1)).squeeze(1)
@@ -122,9 +122,9 @@ class AdaptiveLogSoftmaxWithLoss(Configured):
         out = input.new_empty((head.shape[0], self.n_classes))
         out[:, : self.shortlist_size] = head[:, : self.shortlist_size]
         for number, cluster in enumerate(self.tail):
-            own = functional.log_softmax(cluster(input), 1)
+            scores = functional.log_softmax(cluster(input), 1)
             shared = head[:, self.shortlist_size + number].unsqueeze(1)
-            out[:, self.cutoffs[number] : self.cutoffs[number + 1]] = own + shared
+            out[:, self.cutoffs[number] : self.cutoffs[number + 1]] = scores + shared
         return out
 
     def predict(self, input: Tensor) -> Tensor:

@@ -135,9 +135,9 @@ class Attributes:
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
         for registry in ("_parameters", "_buffers", "_modules"):
-            found = members.get(registry)
-            if found is not None and name in found:
-                return found[name]
+            members_of_kind = members.get(registry)
+            if members_of_kind is not None and name in members_of_kind:
+                return members_of_kind[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -178,8 +178,10 @@ class Attributes:
                 )
             if buffers is not None and name not in buffers:
                 self._forget(name, buffers)
-            kept = name not in self._non_persistent()
-            self.register_buffer(name, value, getattr(value, "persistent", kept) if isinstance(value, Buffer) else kept)
+            persistent = name not in self._non_persistent()
+            if isinstance(value, Buffer):
+                persistent = getattr(value, "persistent", persistent)
+            self.register_buffer(name, value, persistent)
         else:
             object.__setattr__(self, name, value)
             if name in ("__class__", "__dict__"):

@@ -71,8 +71,8 @@ class _NormBase(AffineNorm):
             ValueError: the rank does not fit.
         """
         if input.dim() not in self._ranks:
-            wanted = " or ".join([f"{rank}D" for rank in self._ranks])
-            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+            ranks = " or ".join([f"{rank}D" for rank in self._ranks])
+            raise ValueError(f"expected {ranks} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any

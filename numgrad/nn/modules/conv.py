@@ -56,8 +56,8 @@ class _ConvNd(CallsFunction):
         self._add_parameters(device, dtype, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
 
-    def _sizes(self, given: Sizes) -> tuple[int, ...]:
-        return tuple(given) if isinstance(given, Sequence) else (given,) * self._rank
+    def _sizes(self, sizes: Sizes) -> tuple[int, ...]:
+        return tuple(sizes) if isinstance(sizes, Sequence) else (sizes,) * self._rank
 
     def _check_padding(self) -> None:
         if isinstance(self.padding, str):
@@ -203,12 +203,12 @@ class _ConvTransposeNd(_ConvNd):
         )
         least: list[int] = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in each_dim]
         most = [low + step - 1 for low, step in zip(least, self.stride, strict=True)]
-        if not all(low <= own <= high for low, own, high in zip(least, size, most, strict=True)):
+        if not all(low <= extent <= high for low, extent, high in zip(least, size, most, strict=True)):
             raise ValueError(
                 f"requested an output size of {size}, but valid sizes range from {least} to {most} (for an input of "
                 f"{input.shape[outer:]})"
             )
-        return tuple([own - low for own, low in zip(size, least, strict=True)])
+        return tuple([extent - low for extent, low in zip(size, least, strict=True)])
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d):

@@ -142,7 +142,7 @@ def _watch_last_node(hook: Hook, module: Hooks, args: tuple[Any, ...], result: A
     """Register a hook at the node that made the first tensor of a result."""
     while not isinstance(result, Tensor):
         values = list(result.values() if isinstance(result, dict) else result)
-        result = next((one for one in values if isinstance(one, Tensor)), values[0])
+        result = next((value for value in values if isinstance(value, Tensor)), values[0])
     if result.grad_fn is not None:
         result.grad_fn.register_hook(functools.partial(hook, module))
 

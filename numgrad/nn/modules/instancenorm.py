@@ -25,15 +25,15 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         alone = input.dim() == self._ranks[0]
-        place = 0 if alone else 1
-        if input.shape[place] != self.num_features:
+        dim = 0 if alone else 1
+        if input.shape[dim] != self.num_features:
             if self.affine:
                 raise ValueError(
-                    f"expected input's size at dim={place} to match num_features ({self.num_features}), but got: "
-                    f"{input.shape[place]}."
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                    f"{input.shape[dim]}."
                 )
             warnings.warn(
-                f"input's size at dim={place} does not match num_features. You can silence this warning by not passing "
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
                 "in num_features, which is not used because affine=False",
                 stacklevel=3,
             )

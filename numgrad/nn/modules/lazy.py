@@ -71,10 +71,10 @@ class LazyModuleMixin:
     def _lazy_load_hook(self, module: Any, state_dict: Any, prefix: str, *args: Any) -> None:
         """Give uninitialized parameters and buffers the shapes in a state, before it is loaded."""
         for name, tensor in module._own_state().items():
-            given = state_dict.get(prefix + name)
-            if is_lazy(tensor) and given is not None and not is_lazy(given):
+            loaded = state_dict.get(prefix + name)
+            if is_lazy(tensor) and loaded is not None and not is_lazy(loaded):
                 with no_grad():
-                    tensor.materialize(given.shape)
+                    tensor.materialize(loaded.shape)
 
 
 class LazyLayer(LazyModuleMixin):

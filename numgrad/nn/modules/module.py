@@ -165,9 +165,9 @@ class Module(State, Hooks):
             )
 
         def convert(tensor: Tensor) -> Tensor:
-            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            new_dtype = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             order = memory_format if memory_format is not None and tensor.dim() in (4, 5) else None
-            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, memory_format=order)
+            return tensor.to(device=device, dtype=new_dtype, non_blocking=non_blocking, memory_format=order)
 
         return self._apply(convert)
 

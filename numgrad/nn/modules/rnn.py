@@ -170,9 +170,9 @@ class RNNBase(Configured):
         batch = input if is_batched else input.unsqueeze(dim)
         if hx is not None:
             self._check_rank(hx, is_batched)
-            hx = hx if is_batched else _each(hx, lambda one: one.unsqueeze(1))
+            hx = hx if is_batched else _each(hx, lambda tensor: tensor.unsqueeze(1))
         out, end = self._run(batch, None, hx)
-        return (out, end) if is_batched else (out.squeeze(dim), _each(end, lambda one: one.squeeze(1)))
+        return (out, end) if is_batched else (out.squeeze(dim), _each(end, lambda tensor: tensor.squeeze(1)))
 
     def _check_rank(self, hx: Tensor, is_batched: bool) -> None:
         if hx.dim() != (3 if is_batched else 2):
@@ -197,7 +197,7 @@ class RNNBase(Configured):
 
 def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return a state with each of its tensors changed."""
-    return tuple([change(one) for one in state]) if isinstance(state, tuple | list) else change(state)
+    return tuple([change(tensor) for tensor in state]) if isinstance(state, tuple | list) else change(state)
 
 
 def _check_options(

@@ -51,18 +51,18 @@ class RNNCellBase(Configured):
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for number, one in enumerate(hx or ()):
-            if one.dim() not in (1, 2):
-                what = f"hx[{number}]" if count > 1 else "hidden"
-                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {one.dim()}D instead")
+        for number, state in enumerate(hx or ()):
+            if state.dim() not in (1, 2):
+                label = f"hx[{number}]" if count > 1 else "hidden"
+                raise ValueError(f"{name}: Expected {label} to be 1D or 2D, got {state.dim()}D instead")
         is_batched = input.dim() == 2
         batch = input if is_batched else input.unsqueeze(0)
         if hx is None:
             states = [zeros((batch.size(0), self.hidden_size), dtype=input.dtype, device=input.device)] * count
         else:
-            states = list(hx) if is_batched else [one.unsqueeze(0) for one in hx]
+            states = list(hx) if is_batched else [state.unsqueeze(0) for state in hx]
         after = cell(kind, batch, states, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        return after if is_batched else tuple([one.squeeze(0) for one in after])
+        return after if is_batched else tuple([state.squeeze(0) for state in after])
 
 
 class RNNCell(RNNCellBase):

@@ -168,9 +168,9 @@ class State(Traversal):
         """
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own = self._own_state()
+        members = self._own_state()
         assign = local_metadata.get("assign_to_params_buffers", False)
-        for name, present in own.items():
+        for name, present in members.items():
             key = prefix + name
             if key in state_dict:
                 error = self._take(name, key, present, state_dict[key], assign)
@@ -190,40 +190,40 @@ class State(Traversal):
                 if not key.startswith(prefix) or key == extra:
                     continue
                 name, dot, _ = key[len(prefix) :].partition(".")
-                if name not in (self._modules if dot else own):
+                if name not in (self._modules if dot else members):
                     unexpected_keys.append(key)
 
-    def _take(self, name: str, key: str, present: Tensor, given: Any, assign: bool) -> str | None:
+    def _take(self, name: str, key: str, present: Tensor, loaded: Any, assign: bool) -> str | None:
         """Set a parameter or buffer; return a description of the problem, if any."""
-        if not isinstance(given, Tensor):
+        if not isinstance(loaded, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                f"checkpoint but received {type(given)}"
+                f"checkpoint but received {type(loaded)}"
             )
-        if is_lazy(present) and is_lazy(given):
+        if is_lazy(present) and is_lazy(loaded):
             return None
-        if not present.shape and given.shape == (1,):
-            given = given[0]  # a number, in the form of older programs
-        if given.shape != present.shape:
+        if not present.shape and loaded.shape == (1,):
+            loaded = loaded[0]  # a number, in the form of older programs
+        if loaded.shape != present.shape:
             return (
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                 f"current model is {present.shape}."
             )
         try:
             with no_grad():
                 if not assign:
-                    present.copy_(given)
+                    present.copy_(loaded)
                     return None
             if isinstance(present, Parameter):
-                if isinstance(given, Parameter):
-                    given.requires_grad_(present.requires_grad)
+                if isinstance(loaded, Parameter):
+                    loaded.requires_grad_(present.requires_grad)
                 else:
-                    given = Parameter(given, requires_grad=present.requires_grad)
-            setattr(self, name, given)
+                    loaded = Parameter(loaded, requires_grad=present.requires_grad)
+            setattr(self, name, loaded)
         except Exception as error:
             return (
                 f'While copying the parameter named "{key}", whose dimensions in the model are {present.size()} and '
-                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+                f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}."
             )
         return None
 

@@ -54,10 +54,10 @@ class Traversal(Attributes):
             AttributeError: there is no such parameter.
         """
         path, _, name = target.rpartition(".")
-        found = _attribute(self.get_submodule(path), name)
-        if not isinstance(found, Parameter):
+        parameter = _attribute(self.get_submodule(path), name)
+        if not isinstance(parameter, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
+        return parameter
 
     def get_buffer(self, target: str) -> Tensor:
         """Return the buffer with this dotted name.
@@ -67,10 +67,10 @@ class Traversal(Attributes):
         """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        found = _attribute(module, name)
+        buffer = _attribute(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        return buffer
 
     # -- in sequence ----------------------------------------------------------------------------------------
 
@@ -149,10 +149,10 @@ class Traversal(Attributes):
 
 
 def _submodule(module: Module, name: str) -> Module:
-    found = _attribute(module, name)
-    if not isinstance(found, Traversal):
+    submodule = _attribute(module, name)
+    if not isinstance(submodule, Traversal):
         raise AttributeError(f"`{name}` is not an nn.Module")
-    return cast("Module", found)
+    return cast("Module", submodule)
 
 
 def _attribute(module: Module, name: str) -> Any:

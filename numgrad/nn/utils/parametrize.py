@@ -131,9 +131,9 @@ class ParametrizationList(ModuleList):
         for name, tensor in zip(self._names(), self._new_originals(value), strict=True):
             original = getattr(self, name)
             if tensor.dtype != original.dtype:
-                told = "The tensor returned by" if self.is_tensor else f"Tensor {name[8:]} returned by"
+                subject = "The tensor returned by" if self.is_tensor else f"Tensor {name[8:]} returned by"
                 raise ValueError(
-                    f"{told} `right_inverse` has dtype {tensor.dtype} while `{name}` has dtype {original.dtype}"
+                    f"{subject} `right_inverse` has dtype {tensor.dtype} while `{name}` has dtype {original.dtype}"
                 )
             original.set_(tensor)
 
@@ -235,13 +235,13 @@ def register_parametrization(
         present.append(parametrization)
         present.unsafe |= unsafe
     elif tensor_name in module._parameters or tensor_name in module._buffers:
-        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+        parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
         delattr(module, tensor_name)
         names = [*holder.parametrizations, tensor_name] if is_parametrized(module) else [tensor_name]
         module.__class__ = _class_with(type_before_parametrizations(module), names)
         if len(names) == 1:
             holder.parametrizations = ModuleDict()
-        holder.parametrizations[tensor_name] = made
+        holder.parametrizations[tensor_name] = parametrizations
     else:
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
@@ -312,9 +312,9 @@ def _computed_tensor(name: str) -> property:
 
 
 def _deep_copy(self: Any, memo: dict[int, Any]) -> Any:
-    made = memo[id(self)] = object.__new__(type(self))
-    made.__dict__ = copy.deepcopy(self.__dict__, memo)
-    return made
+    clone = memo[id(self)] = object.__new__(type(self))
+    clone.__dict__ = copy.deepcopy(self.__dict__, memo)
+    return clone
 
 
 def _refuse_pickling(self: Any) -> Any:

@@ -251,19 +251,19 @@ def pad_sequence(
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
-    given = tuple(sequences)
-    if not given:
+    tensors = tuple(sequences)
+    if not tensors:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    if any(one.dim() == 0 for one in given):
+    if any(tensor.dim() == 0 for tensor in tensors):
         raise RuntimeError("pad_sequence: expected sequences of at least one dimension, but got one without")
-    steps, rest = max([one.size(0) for one in given]), given[0].shape[1:]
-    shape = (len(given), steps) if batch_first else (steps, len(given))
-    padded = full((*shape, *rest), padding_value, dtype=given[0].dtype, device=given[0].device)
-    for number, one in enumerate(given):
-        start = steps - one.size(0) if padding_side == "left" else 0
-        padded.select(0 if batch_first else 1, number).narrow(0, start, one.size(0)).copy_(one)
+    steps, rest = max([tensor.size(0) for tensor in tensors]), tensors[0].shape[1:]
+    shape = (len(tensors), steps) if batch_first else (steps, len(tensors))
+    padded = full((*shape, *rest), padding_value, dtype=tensors[0].dtype, device=tensors[0].device)
+    for number, tensor in enumerate(tensors):
+        start = steps - tensor.size(0) if padding_side == "left" else 0
+        padded.select(0 if batch_first else 1, number).narrow(0, start, tensor.size(0)).copy_(tensor)
     return padded
 
 
@@ -281,7 +281,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     """
     sequences = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     counts = zip(sequences.unbind(0), lengths.tolist(), strict=True)
-    parts = [one.narrow(0, 0, min(max(count, 0), one.size(0))) for one, count in counts]
+    parts = [sequence.narrow(0, 0, min(max(count, 0), sequence.size(0))) for sequence, count in counts]
     return [part.clone(memory_format=contiguous_format) for part in parts]
 
 
@@ -295,7 +295,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     Raises:
         RuntimeError: they are not sorted, one is empty, or the shapes do not fit.
     """
-    lengths = [one.size(0) for one in sequences]
+    lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

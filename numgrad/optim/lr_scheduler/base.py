@@ -200,7 +200,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
             f"param_groups has {count}."
         )
-    return [_copied(one) for one in value]
+    return [_copied(item) for item in value]
 
 
 def _copied(value: Any) -> Any:

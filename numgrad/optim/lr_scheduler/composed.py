@@ -20,18 +20,18 @@ class _Composed(LRScheduler):
 
     def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
         """Raise unless all are schedulers of one optimizer whose steps take no arguments."""
-        own = type(self).__name__
+        name = type(self).__name__
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
-                raise TypeError(f"{own} at index {index} should have `optimizer` as its attribute.")
+                raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{own} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
                     f"specified when calling `step`, but got one at index {index} in the given schedulers sequence."
                 )
             if optimizer is not scheduler.optimizer:
                 raise ValueError(
-                    f"{own} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
                     f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
                     f"{type(optimizer).__name__}."
                 )

@@ -99,11 +99,11 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     """Return the number of steps of the cycle."""
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    given = {"total_steps": total_steps}
+    counts = {"total_steps": total_steps}
     if total_steps is None:
-        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        counts = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     product = 1
-    for name, value in given.items():
+    for name, value in counts.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
         product *= value

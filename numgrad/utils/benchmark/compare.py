@@ -48,9 +48,9 @@ class Compare:
             ValueError: a value is not a Measurement.
         """
         results = list(results)
-        for one in results:
-            if not isinstance(one, Measurement):
-                raise ValueError(f"Expected an instance of `Measurement`, got {type(one)} instead.")
+        for result in results:
+            if not isinstance(result, Measurement):
+                raise ValueError(f"Expected an instance of `Measurement`, got {type(result)} instead.")
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
@@ -71,23 +71,22 @@ class Compare:
 
     def __str__(self) -> str:
         tables: dict[str | None, list[Measurement]] = {}
-        for one in Measurement.merge(self._results):
-            tables.setdefault(one.label, []).append(one)
+        for result in Measurement.merge(self._results):
+            tables.setdefault(result.label, []).append(result)
         return "\n".join(self._table(label, results) for label, results in tables.items())
 
     # -- one table ----------------------------------------------------------------------------------------
 
     def _table(self, label: str | None, results: list[Measurement]) -> str:
-        unit, scale = select_unit(min(one.median for one in results))
-        keys = ordered_unique((one.num_threads, one.env or "", one.as_row_name) for one in results)
-        keys.sort(key=lambda key: key[:2])
-        columns = ordered_unique(one.description or "" for one in results)
-        places = {((one.num_threads, one.env or "", one.as_row_name), one.description or ""): one for one in results}
+        unit, scale = select_unit(min(result.median for result in results))
+        places = {(_row_key(result), result.description or ""): result for result in results}
+        keys = sorted(ordered_unique(key for key, _ in places), key=lambda key: key[:2])
+        columns = ordered_unique(column for _, column in places)
         rows: list[_Row] = [[places.get((key, column)) for column in columns] for key in keys]
 
         names = _row_names(keys)
         cells = [self._column([row[number] for row in rows], scale) for number in range(len(columns))]
-        texts = [["", *columns], *([name, *own] for name, own in zip(names, zip(*cells, strict=True), strict=True))]
+        texts = [["", *columns], *([name, *row] for name, row in zip(names, zip(*cells, strict=True), strict=True))]
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         lines = ["  |  ".join(text.center(width) for text, width in zip(texts[0], widths, strict=True))]
         length = len(lines[0])
@@ -99,9 +98,9 @@ class Compare:
                 group = [other for other_key, other in zip(keys, rows, strict=True) if other_key[0] == before]
             best = self._best(row, group)
             parts = [line[0].ljust(widths[0])]
-            for text, width, one, fastest in zip(line[1:], widths[1:], row, best, strict=True):
+            for text, width, result, fastest in zip(line[1:], widths[1:], row, best, strict=True):
                 text = text.center(width)
-                parts.append(text if one is None or fastest is None else _coloured(text, one.median, fastest))
+                parts.append(text if result is None or fastest is None else _coloured(text, result.median, fastest))
             lines.append("  |  ".join(parts))
         title = f" {label or ''} "
         note = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n"
@@ -110,25 +109,26 @@ class Compare:
             *lines,
             "",
             f"Times are in {unit_to_english(unit)}s ({unit}).",
-            note if self._highlight and any(one.has_warnings for one in results) else "",
+            note if self._highlight and any(result.has_warnings for result in results) else "",
         ])
 
     def _column(self, results: _Row, scale: float) -> list[str]:
         """Return the texts of a column, all of the same length."""
-        there = [one for one in results if one is not None]
-        highlight = self._highlight and any(one.has_warnings for one in there)
-        digits = [math.ceil(math.log10(one.median / scale)) for one in there]
+        present = [result for result in results if result is not None]
+        highlight = self._highlight and any(result.has_warnings for result in present)
+        digits = [math.ceil(math.log10(result.median / scale)) for result in present]
         decimals = 1
         if self._trim:
-            decimals = min(max(one.significant_figures - count, 0) for count, one in zip(digits, there, strict=True))
+            pairs = zip(present, digits, strict=True)
+            decimals = min(max(result.significant_figures - count, 0) for result, count in pairs)
         width = max(digits) + decimals + (1 if decimals else 0)
         texts = []
-        for one in results:
+        for result in results:
             value, mark = "", ""
-            if one is not None:
-                time = one.median / scale
-                value = f"{trim_sigfig(time, one.significant_figures) if self._trim else time:.{decimals}f}"
-                mark = f" (! {one.iqr / one.median * 100:.0f}%)" if highlight and one.has_warnings else ""
+            if result is not None:
+                time = result.median / scale
+                value = f"{trim_sigfig(time, result.significant_figures) if self._trim else time:.{decimals}f}"
+                mark = f" (! {result.iqr / result.median * 100:.0f}%)" if highlight and result.has_warnings else ""
             texts.append(value.rjust(width) + mark.rjust(7 if highlight else 0))
         length = max(map(len, texts))
         return [text if text.strip() else " " * length for text in texts]
@@ -142,8 +142,12 @@ class Compare:
         return [_fastest(column) for column in zip(*group, strict=True)]
 
 
+def _row_key(result: Measurement) -> tuple[int, str, str]:
+    return result.num_threads, result.env or "", result.as_row_name
+
+
 def _fastest(results: _Row) -> float | None:
-    return min((one.median for one in results if one is not None), default=None)
+    return min((result.median for result in results if result is not None), default=None)
 
 
 def _row_names(keys: Sequence[tuple[int, str, str]]) -> list[str]:

@@ -163,9 +163,9 @@ class Measurement:
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
         """Return one measurement per task, with the times of all its measurements."""
         times: dict[TaskSpec, list[float]] = {}
-        for one in measurements:
-            times.setdefault(one.task_spec, []).extend(one.times)
-        return [Measurement(1, own, task) for task, own in times.items()]
+        for measurement in measurements:
+            times.setdefault(measurement.task_spec, []).extend(measurement.times)
+        return [Measurement(1, task_times, task) for task, task_times in times.items()]
 
 
 def select_unit(t: float) -> tuple[str, float]:

@@ -155,10 +155,10 @@ def _refuse_keywords(kwargs: dict[str, Any]) -> None:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
 
 
-def _reentrant(given: bool | None, name: str) -> bool:
+def _reentrant(choice: bool | None, name: str) -> bool:
     """Return True for the reentrant method; warn if the choice was not made explicitly."""
-    if given is not None:
-        return given
+    if choice is not None:
+        return choice
     warnings.warn(
         f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if "
         "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "

@@ -126,9 +126,9 @@ class SavedArguments(SavingNode):
     def __init__(self, arguments: tuple[Any, ...]):
         super().__init__((), NO_LAYOUT)
         self.tangents = [list(tangents_of(value)) if is_tensor(value) else [] for value in arguments]
-        kept = [keep(value) if is_tensor(value) else (value, None) for value in arguments]
-        self.saved = tuple([value for value, _ in kept])
-        self.versions = [version for _, version in kept]
+        pairs = [keep(value) if is_tensor(value) else (value, None) for value in arguments]
+        self.saved = tuple([value for value, _ in pairs])
+        self.versions = [version for _, version in pairs]
 
     def saved_output(self, index: int) -> int | None:
         return None
@@ -218,8 +218,8 @@ class Frame:
             tensors = self._recompute()
             if owner is not None:
                 self._recomputed[owner] = tensors
-        kept = tensors.pop(handle, None)
-        if kept is None:
+        entry = tensors.pop(handle, None)
+        if entry is None:
             text = "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
             if _thread.group is not None:
                 text += (
@@ -230,7 +230,7 @@ class Frame:
                 f"{text}If you are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise "
                 "please open an issue with details on your use case."
             )
-        tensor, version = kept
+        tensor, version = entry
         if tensor._counter[0] != version:
             raise CheckpointError(
                 "torch.utils.checkpoint: one of the variables needed for gradient computation has been modified by an "
@@ -304,8 +304,8 @@ class _Recomputation:
         if position < len(handles):
             handle = handles[position]()
             if handle is not None:
-                kept = tensor.detach() if tensor.requires_grad else tensor
-                self.tensors[handle] = kept, kept._counter[0]
+                detached = tensor.detach() if tensor.requires_grad else tensor
+                self.tensors[handle] = detached, detached._counter[0]
             if frame.stops_early and self._count == len(handles):
                 raise _Stop
         elif frame.complete:

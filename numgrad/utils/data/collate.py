@@ -87,9 +87,9 @@ def _converted(data: Any, convert: Callable[[Any], Any]) -> Any:
     return data
 
 
-def _refused(found: Any) -> TypeError:
+def _refused(kind: Any) -> TypeError:
     return TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
     )
 
 

@@ -97,10 +97,10 @@ class DataLoader(Generic[T]):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         iterable = isinstance(dataset, IterableDataset)
         if iterable:
-            for name, given in {"shuffle": shuffle, "sampler": sampler, "batch_sampler": batch_sampler}.items():
-                if given is not None and given is not False:
+            for name, option in {"shuffle": shuffle, "sampler": sampler, "batch_sampler": batch_sampler}.items():
+                if option is not None and option is not False:
                     raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}"
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={option}"
                     )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")

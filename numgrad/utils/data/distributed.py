@@ -52,7 +52,7 @@ class DistributedSampler(Sampler[int]):
             indices = permutation(count, Generator().manual_seed(self.seed + self.epoch))
         else:
             indices = list(range(count))
-        return iter([indices[place % count] for place in range(self.rank, self.total_size, self.num_replicas)])
+        return iter([indices[position % count] for position in range(self.rank, self.total_size, self.num_replicas)])
 
     def __len__(self) -> int:
         return self.num_samples

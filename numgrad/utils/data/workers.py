@@ -28,7 +28,7 @@ __all__ = ["WorkerIterator", "context_of"]
 _NOTICE = 1.0
 
 
-def context_of(given: Any) -> BaseContext:
+def context_of(context: Any) -> BaseContext:
     """Return the ``multiprocessing`` context for workers: the given one, itself or by name, or the default.
 
     The default is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux,
@@ -38,25 +38,25 @@ def context_of(given: Any) -> BaseContext:
     Raises:
         ValueError, TypeError: the context does not exist.
     """
-    if isinstance(given, BaseContext):
-        return given
+    if isinstance(context, BaseContext):
+        return context
     methods = multiprocessing.get_all_start_methods()
-    if given is None:
-        given = multiprocessing.get_start_method(allow_none=True)
-        if given is None and sys.platform == "linux":
-            given = "fork"
-        return multiprocessing.get_context(given)
-    if not isinstance(given, str):
+    if context is None:
+        context = multiprocessing.get_start_method(allow_none=True)
+        if context is None and sys.platform == "linux":
+            context = "fork"
+        return multiprocessing.get_context(context)
+    if not isinstance(context, str):
         raise TypeError(
             "multiprocessing_context option should be a valid context object or a string specifying the start method, "
-            f"but got multiprocessing_context={given}"
+            f"but got multiprocessing_context={context}"
         )
-    if given not in methods:
+    if context not in methods:
         raise ValueError(
             f"multiprocessing_context option should specify a valid start method in {methods}, but got "
-            f"multiprocessing_context={given!r}"
+            f"multiprocessing_context={context!r}"
         )
-    return multiprocessing.get_context(given)
+    return multiprocessing.get_context(context)
 
 
 class WorkerIterator(Iterator[Any]):
@@ -90,13 +90,13 @@ class WorkerIterator(Iterator[Any]):
         self._begin()
 
     def _start(self, job: Job, number: int, context: BaseContext) -> None:
-        here, there = context.Pipe()
-        process = context.Process(target=run, args=(job, number, there, here), daemon=True)  # type: ignore[attr-defined]
+        own_end, other_end = context.Pipe()
+        process = context.Process(target=run, args=(job, number, other_end, own_end), daemon=True)  # type: ignore[attr-defined]
         with warnings.catch_warnings():  # code in the forked process needs no other thread
             warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks", DeprecationWarning)
             process.start()
-        there.close()
-        self._connections.append(here)
+        other_end.close()
+        self._connections.append(own_end)
         self._processes.append(process)
 
     def _begin(self) -> None:
