@@ -1,5 +1,6 @@
 """The documentation: links and paths lead somewhere, tables are complete, and every public name is in the reference."""
 
+import ast
 import functools
 import inspect
 import re
@@ -98,6 +99,25 @@ def test_pages_are_in_the_contents():
             linked |= {(page.parent / f"{line}.md").resolve() for line in block.splitlines() if line[:1] not in ":"}
     written = {page for page in PAGES if DOCS in page.parents} - {DOCS / "index.md"}
     assert written - linked == set()
+
+
+def statements(text):
+    """The statements of a program, without docstrings and comments."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return [ast.unparse(node) for node in tree.body]
+
+
+def test_declarations_that_are_shown_are_those_of_the_source():
+    blocks = re.findall(r"^```python\n(.*?)^```", text_of(DOCS / "inside" / "adding_an_operation.md"), re.M | re.S)
+    shown = [statement for block in blocks for statement in statements(block)]
+    sources = [*ROOT.glob("numgrad/ops/**/*.py"), *ROOT.glob("tests/ops/samples/*.py")]
+    found = {statement for path in sources if "entr" in text_of(path) or "logsumexp" in text_of(path)
+             for statement in statements(text_of(path))}
+    assert [statement for statement in shown if statement not in found] == []
+    assert len(shown) == 5
 
 
 def test_the_readme_is_a_page():

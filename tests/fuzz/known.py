@@ -25,10 +25,10 @@ EMPTY = re.compile(
     "|out of range for tensor of size \\[0\\]"
 )
 
-#: What numgrad has not yet, as the README says.
+#: What numgrad has not yet: see docs/guides/from_pytorch.md.
 MISSING = re.compile("log(cum)?sumexp.* not implemented for 'Complex")
 
-#: Steps whose results are deliberately others, as the README says: the mode, or any; a step; the kind of disagreement;
+#: Steps whose results are deliberately others (docs/guides/differences.md): the mode, or any; a step; the disagreement;
 #: which of the two has NaN; and what it is that differs.
 NAMED = [
     ("forward", r"clamp\(v\d+, (v\d+), \1\)", "tangent", None, "the bounds of clamp touch"),
