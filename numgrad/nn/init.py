@@ -68,7 +68,13 @@ def ones_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.zeros_(numgrad.empty(2))
+        tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
@@ -170,6 +176,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.xavier_uniform_(numgrad.empty(2, 2))
+        tensor([[-0.0092,  0.6570],
+                [-1.0080, -0.9013]])
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / (fan_in + fan_out))

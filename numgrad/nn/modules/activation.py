@@ -87,7 +87,13 @@ class _AlongDim(_Activation):
 
 
 class ReLU(_InPlace, function=functional.relu):
-    """``max(0, x)`` of each element."""
+    """``max(0, x)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ReLU()(numgrad.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
 
 class LeakyReLU(_Activation, function=functional.leaky_relu):

@@ -37,6 +37,14 @@ class MultiheadAttention(Configured):
     Raises:
         ValueError: ``embed_dim`` or ``num_heads`` is not positive.
         AssertionError: ``num_heads`` does not divide ``embed_dim``.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+        >>> x = numgrad.zeros(1, 5, 8)
+        >>> output, weights = layer(x, x, x)
+        >>> output.shape, weights.shape
+        (torch.Size([1, 5, 8]), torch.Size([1, 5, 5]))
     """
 
     def __init__(

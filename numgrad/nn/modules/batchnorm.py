@@ -110,7 +110,14 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """``BatchNorm1d`` of images (n, channels, height, width)."""
+    """``BatchNorm1d`` of images (n, channels, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.BatchNorm2d(3)
+        >>> layer(numgrad.zeros(2, 3, 4, 4)).shape, layer.num_batches_tracked
+        (torch.Size([2, 3, 4, 4]), tensor(1))
+    """
 
     _ranks = (4,)
 

@@ -153,7 +153,14 @@ def _factor(modules: Sequential, count: Any) -> int:
 
 
 class ModuleList(_Numbered):
-    """A list of modules, which registers them."""
+    """A list of modules, which registers them.
+
+    Example:
+        >>> import numgrad
+        >>> layers = numgrad.nn.ModuleList([numgrad.nn.Linear(2, 2) for _ in range(3)])
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -193,7 +200,14 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules, which registers them."""
+    """A dictionary of modules, which registers them.
+
+    Example:
+        >>> import numgrad
+        >>> parts = numgrad.nn.ModuleDict({"encoder": numgrad.nn.Linear(4, 2), "decoder": numgrad.nn.Linear(2, 4)})
+        >>> parts["encoder"](numgrad.ones(4)).shape
+        torch.Size([2])
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()

@@ -152,6 +152,12 @@ class Conv2d(_Conv, function=functional.conv2d):
 
     Raises:
         ValueError: the channels do not divide into the groups, or the padding is invalid.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.Conv2d(3, 8, kernel_size=3, padding=1)
+        >>> layer(numgrad.zeros(1, 3, 16, 16)).shape
+        torch.Size([1, 8, 16, 16])
     """
 
     _rank = 2

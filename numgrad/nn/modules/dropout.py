@@ -28,7 +28,17 @@ class _Dropout(CallsFunction):
 
 
 class Dropout(_Dropout, function=functional.dropout):
-    """In training, elements set to 0 with probability ``p`` and divided by ``1 - p`` otherwise."""
+    """In training, elements set to 0 with probability ``p`` and divided by ``1 - p`` otherwise.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> layer = numgrad.nn.Dropout(0.5)
+        >>> layer(numgrad.ones(4))
+        tensor([0., 0., 2., 0.])
+        >>> layer.eval()(numgrad.ones(4))
+        tensor([1., 1., 1., 1.])
+    """
 
 
 class Dropout1d(_Dropout, function=functional.dropout1d):

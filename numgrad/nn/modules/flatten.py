@@ -11,7 +11,13 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Configured):
-    """The input with the dimensions from ``start_dim`` to ``end_dim`` merged into one; by default all but the first."""
+    """The input with the dimensions from ``start_dim`` to ``end_dim`` merged into one; by default all but the first.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Flatten()(numgrad.zeros(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     _shown = "start_dim=", "end_dim="
 

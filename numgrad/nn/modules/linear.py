@@ -29,6 +29,13 @@ class Linear(Configured):
 
     The weight, of shape (out_features, in_features), and the bias are drawn uniformly between
     ``-1 / sqrt(in_features)`` and ``1 / sqrt(in_features)``.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> layer = numgrad.nn.Linear(3, 2)
+        >>> layer.weight.shape, layer(numgrad.ones(4, 3)).shape
+        (torch.Size([2, 3]), torch.Size([4, 2]))
     """
 
     _shown = "in_features=", "out_features=", "bias="

@@ -50,7 +50,13 @@ class L1Loss(_Loss, function=functional.l1_loss):
 
 
 class MSELoss(_Loss, function=functional.mse_loss):
-    """The square of the difference of input and target."""
+    """The square of the difference of input and target.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.MSELoss()(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
 
 
 class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
@@ -120,7 +126,14 @@ class NLLLoss(_WeightedLoss, function=functional.nll_loss):
 
 
 class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
-    """The negative logarithm of the softmax of the input at the target class, or averaged over target probabilities."""
+    """The negative logarithm of the softmax of the input at the target class, or averaged over target probabilities.
+
+    Example:
+        >>> import numgrad
+        >>> loss = numgrad.nn.CrossEntropyLoss()
+        >>> loss(numgrad.tensor([[2.0, 0.0], [0.0, 3.0]]), numgrad.tensor([0, 1]))
+        tensor(0.0878)
+    """
 
     def __init__(
         self,

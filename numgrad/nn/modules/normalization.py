@@ -34,6 +34,11 @@ class LayerNorm(AffineNorm):
     """``(x - mean) / sqrt(variance + eps) * weight + bias``, with statistics over last dimensions of the given shape.
 
     Weight and bias have that shape, initially ones and zeros; with ``elementwise_affine=False`` there are none.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.LayerNorm(2, elementwise_affine=False)(numgrad.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]])
     """
 
     _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="

@@ -43,7 +43,14 @@ class MaxPool1d(_MaxPool, function=functional.max_pool1d):
 
 
 class MaxPool2d(_MaxPool, function=functional.max_pool2d):
-    """The maxima of windows of (n, channels, height, width) or (channels, height, width)."""
+    """The maxima of windows of (n, channels, height, width) or (channels, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.MaxPool2d(2)(numgrad.arange(16.0).reshape(1, 1, 4, 4))
+        tensor([[[[ 5.,  7.],
+                  [13., 15.]]]])
+    """
 
 
 class MaxPool3d(_MaxPool, function=functional.max_pool3d):

@@ -261,6 +261,13 @@ class GRU(RNNBase):
     ``r = sigmoid(a[0] + s[0]); z = sigmoid(a[1] + s[1]); n = tanh(a[2] + r * s[2])`` where ``a = w_ih @ x[t] + b_ih``
     and ``s = w_hh @ h[t - 1] + b_hh`` are each split into three.  The arguments are those of :class:`RNNBase` except
     ``mode`` and ``proj_size``.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.GRU(input_size=3, hidden_size=4, batch_first=True)
+        >>> output, h = layer(numgrad.zeros(2, 5, 3))
+        >>> output.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(
@@ -287,6 +294,13 @@ class LSTM(RNNBase):
     ``i = sigmoid(a[0]); f = sigmoid(a[1]); g = tanh(a[2]); o = sigmoid(a[3])`` where
     ``a = w_ih @ x[t] + b_ih + w_hh @ h[t - 1] + b_hh`` is split into four; with ``proj_size``, ``h[t]`` is multiplied
     by ``w_hr``.  The arguments are those of :class:`RNNBase` except ``mode``.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.LSTM(input_size=3, hidden_size=4, batch_first=True)
+        >>> output, (h, c) = layer(numgrad.zeros(2, 5, 3))
+        >>> output.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(

@@ -58,6 +58,12 @@ class Embedding(_Table):
 
     Raises:
         AssertionError: ``padding_idx`` is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.Embedding(10, 3)
+        >>> layer(numgrad.tensor([1, 2])).shape
+        torch.Size([2, 3])
     """
 
     _shown = "num_embeddings", "embedding_dim"

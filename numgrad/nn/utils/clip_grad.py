@@ -74,6 +74,15 @@ def clip_grad_norm_(
 
     Raises:
         RuntimeError: ``error_if_nonfinite`` is set and the norm is infinite or NaN.
+
+    Example:
+        >>> import numgrad
+        >>> w = numgrad.tensor([3.0, 4.0], requires_grad=True)
+        >>> (w * w).sum().backward()
+        >>> numgrad.nn.utils.clip_grad_norm_([w], 1.0)
+        tensor(10.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
     """
     generated = isinstance(parameters, Generator)
     parameters = _listed(parameters)

@@ -11,7 +11,13 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return all elements of the parameters, concatenated; gradients flow back."""
+    """Return all elements of the parameters, concatenated; gradients flow back.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.utils.parameters_to_vector(numgrad.nn.Linear(2, 3).parameters()).shape
+        torch.Size([9])
+    """
     return cat([parameter.reshape(-1) for parameter in parameters])
 
 

@@ -246,6 +246,12 @@ def pad_sequence(
 
     Raises:
         RuntimeError: the shapes do not fit, there are no sequences, or ``padding_side`` is invalid.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.utils.rnn.pad_sequence([numgrad.tensor([1, 2]), numgrad.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(

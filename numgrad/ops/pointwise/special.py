@@ -135,7 +135,13 @@ def _(grad, input, other):
 
 @pointwise("SpecialEntrBackward0", aten="special_entr", result="float", export=False)
 def entr(input):
-    """``-input * log(input)``, a term of an entropy: 0 at 0 and -inf for negative numbers."""
+    """``-input * log(input)``, a term of an entropy: 0 at 0 and -inf for negative numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.special.entr(numgrad.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.3466, -0.0000])
+    """
     return where(input > 0, -input * scalar.log(input), where(input < 0, -math.inf, scalar.abs(input)))
 
 

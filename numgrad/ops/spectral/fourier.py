@@ -125,6 +125,11 @@ def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fft.ifft(numgrad.fft.fft(numgrad.tensor([1.0, 2.0])))
+        tensor([1.+0.j, 2.+0.j])
     """
     dtype, dim, n, normalization = _resolved(input, n, dim, norm)
     if input.type.dtype.is_complex:

@@ -130,6 +130,13 @@ def checkpoint_sequential(
 
     Raises:
         ValueError: there are other keyword arguments, or fewer functions than segments.
+
+    Example:
+        >>> import numgrad
+        >>> model = numgrad.nn.Sequential(numgrad.nn.Linear(2, 2), numgrad.nn.Tanh())
+        >>> x = numgrad.ones(1, 2, requires_grad=True)
+        >>> numgrad.utils.checkpoint.checkpoint_sequential(model, 2, x, use_reentrant=False).shape
+        torch.Size([1, 2])
     """
     use_reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint.checkpoint_sequential")
     preserve = kwargs.pop("preserve_rng_state", True)
