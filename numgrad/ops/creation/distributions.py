@@ -21,11 +21,11 @@ from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..reductions.searching import searchsorted
 from ..shapes.broadcasting import expand
-from ..table.checks import check, check_type
+from ..table.checks import check, check_supported, check_type
 from ..table.op import attach, public
 from ..table.recording import node_class
 from .factories import empty, finished
-from .random_numbers import check_floating, new_drawn, normal_, overwrite_drawn
+from .random_numbers import new_drawn, normal_, overwrite_drawn
 
 
 class DrawBackward0(Node):
@@ -78,7 +78,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         made._counter[0] = 0
         return finished(made, requires_grad)
     for tensor in tensors:
-        check_floating(tensor, "normal_kernel_cpu")
+        check_supported(tensor._layout, "f", "normal_kernel_cpu")
     if isinstance(std, Tensor):
         if std.numel() and float(smallest(std.detach())) < 0:
             raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std.shape)})")

@@ -18,7 +18,7 @@ from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import write
 from ..memory.overwriting import FilledNode, OverwriteCall
-from ..table.checks import check, check_implemented, check_type, not_implemented
+from ..table.checks import check, check_implemented, check_supported, check_type, not_implemented
 from ..table.entries import Entries, Entry
 from ..table.op import attach, named, public
 from ..table.out import is_plain
@@ -257,12 +257,6 @@ def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool
     return True
 
 
-def check_floating(input: Tensor, name: str, complex: bool = False) -> None:
-    dtype = input._layout.type.dtype
-    if not (dtype.is_floating_point or (complex and dtype.is_complex)):
-        raise not_implemented(name, input._layout)
-
-
 # "from" is a Python keyword, but the name of a PyTorch parameter: hence the **kwargs.
 def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
     if len(args) > 2 or kwargs.keys() - {"from", "to"}:
@@ -285,7 +279,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
         return self
     low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0)) if args or kwargs else (0.0, 1.0)
-    check_floating(self, "check_uniform_bounds", complex=True)
+    check_supported(self._layout, "fc", "check_uniform_bounds")
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     largest = float(np.finfo(self._layout.type.numpy).max)
@@ -304,7 +298,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
     if numbers and generator is None and _drawn_in_row(self, "normal", float(mean), float(std)):
         return self
-    check_floating(self, "normal_kernel_cpu", complex=True)
+    check_supported(self._layout, "fc", "normal_kernel_cpu")
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = random.given_or_default(generator, self._layout.type.device)
@@ -367,7 +361,7 @@ def _check_range(low: int, high: int, dtype: dtype) -> None:
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
-    check_floating(self, "exponential_")
+    check_supported(self._layout, "f", "exponential_")
     check(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda={}", lambd)
     source = random.given_or_default(generator, self._layout.type.device)
     return overwrite_drawn(self, _ExponentialBackward0, "exponential", source, float(lambd))

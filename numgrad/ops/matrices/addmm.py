@@ -38,7 +38,6 @@ from .products import (
     outer_product,
     refuse_bools,
     right_gradient,
-    shapes_text,
     times,
     turned_mv,
 )
@@ -95,10 +94,7 @@ def addmm_op(
     if input.shape != shape[1:]:
         _check_expands(input, shape)
     for other in (input, mat1):
-        check(
-            other.type is mat2.type, "self and mat2 must have the same dtype, but got {} and {}",
-            other.type.dtype.legacy, mat2.type.dtype.legacy, input, mat1, mat2,
-        )
+        check_types("self and mat2 must have the same dtype, but got {} and {}", other, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
     if not how and input.layout.contiguous and input.shape == shape[1:]:
         return multiplied(p, mat1, mat2, bias=p.contiguous(input))
@@ -175,18 +171,12 @@ def addmv_op(
     p: Plan, input: TensorRef, mat: TensorRef, vec: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
     ranks = len(input.shape), len(mat.shape), len(vec.shape)
-    if ranks[1:] != (2, 1) or ranks[0] > 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]} {shapes_text(input, mat, vec)}"
-        )
+    fit = ranks[1:] == (2, 1) and ranks[0] <= 1
+    check(fit, "vector + matrix @ vector expected, got {}, {}, {}", *ranks, input, mat, vec)
     (n, k), count = mat.shape, input.size
-    if vec.shape != (k,) or count not in (1, n):
-        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec.shape[0]})")
-    names = [layout.type.dtype.legacy for layout in (input, mat, vec)]
-    check_types(
-        f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}",
-        input, mat, vec,
-    )
+    fit = vec.shape == (k,) and count in (1, n)
+    check(fit, "size mismatch, got input ({}), mat ({}x{}), vec ({})", count, n, k, vec.size)
+    check_types("addmv input tensors must have the same dtype, but got {}, {}, and {}", input, mat, vec)
     refuse_bools("addmv_impl_cpu", input, mat, vec)
     return _added(p, input, mv_op.build(p, mat, vec), beta, alpha, how)
 
@@ -261,19 +251,16 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
     """Return ``addr`` of operands that may be invalid or need a conversion first."""
     layouts = input._layout, vec1._layout, vec2._layout
     for number, vector in enumerate(layouts[1:], 1):
-        if len(vector.shape) != 1:
-            raise RuntimeError(
-                f"addr: Expected 1-D argument vec{number}, but got {len(vector.shape)}-D {shapes_text(*layouts)}"
-            )
+        rank = len(vector.shape)
+        check(rank == 1, "addr: Expected 1-D argument vec{}, but got {}-D", number, rank, *layouts)
     _check_expands(layouts[0], layouts[1].shape + layouts[2].shape)
     dtype = result_dtype((input, vec1, vec2))
     if not (dtype.is_floating_point or dtype.is_complex):
         for name, number in (("beta", beta), ("alpha", alpha)):
-            if isinstance(number, float):
-                raise RuntimeError(
-                    f"For integral input tensors, argument {name} must not be a floating point number. "
-                    f"{shapes_text(*layouts)}"
-                )
+            check(
+                not isinstance(number, float),
+                "For integral input tensors, argument {} must not be a floating point number.", name, *layouts,
+            )
     if dtype is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
@@ -346,11 +333,8 @@ def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
 def _check_batches(name: str, input: TensorRef, batch1: TensorRef, batch2: TensorRef, result: slice) -> None:
     check_stacks(batch1, batch2)
     _check_expands(input, (*batch1.shape[:2], batch2.shape[2])[result])
-    names = [SCALARS[layout.type.dtype.name] for layout in (input, batch1, batch2)]
-    check_types(
-        f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}",
-        input, batch1, batch2,
-    )
+    message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}"
+    check_types(message, input, batch1, batch2, names=SCALARS)
     refuse_bools(name, input, batch1, batch2)
 
 

@@ -301,8 +301,8 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     shape = (*B.shape, 1) if vectors else B.shape
     _check_square(A)
     _check_rank("B", shape)
-    found = f"A of type {A.type.dtype.legacy} and B of type {B.type.dtype.legacy}"
-    check_types(f"linalg.solve: Expected A and B to have the same dtype, but found {found} instead", A, B)
+    message = "linalg.solve: Expected A and B to have the same dtype, but found A of type {} and B of type {} instead"
+    check_types(message, A, B)
     n, (*batch, rows, columns) = A.shape[-1], shape
     if n != (rows if left else columns):
         equation = f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})"

@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import bool_
+from ...core.types import bool_, to_dtype
 from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_shared, physical, size_of
 from ..batching.physical import expanded
@@ -28,6 +28,7 @@ SCALARS = {
     "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
+LEGACY = {name: to_dtype(name).legacy for name in SCALARS}
 
 
 def shapes_text(*layouts: Layout | TensorRef) -> str:
@@ -47,14 +48,14 @@ def refuse_bools(kernel: str, *layouts: Layout | TensorRef) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*layouts)}")
 
 
-def check_types(message: str, *layouts: Layout | TensorRef) -> None:
-    """Raise unless all are of one type; the error ends with the shapes.
+def check_types(message: str, *layouts: Layout | TensorRef, names: Mapping[str, str] = LEGACY) -> None:
+    """Raise unless all are of one type; the message has a placeholder for the name of each one's dtype.
 
     Raises:
         RuntimeError: the types differ.
     """
-    if any(layout.type is not layouts[0].type for layout in layouts):
-        raise RuntimeError(f"{message} {shapes_text(*layouts)}")
+    same = all(layout.type is layouts[0].type for layout in layouts)
+    check(same, message, *[names[layout.type.dtype.name] for layout in layouts], *layouts)
 
 
 def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> None:
@@ -67,9 +68,8 @@ def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> No
         check(
             len(operand.shape) == 2, "{} must be a matrix, got {}-D tensor", parameter, len(operand.shape), left, right
         )
-    if left.shape[1] != right.shape[0]:
-        (n, k), (j, m) = left.shape, right.shape
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
+    sizes = *left.shape, *right.shape
+    check(left.shape[1] == right.shape[0], "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", *sizes)
 
 
 def check_stacks(left: TensorRef, right: TensorRef) -> None:
@@ -81,12 +81,10 @@ def check_stacks(left: TensorRef, right: TensorRef) -> None:
     for number, operand in enumerate((left, right), 1):
         check(len(operand.shape) == 3, "batch{} must be a 3D tensor", number, left, right)
     first, second = left.shape, right.shape
-    if first[0] != second[0] or first[2] != second[1]:
-        expected = [first[0], first[2]]
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
-            f"{list(second[:2])}."
-        )
+    check(
+        first[::2] == second[:2],
+        "Expected size for first two dimensions of batch2 tensor to be: {} but got: {}.", first[::2], second[:2],
+    )
 
 
 # -- products ---------------------------------------------------------------------------------------------------
@@ -105,8 +103,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @operation("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_matrices(input, mat2)
-    names = [SCALARS[factor.type.dtype.name] for factor in (input, mat2)]
-    check_types(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}", input, mat2)
+    check_types("expected m1 and m2 to have the same dtype, but got: {} != {}", input, mat2, names=SCALARS)
     refuse_bools("addmm_impl_cpu_", input, mat2)
     return multiplied(p, input, mat2)
 
@@ -229,17 +226,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @operation("MvBackward0", inputs=["input", "vec"], linear=True)
 def mv_op(p: Plan, input: TensorRef, vec: TensorRef) -> TensorRef:
-    if (len(input.shape), len(vec.shape)) != (2, 1):
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {len(input.shape)}, {len(vec.shape)} {shapes_text(input, vec)}"
-        )
-    if input.shape[1] != vec.shape[0]:
-        (n, k), (j,) = input.shape, vec.shape
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    names = [factor.type.dtype.legacy for factor in (vec, input)]
-    check_types(
-        f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[0]}", input, vec
-    )
+    ranks = len(input.shape), len(vec.shape)
+    check(ranks == (2, 1), "vector + matrix @ vector expected, got 1, {}, {}", *ranks, input, vec)
+    (n, k), (j,) = input.shape, vec.shape
+    check(k == j, "size mismatch, got input ({}), mat ({}x{}), vec ({})", n, n, k, j)
+    check_types("addmv input tensors must have the same dtype, but got {}, {}, and {}", vec, input, vec)
     refuse_bools("addmv_impl_cpu", input, vec)
     return p.tensor(p.backend.vector_product(p, input, vec), input.type, input.shape[:1])
 
@@ -342,20 +333,14 @@ def _(grad, input):
 
 
 def _check_vectors(name: str, left: TensorRef, right: TensorRef) -> None:
+    ranks = len(left.shape), len(right.shape)
+    check(ranks == (1, 1), "1D tensors expected, but got {}D and {}D tensors", *ranks, left, right)
+    check_types("dot : expected both vectors to have same dtype, but found {} and {}", left, right)
     check(
-        (len(left.shape), len(right.shape)) == (1, 1),
-        "1D tensors expected, but got {}D and {}D tensors", len(left.shape), len(right.shape), left, right,
+        left.shape == right.shape,
+        "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of elements, but got {} "
+        "and {} elements respectively", *(left.size, right.size) * 2,
     )
-    names = [vector.type.dtype.legacy for vector in (left, right)]
-    check_types(
-        f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}", left, right
-    )
-    if left.shape != right.shape:
-        count, other = left.size, right.size
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
-            f"elements, but got {count} and {other} elements respectively"
-        )
     refuse_bools(name, left, right)
 
 
@@ -389,7 +374,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @operation("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
 def bmm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_stacks(input, mat2)
-    check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)
+    check_types("expected scalar type {} but found {}", input, mat2)
     refuse_bools("bmm", input, mat2)
     return multiplied(p, input, mat2)
 

@@ -31,15 +31,6 @@ from .axes import (
 from .sums import folded, sum_all, sum_dims
 
 
-def refuse_complex_order(input: Layout | TensorRef, kernel: str) -> None:
-    """Raise if the input is complex: complex numbers have no order.
-
-    Raises:
-        NotImplementedError: the dtype is complex.
-    """
-    check_supported(input, "bif", kernel)
-
-
 def shared_evenly(grad, input, out):
     """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
     mask = where(expand(isnan(out), input._layout.shape), isnan(input), eq(input, out))
@@ -143,11 +134,11 @@ def _max_or_min(
     if isinstance(dim, Layout):
         return of_two, ()
     if dim is None:
-        refuse_complex_order(input, f"{name}_all")
+        check_supported(input, "bif", f"{name}_all")
         check_not_empty(input, name, None)
         return over_all, ()
     dim = normal_dim(dim, len(input.shape))
-    refuse_complex_order(input, name)
+    check_supported(input, "bif", name)
     check_not_empty(input, name, dim)
     return over_dim, (dim, keepdim)
 
@@ -194,7 +185,7 @@ def amin(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False) ->
 
 
 def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: str) -> tuple[int, ...]:
-    refuse_complex_order(input, kernel)
+    check_supported(input, "bif", kernel)
     dims = normal_dims(dim, len(input.shape))
     if isinstance(dim, Sequence) and len(dim) == 0:
         check_not_empty(input, name, None)
@@ -225,7 +216,7 @@ def aminmax(input: Layout, *, dim: OptionalDim = None, keepdim: bool = False) ->
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    refuse_complex_order(input, "aminmax_cpu")
+    check_supported(input, "bif", "aminmax_cpu")
     if dim is not None:
         check_not_empty(input, "aminmax", dim)
     elif input.size == 0:

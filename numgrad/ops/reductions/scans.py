@@ -32,7 +32,6 @@ from .axes import (
     return_type,
     rows_of_examples,
 )
-from .extremes import refuse_complex_order
 from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
 
@@ -89,7 +88,7 @@ def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef
     Raises:
         NotImplementedError: the elements are complex.
     """
-    refuse_complex_order(input, "cummax_cpu")
+    check_supported(input, "bif", "cummax_cpu")
     return picked(p, "extremes_so_far", input, (dim,), input.shape, True)
 
 
@@ -100,7 +99,7 @@ def cummin_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef
     Raises:
         NotImplementedError: the elements are complex.
     """
-    refuse_complex_order(input, "cummin_cpu")
+    check_supported(input, "bif", "cummin_cpu")
     return picked(p, "extremes_so_far", input, (dim,), input.shape, False)
 
 

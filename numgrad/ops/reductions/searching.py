@@ -25,7 +25,7 @@ from ..table.lookup import lookup, operation
 from ..table.op import public
 from ..table.promotion import promote_types
 from .axes import axis_sizes
-from .extremes import aminmax_op, refuse_complex_order
+from .extremes import aminmax_op
 from .sorting import sort
 
 # -- distinct elements ------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def unique_op(
     p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
 ) -> Plan:
     """Add the steps that find distinct elements, or slices along a dimension, with inverse indices and counts."""
-    refuse_complex_order(input, "unique")
+    check_supported(input, "bif", "unique")
     shape, sizes = input.shape, (1, input.size, 1)
     if dim is not None:
         dim = normal_dim(dim, len(shape))
@@ -247,7 +247,7 @@ def searchsorted(
         )
         return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
     for layout in (sorted_sequence, input):
-        refuse_complex_order(layout, "searchsorted_out_cpu")
+        check_supported(layout, "bif", "searchsorted_out_cpu")
     return search_op, (how["right"], out_int32)
 
 

@@ -23,7 +23,7 @@ from .axes import (
     return_type,
     rows_of_examples,
 )
-from .extremes import refuse_complex_order, shared_evenly
+from .extremes import shared_evenly
 
 # -- sorting ----------------------------------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ def nanmedian_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[T
 @operation("ModeBackward0", public=True, outputs=["out", "indices"], results=return_type("mode"))
 def mode_op(p: Plan, input: TensorRef, dim: Dim = -1, keepdim: bool = False) -> tuple[TensorRef, TensorRef]:
     """The most frequent elements along a dimension, of several the smallest, and the indices where they occur last."""
-    refuse_complex_order(input, "mode_cpu")
+    check_supported(input, "bif", "mode_cpu")
     check_not_empty(input, "mode", dim)
     return picked(p, "mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))
 
@@ -176,8 +176,7 @@ for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
 
 def _check_ordered(input: Layout | TensorRef, name: str, dim: int | None = None) -> None:
     """Raise if the elements have no order, or if the dimension is empty."""
-    refuse_complex_order(input, f"{name}_cpu")
-    check_supported(input, "ifc", f"{name}_cpu")
+    check_supported(input, "if", f"{name}_cpu")
     if dim is not None:
         check_not_empty(input, name, dim)
 

@@ -233,14 +233,10 @@ def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 # -- rows, columns, layers ----------------------------------------------------------------------------------------
 
 
-def _check_some(name: str, tensors: Sequence[Tensor]) -> None:
-    check(tensors, "{} expects a non-empty TensorList", name)
-
-
 @composite(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the columns (vectors along their elements)."""
-    _check_some("hstack", tensors)
+    check(tensors, "hstack expects a non-empty TensorList")
     parts = atleast_1d(tensors)
     return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
 
@@ -248,19 +244,19 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False, names=["row_stack"])
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the rows; a vector counts as one row."""
-    _check_some("vstack", tensors)
+    check(tensors, "vstack expects a non-empty TensorList")
     return cat(atleast_2d(tensors), 0)
 
 
 @composite(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along dimension 2; a matrix counts as one layer."""
-    _check_some("dstack", tensors)
+    check(tensors, "dstack expects a non-empty TensorList")
     return cat(atleast_3d(tensors), 2)
 
 
 @composite(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the columns; a vector counts as one column."""
-    _check_some("column_stack", tensors)
+    check(tensors, "column_stack expects a non-empty TensorList")
     return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in tensors])
