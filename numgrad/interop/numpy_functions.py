@@ -31,7 +31,7 @@ from ..ops.table.op import attach, public_functions
 ops = SimpleNamespace(**public_functions)
 
 #: Ufuncs by the name of numgrad's function.
-_UFUNCS = {name: name for name in public_functions if isinstance(getattr(np, name, None), np.ufunc)} | {
+_UFUNCS = {name: name for name in public_functions if isinstance(vars(np).get(name), np.ufunc)} | {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "degrees": "rad2deg", "divide": "div", "equal": "eq",
     "greater": "gt", "greater_equal": "ge", "invert": "bitwise_not", "left_shift": "bitwise_left_shift",
