@@ -189,6 +189,13 @@ def test_an_entry_says_what_the_table_knows():
     assert result_dtypes(ops["cos"])["float64"] == "float64"
 
 
+@pytest.mark.parametrize("name", ["floor_divide", "heaviside"])
+def test_a_backward_that_raises_is_mentioned(name):
+    pages = "\n".join(generated().pages.values())
+    entry = pages[pages.index(f".. autofunction:: numgrad.{name}\n") :].split(".. autofunction", 2)[1]
+    assert "backward through the result raises an error" in entry
+
+
 def test_design_notes_are_collected():
     page = generated().pages["notes"]
     assert "A call is a lookup\n------------------" in page

@@ -87,6 +87,8 @@ def function_entry(full_name: str, name: str, function: Any) -> Lines:
             yield from indented((f"**{op.name}**", ""))
         yield from indented(facts(op))
         yield ""
+    if "undifferentiated" in getattr(getattr(inspect.unwrap(function), "__code__", None), "co_names", ()):
+        yield from indented(("As in PyTorch, backward through the result raises an error.", ""))
     if name in composites:
         yield from indented(("Composed of other operations, and differentiated as they are.", ""))
 
