@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.datamodel import models, register_default
+from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 from . import polynomials, scalar
@@ -176,7 +178,7 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
     parts = 2 if isinstance(element, types.Complex) else 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array
+        from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
 
         count = size.literal_value * parts
         values = arguments[0]
@@ -204,9 +206,6 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 
 @registered
 def _tell_numba() -> None:
-    from numba.core.datamodel import models, register_default  # not needed to load kernels
-    from numba.core.imputils import lower_builtin
-
     @register_default(Block)
     class Model(models.PrimitiveModel):
         def __init__(self, manager: Any, block: Block):
@@ -269,7 +268,7 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
 
 def _place(context: Any, builder: Any, x: Any, values: Block, row: Any, offset: Any) -> tuple[Any, int]:
     """Return the address of a block in a row, and its alignment in bytes."""
-    from numba.np.arrayobj import make_array
+    from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
 
     element = context.get_data_type(values.element)
     first = builder.gep(make_array(x)(context, builder, row).data, [offset], inbounds=True)

@@ -91,7 +91,7 @@ def _inner(result: Row, array: Any, indices: Any) -> Any:
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array
+        from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
 
         whole = make_array(array)(context, builder, arguments[0])
         strides = cgutils.unpack_tuple(builder, whole.strides)
@@ -109,7 +109,7 @@ def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, step
     numbers = types.Tuple([types.intp] * len(sizes))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array, populate_array
+        from numba.np.arrayobj import make_array, populate_array  # takes long, and only compiling needs it
 
         data = builder.gep(make_array(memory)(context, builder, arguments[0]).data, [arguments[1]])
         item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(memory.dtype)))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.core.datamodel import models, register_default
+from numba.core.imputils import lower_builtin
 from numba.np.numpy_support import from_dtype
 
 from .declarations import registered
@@ -56,9 +58,6 @@ _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex
 
 @registered
 def _tell_numba() -> None:
-    from numba.core.datamodel import models, register_default  # not needed to load kernels
-    from numba.core.imputils import lower_builtin
-
     for kind in (Row, ElementRow):
         register_default(kind)(models.ArrayModel)
     lower_builtin(operator.getitem, Row, types.Integer)(_read)

@@ -33,6 +33,11 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import types
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.np.ufunc.parallel import _launch_threads
 
 from . import cache, libm, overloads, progress
 from .facts import Facts
@@ -186,9 +191,6 @@ def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
 @functools.cache
 def target_context() -> Any:
     """Return Numba's target context for this machine, ready to load machine code."""
-    from numba.core.registry import cpu_target
-    from numba.core.runtime import rtsys
-
     libm.ensure_loaded()  # before any machine code that may call it
     context = cpu_target.target_context
     rtsys.initialize(context)  # compiling would do this, but a process may only load
@@ -198,9 +200,6 @@ def target_context() -> Any:
 def _load_or_compile(
     name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, facts: Facts, digest: str
 ) -> Kernel:
-    from numba.core.compiler import CompileResult
-    from numba.core.serialize import dumps
-
     start = time.perf_counter()
     stem = f"{name}_{digest}"
     module = _module(stem)
@@ -293,8 +292,6 @@ def _interrupts_wait() -> Iterator[None]:
 
 
 def _start_threads() -> None:
-    from numba.np.ufunc.parallel import _launch_threads
-
     _launch_threads()
 
 

@@ -16,8 +16,11 @@ import types as python_types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import llvmlite
+import numba
 import numpy as np
 from numba.core import config, types
+from numba.extending import overload
 
 from .. import overloads, scalar
 from ..store import NO_MATTER, compiler_settings
@@ -89,7 +92,7 @@ def compile_ptx_for(
     """
     if is_simulated():
         raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
-    from numba.cuda import compiler
+    from numba.cuda import compiler  # numba-cuda need not be installed
 
     _register()
     with _lock, _for_capability(capabilities[0]):
@@ -105,7 +108,7 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
     Raises:
         RuntimeError: there is none, since the GPU is too old.
     """
-    from numba.cuda.cudadrv import nvrtc
+    from numba.cuda.cudadrv import nvrtc  # numba-cuda need not be installed
 
     known = nvrtc.get_supported_ccs()
     if capability < min(known):
@@ -116,9 +119,7 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
 
 def compilers() -> str:
     """Return the versions of everything that takes part in compiling a kernel, and the settings."""
-    import llvmlite
-    import numba
-    import numba_cuda
+    import numba_cuda  # neither this nor the bindings need be installed
     from cuda.bindings import nvrtc
     from numba.cuda.cudadrv import nvvm
 
@@ -158,7 +159,7 @@ def _function(name: str, text: str) -> Any:
 @contextlib.contextmanager
 def _for_capability(capability: tuple[int, int]) -> Iterator[None]:
     """Make Numba compile a kernel's functions for this capability, instead of querying a driver for one."""
-    from numba.cuda import dispatcher
+    from numba.cuda import dispatcher  # numba-cuda need not be installed
 
     asked = dispatcher.get_current_device
     device: Any = python_types.SimpleNamespace(compute_capability=capability)
@@ -172,8 +173,6 @@ def _for_capability(capability: tuple[int, int]) -> Iterator[None]:
 @functools.cache
 def _register() -> None:
     """Register with Numba how to compile calls of numgrad's functions, and what it lacks for GPUs."""
-    from numba.extending import overload
-
     from . import language  # this is numba-cuda's, if that is installed
 
     overloads.register()

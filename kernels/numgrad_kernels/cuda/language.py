@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.typing.templates import make_intrinsic_template
 
 from ..instructions import Value, device_function
 
@@ -127,8 +128,7 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
         implementation.__signature__ = own.replace(parameters=[context, *own.parameters.values()])  # type: ignore[attr-defined]
 
         def tell() -> None:
-            from numba.core.typing.templates import make_intrinsic_template
-            from numba.cuda.cudadecl import registry
+            from numba.cuda.cudadecl import registry  # numba-cuda need not be installed
 
             template = make_intrinsic_template(public, implementation, public.__name__)
             registry.register_global(public, types.Function(template))
@@ -141,7 +141,7 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
 
 @_compiled(atomic_add, lambda row, index, value: types.void(row, types.intp, row.dtype))
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    from numba.cuda import nvvmutils
+    from numba.cuda import nvvmutils  # numba-cuda need not be installed
 
     (row, index, value), given = arguments, signature.args[0]
     if isinstance(given, types.Array):  # in shared memory

@@ -66,7 +66,7 @@ def _environment() -> str:
 def _linker() -> tuple[int, ...] | None:
     """Return the version of nvJitLink, or None if it is not installed."""
     try:
-        from cuda.bindings import nvjitlink
+        from cuda.bindings import nvjitlink  # which need not be installed
 
         return tuple(nvjitlink.version())
     except (ImportError, RuntimeError):  # the bindings, or the library that they load
@@ -80,7 +80,7 @@ def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes | None:
     """
     if _linker() is None:
         return None
-    from cuda.bindings import nvjitlink
+    from cuda.bindings import nvjitlink  # which need not be installed
 
     handle = nvjitlink.create(1, [f"-arch=sm_{target[0]}{target[1]}"])
     try:

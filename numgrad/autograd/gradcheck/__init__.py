@@ -86,10 +86,10 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    from . import checking
-    from .problem import Problem, as_tuple
+    from . import checking  # only now: see above
+    from . import problem as problems
 
-    problem = Problem(func, as_tuple(inputs))
+    problem = problems.Problem(func, problems.as_tuple(inputs))
     comparison = checking.Comparison(problem, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         if not problem.outputs:
@@ -176,9 +176,9 @@ def gradgradcheck(
     for name, on in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if on and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    from .problem import gradient_of
+    from . import problem  # only now: see above
 
-    gradient, arguments = gradient_of(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
+    gradient, arguments = problem.gradient_of(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
     try:
         return gradcheck(
             gradient, arguments, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
@@ -276,16 +276,16 @@ def get_analytical_jacobian(
     Raises:
         ValueError: ``grad_out`` is not 1.0, or the output is complex.
     """
-    from .jacobians import Directions, DtypePairs, largest_difference, tensor_of, vector_jacobian_products
+    from . import jacobians  # only now: see above
 
     _warn_of_deprecation("get_analytical_jacobian", grad_out)
     _refuse_complex(output, "get_analytical_jacobian")
     wanted = [x for x in inputs if x.requires_grad]
-    weights, differing = Directions(output.shape), DtypePairs()
-    first, second = [vector_jacobian_products(output, wanted, weights, 1, differing) for _ in range(2)]
-    reentrant = all(largest_difference(a, b) <= nondet_tol for a, b in zip(first, second, strict=True))
-    jacobians = tuple(tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
-    return jacobians, reentrant, True, not differing
+    weights, differing = jacobians.Directions(output.shape), jacobians.DtypePairs()
+    first, second = [jacobians.vector_jacobian_products(output, wanted, weights, 1, differing) for _ in range(2)]
+    reentrant = all(jacobians.largest_difference(a, b) <= nondet_tol for a, b in zip(first, second, strict=True))
+    found = tuple(jacobians.tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
+    return found, reentrant, True, not differing
 
 
 def _warn_of_deprecation(name: str, grad_out: float) -> None:
@@ -311,7 +311,8 @@ def _tensors(outputs: Any) -> list[Any]:
 
 
 def _jacobians(evaluate: Callable[[], Sequence[Any]], x: Any, eps: float, real_only: bool) -> list[Any]:
-    from .jacobians import Directions, combined, derivatives_along, tensor_of, units_of
+    from . import jacobians  # only now: see above
 
-    directions: dict[complex, Directions] = {unit: Directions(x.shape) for unit in units_of(x)[: 1 if real_only else 2]}
-    return [tensor_of(combined(by_unit), x) for by_unit in derivatives_along(evaluate, x, directions, eps)]
+    directions = {unit: jacobians.Directions(x.shape) for unit in jacobians.units_of(x)[: 1 if real_only else 2]}
+    found = jacobians.derivatives_along(evaluate, x, directions, eps)
+    return [jacobians.tensor_of(jacobians.combined(by_unit), x) for by_unit in found]
