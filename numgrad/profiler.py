@@ -27,9 +27,8 @@ from typing import Any
 
 from .autograd import profiler as single
 from .autograd.profiler import record_function
-from .autograd.profiler.event_list import EventList
+from .autograd.profiler.event_list import EventList, Results
 from .autograd.profiler.recording import STEP
-from .core.display import shown_by
 from .devices import gpu_count
 
 __all__ = [
@@ -112,7 +111,7 @@ def tensorboard_trace_handler(
     return write
 
 
-class profile:  # noqa: N801 - PyTorch's name
+class profile(Results):  # noqa: N801 - PyTorch's name
     """Context manager that records the operations of this thread; in a loop, ``prof.step()`` ends each step.
 
     After each cycle of the schedule, or at the end without one, ``on_trace_ready`` is called with the results.  They
@@ -148,6 +147,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: single.profile | None = None
+        self.with_stack = with_stack
         self._recording = False
         wants_gpus = ProfilerActivity.CUDA in self.activities
         if wants_gpus and not gpu_count():
@@ -210,10 +210,15 @@ class profile:  # noqa: N801 - PyTorch's name
             self._step.__exit__(None, None, None)
             self._step = None
 
-    def _started(self, what: str) -> single.profile:
+    def _started(self) -> single.profile:
         if self.profiler is None:
-            raise RuntimeError(f"Profiler must be initialized before {what}: nothing has been recorded")
+            raise RuntimeError("Profiler must be initialized before accessing events: nothing has been recorded")
         return self.profiler
+
+    @property
+    def function_events(self) -> EventList:  # type: ignore[override]
+        """The events of the last cycle."""
+        return self._started().function_events
 
     def events(self) -> EventList:
         """Return the events of the last cycle.
@@ -221,34 +226,11 @@ class profile:  # noqa: N801 - PyTorch's name
         Raises:
             RuntimeError: nothing has been recorded.
         """
-        return self._started("accessing events").function_events
+        return self.function_events
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
-    ) -> EventList:
-        """Return the events of the last cycle summed by name; see ``EventList.key_averages``.
-
-        Raises:
-            RuntimeError: nothing has been recorded.
-        """
-        prof = self._started("getting key averages")
-        return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
-
-    _repr_html_ = shown_by("profile_html")
-
-    def export_chrome_trace(self, path: str) -> None:
-        """Write a trace for ``chrome://tracing`` and https://ui.perfetto.dev, compressed if the path ends in ``.gz``.
-
-        Raises:
-            RuntimeError: nothing has been recorded, or the recording has not ended.
-        """
-        prof = self._started("exporting chrome trace")
-        prof.check_finished()
-        prof.function_events.export_chrome_trace(path, self._metadata)
-
-    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events; see ``numgrad.autograd.profiler.profile.export_stacks``."""
-        self._started("exporting stacks").export_stacks(path, metric)
+    def check_finished(self) -> None:
+        """Raise RuntimeError unless something has been recorded and the recording has ended."""
+        self._started().check_finished()
 
     def add_metadata(self, key: str, value: str) -> None:
         """Add the text ``value`` to traces, under ``key``."""

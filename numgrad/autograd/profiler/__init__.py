@@ -7,19 +7,18 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ...core.display import shown_by
 from ..grad_mode import ModeDecorator
 from ..operations import operations
 from ..watching import BLOCK, span
-from .event_list import EventList
-from .events import FunctionEvent, FunctionEventAvg
+from .event_list import EventList, Results
+from .events import FunctionEvent
 from .recording import Recording, events_of
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
 
 @dataclass(eq=False, repr=False)
-class profile:  # noqa: N801 - PyTorch's name
+class profile(Results):  # noqa: N801 - PyTorch's name
     """Context manager that records the operations of this thread in the block, and their times.
 
     It records an event for every operation of the table, under PyTorch's name (``aten::mul``), for every custom
@@ -119,7 +118,7 @@ class profile:  # noqa: N801 - PyTorch's name
             self._finished = True
 
     @property
-    def function_events(self) -> EventList:
+    def function_events(self) -> EventList:  # type: ignore[override]
         """The events in order of their start; empty until the block has ended."""
         if self._finished and self._recording is not None:
             self._events.since = self._recording.since / 1e3
@@ -127,58 +126,6 @@ class profile:  # noqa: N801 - PyTorch's name
             self._events._build_tree()
             self._recording = None
         return self._events
-
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
-    ) -> EventList:
-        """Return the events summed by name; see :meth:`EventList.key_averages`."""
-        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
-
-    def total_average(self) -> FunctionEventAvg:
-        """Return the sum of all events."""
-        return self.function_events.total_average()
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        """The total time of all events in microseconds, without compilation."""
-        return self.function_events.self_cpu_time_total
-
-    def table(
-        self,
-        sort_by: str | None = None,
-        row_limit: int = 100,
-        max_src_column_width: int = 75,
-        max_name_column_width: int = 55,
-        max_shapes_column_width: int = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-    ) -> str:
-        """Return the events as a table; see :meth:`EventList.table`."""
-        return self.function_events.table(
-            sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
-            top_level_events_only,
-        )
-
-    def export_chrome_trace(self, path: str) -> None:
-        """Write a trace for ``chrome://tracing`` and https://ui.perfetto.dev, compressed if the path ends in ``.gz``.
-
-        Raises:
-            RuntimeError: the block has not ended.
-        """
-        self.check_finished()
-        self.function_events.export_chrome_trace(path)
-
-    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events with their times, in the format read by flame graph tools.
-
-        Raises:
-            RuntimeError: the block has not ended, or ``with_stack`` was not set.
-            ValueError: ``metric`` is unknown.
-        """
-        self.check_finished()
-        if not self.with_stack:
-            raise RuntimeError("export_stacks() requires with_stack=True")
-        self.function_events.export_stacks(path, metric)
 
     def check_finished(self) -> None:
         """Raise RuntimeError unless the block has ended."""
@@ -192,8 +139,6 @@ class profile:  # noqa: N801 - PyTorch's name
         if not self._finished:
             return "<unfinished numgrad.autograd.profile>"
         return repr(self.function_events)
-
-    _repr_html_ = shown_by("profile_html")
 
 
 class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -197,6 +198,64 @@ class EventList(list[Any]):
                 if event.stack and value > 0:
                     calls = ";".join(call.replace(";", ",").replace(" ", "_") for call in reversed(event.stack))
                     file.write(f"{calls} {value}\n")
+
+
+class Results:
+    """Base of profiles: the results of their events.
+
+    Attributes:
+        function_events: the events in order of their start.
+        with_stack: True if the profile records the calls that led to events.
+    """
+
+    function_events: EventList
+    with_stack: bool
+
+    def check_finished(self) -> None:
+        """Raise RuntimeError unless the recording has ended."""
+        raise NotImplementedError
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """Return the events summed by name; see :meth:`EventList.key_averages`."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        """Return the sum of all events."""
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The total time of all events in microseconds, without compilation."""
+        return self.function_events.self_cpu_time_total
+
+    @functools.wraps(EventList.table)
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        return self.function_events.table(*args, **kwargs)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write a trace for ``chrome://tracing`` and https://ui.perfetto.dev, compressed if the path ends in ``.gz``.
+
+        Raises:
+            RuntimeError: nothing has been recorded, or the recording has not ended.
+        """
+        self.check_finished()
+        self.function_events.export_chrome_trace(path, getattr(self, "_metadata", None))
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events with their times, in the format read by flame graph tools.
+
+        Raises:
+            RuntimeError: the recording has not ended, or ``with_stack`` was not set.
+            ValueError: ``metric`` is unknown.
+        """
+        self.check_finished()
+        if not self.with_stack:
+            raise RuntimeError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)
+
+    _repr_html_ = shown_by("profile_html")
 
 
 def _entries(events: Any) -> Iterator[dict[str, Any]]:
