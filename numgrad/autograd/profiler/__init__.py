@@ -12,7 +12,7 @@ from ..operations import operations
 from ..watching import BLOCK, span
 from .event_list import EventList, Results
 from .events import FunctionEvent
-from .recording import Recording, events_of
+from .recording import Recording
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -122,7 +122,9 @@ class profile(Results):  # noqa: N801 - PyTorch's name
         """The events in order of their start; empty until the block has ended."""
         if self._finished and self._recording is not None:
             self._events.since = self._recording.since / 1e3
-            self._events += events_of(self._recording)
+            self._events += sorted(self._recording.events, key=lambda event: event.time_range.start)
+            for number, event in enumerate(self._events, 1):
+                event.id = number
             self._events._build_tree()
             self._recording = None
         return self._events
