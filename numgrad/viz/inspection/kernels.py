@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from ... import devices
 from ...core.display import for_terminal
 from ...devices.launches import Launch
 from ...devices.traffic import Traffic, step_traffic
+from ..listing import Listing
 from .assembly import Loop, function_of, main_loop, readable, widest
 from .report import inspection_html, inspection_text, kernel_html, kernel_text
 
@@ -293,8 +294,11 @@ def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
     return list(found.values())
 
 
-class Inspection(Sequence[InspectedKernel]):
+class Inspection(Listing):
     """The kernels that a computation ran, in order.  It prints as text, and notebooks show it with details to unfold.
+
+    The sections of its ``text`` are "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for
+    NVIDIA's GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has only its text and "ptx".
 
     Attributes:
         subject: a description of the computation.
@@ -303,36 +307,14 @@ class Inspection(Sequence[InspectedKernel]):
         notes: remarks, in sentences.
     """
 
-    def __init__(self, subject: str, kernels: Sequence[InspectedKernel], notes: Sequence[str] = ()):
-        self.subject = subject
-        self.kernels = list(kernels)
-        self.notes = list(notes)
+    sections = InspectedKernel.sections
 
-    def text(self, *sections: str) -> str:
-        """Return the inspection as text with these sections of each kernel: by default "python" and "loop".
+    @property
+    def kernels(self) -> list[InspectedKernel]:
+        return self.items
 
-        Args:
-            sections: any of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
-                GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has only its text and "ptx".
-
-        Raises:
-            ValueError: there is no such section.
-        """
-        for section in sections:
-            if section not in InspectedKernel.sections:
-                raise ValueError(f"no section '{section}': there are {', '.join(InspectedKernel.sections)}")
-        return inspection_text(self, sections or InspectedKernel.sections[:2])
-
-    def __len__(self) -> int:
-        return len(self.kernels)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.kernels[index]
-
-    def __str__(self) -> str:
-        return for_terminal(self.text())
-
-    __repr__ = __str__
+    def _text(self, sections: Collection[str]) -> str:
+        return inspection_text(self, sections)
 
     def _repr_html_(self) -> str:
         return inspection_html(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ...core.display import counted, duration, number_of_bytes
@@ -24,13 +24,13 @@ _ON_GPUS = {
 _LOOP_LINES = 40
 
 
-def inspection_text(inspection: Inspection, sections: Sequence[str]) -> str:
+def inspection_text(inspection: Inspection, sections: Collection[str]) -> str:
     """Return the subject, the notes, and each kernel with these sections."""
     parts = ["\n".join([inspection.subject, *[f"({note})" for note in inspection.notes]])]
     return "\n\n".join([*parts, *[kernel_text(kernel, sections) for kernel in inspection.kernels]])
 
 
-def kernel_text(kernel: InspectedKernel, sections: Sequence[str] = ("python", "loop")) -> str:
+def kernel_text(kernel: InspectedKernel, sections: Collection[str] = ("python", "loop")) -> str:
     """Return a kernel's name, types and figures, with these sections."""
     lines = [title(kernel)]
     if kernel.kernel is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from ...core.tensor import type_name
 from ...programs.compiled import Compiled
 from ...programs.signatures import Guarded, Signature
 from ...programs.steps import HostCall
-from ..html import element, framed
+from ..listing import Listing
 from .description import compiled_of, parts_of
 
 #: The number of conditions that are listed.
@@ -56,7 +56,7 @@ class ExplainedSignature:
     location: Location | None
 
 
-class Explanation(Sequence[ExplainedSignature]):
+class Explanation(Listing):
     """The explanation of a compiled function; it prints as text.
 
     Attributes:
@@ -65,17 +65,11 @@ class Explanation(Sequence[ExplainedSignature]):
     """
 
     def __init__(self, compiled: Compiled):
-        self.subject = f"compiled {compiled.name}"
+        super().__init__(f"compiled {compiled.name}", map(_signature, compiled.signatures.values()))
+        self.signatures: list[ExplainedSignature] = self.items
         self._name = compiled.name
-        self.signatures = [_signature(one) for one in compiled.signatures.values()]
 
-    def __len__(self) -> int:
-        return len(self.signatures)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.signatures[index]
-
-    def __repr__(self) -> str:
+    def _text(self, sections: Collection[str]) -> str:
         programs = sum(len(one.programs) for one in self.signatures)
         head = f"{self.subject}: {counted(len(self), 'signature')}, {counted(programs, 'program')}"
         lines = [head if self.signatures else f"{self.subject}: not called yet"]
@@ -83,9 +77,6 @@ class Explanation(Sequence[ExplainedSignature]):
             lines.append(f"{self._name}{one.call}")
             lines += [f"  {line}" for line in _lines(one)]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return framed(element("pre", repr(self)))
 
 
 def explain(subject: Any) -> Explanation:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
-from ...core.display import counted, duration, for_terminal, number_of_bytes
+from ...core.display import counted, duration, number_of_bytes
 from ...programs.compiled import Compiled
 from ..html import Html, element, faint, framed, joined, table, unfolding
+from ..listing import Listing
 from .description import Buffer, InspectedProgram, ProgramStep, programs_of
 
 #: The number of buffers listed for a step.
@@ -17,8 +17,10 @@ _STEPS = ["", "time", "kernel", "operation", "where", "reads", "writes"]
 _BUFFERS = ["buffer", "kind", "shape", "bytes", "steps", "in the arena"]
 
 
-class ProgramInspection(Sequence[InspectedProgram]):
+class ProgramInspection(Listing):
     """The programs of a compiled function.  It prints as text, and notebooks show it as tables.
+
+    The sections of its ``text`` are "steps", "buffers" and "llvm", the IR that calls the kernels.
 
     Attributes:
         subject: the function's name.
@@ -26,44 +28,23 @@ class ProgramInspection(Sequence[InspectedProgram]):
         notes: remarks, in sentences.
     """
 
+    sections = ("steps", "buffers", "llvm")
+
     def __init__(self, compiled: Compiled):
-        self.subject = f"compiled {compiled.name}"
-        self.programs = list(programs_of(compiled))
-        self.notes: list[str] = []
+        super().__init__(f"compiled {compiled.name}", programs_of(compiled))
+        self.programs: list[InspectedProgram] = self.items
         if not self.programs:
             self.notes.append(
                 "There is no program: it was not called yet, runs as it is, or has not come to backward for the first "
                 "time. numgrad.compiler.explain tells which."
             )
 
-    def text(self, *sections: str) -> str:
-        """Return the inspection as text.
-
-        Args:
-            sections: any of "steps", "buffers" and "llvm", the IR that calls the kernels; by default the first two.
-
-        Raises:
-            ValueError: there is no such section.
-        """
-        for section in sections:
-            if section not in _SECTIONS:
-                raise ValueError(f"no section '{section}': there are {', '.join(_SECTIONS)}")
+    def _text(self, sections: Collection[str]) -> str:
         parts = ["\n".join([self.subject, *self.notes])]
         for program in self.programs:
             parts.append("\n".join([program.title, f"  {_summary(program)}"]))
-            parts += [_SECTIONS[section](program) for section in sections or ("steps", "buffers")]
+            parts += [_SECTIONS[section](program) for section in sections]
         return "\n\n".join(parts)
-
-    def __len__(self) -> int:
-        return len(self.programs)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.programs[index]
-
-    def __str__(self) -> str:
-        return for_terminal(self.text())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         parts = [element("p", element("b", self.subject)), *[element("p", faint(note)) for note in self.notes]]
