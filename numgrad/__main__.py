@@ -55,8 +55,8 @@ _COMMANDS = {
 
 #: Sections of ``kernels``; the first two are the default.
 _SECTIONS = {
-    "python": "the Python text (shown unless something else is asked for)",
-    "loop": "the main loop of the machine code (likewise)",
+    "python": "the Python text (the default, with --loop)",
+    "loop": "the main loop of the machine code",
     "llvm": "LLVM's code of the function with that loop",
     "assembly": "the machine code of that function",
     "cuda": "the Python text of the kernels for NVIDIA's GPUs (needs the extra 'cuda')",
@@ -77,8 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     kernels.add_argument(
         "names", nargs="*", metavar="operation", help="such as tanh or linalg.solve; none: list the kernels on disk"
     )
-    kernels.add_argument("--dtype", default="float32", help="that of the tensors they are tried on (default: float32)")
-    kernels.add_argument("--size", type=_count, default=1_000_000, help="elements of those (default: 1000000)")
+    kernels.add_argument("--dtype", default="float32", help="dtype of the example's tensors (default: float32)")
+    kernels.add_argument("--size", type=_count, default=1_000_000, help="elements of each of them (default: 1000000)")
     for section, text in _SECTIONS.items():
         kernels.add_argument(f"--{section}", action="append_const", dest="sections", const=section, help=f"show {text}")
     kernels.set_defaults(sections=[])

@@ -34,7 +34,7 @@ def run(program: str, arguments: Sequence[str], module: bool) -> bool:
     finally:
         missing = missing_names()
         if missing:
-            print(f"numgrad has not, and the program asked for: {', '.join(missing)}", file=sys.stderr)
+            print(f"numgrad lacks names that the program used: {', '.join(missing)}", file=sys.stderr)
     return True
 
 

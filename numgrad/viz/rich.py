@@ -115,7 +115,7 @@ def _remarks(module: Any, outermost: bool) -> str:
     if outermost:
         learnt = _elements([parameter for parameter in parameters if parameter.requires_grad])
         if learnt < number:
-            remarks.append(f"{learnt:,} of them to be learnt")
+            remarks.append(f"{learnt:,} of them trainable")
         if number:
             remarks.append(number_of_bytes(sum([parameter.nbytes for parameter in parameters])))
         if not module.training:

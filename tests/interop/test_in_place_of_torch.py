@@ -47,7 +47,7 @@ def _run(*arguments, cwd=None):
 def test_a_program_is_run_with_its_arguments_and_told_what_it_missed(program):
     done = _run(program, "--epochs", "3")
     assert done.stdout == "['--epochs', '3'] True torch.float32 (3, 3) __main__\nFalse\n"
-    assert done.stderr == "numgrad has not, and the program asked for: torch.svd_lowrank\n"
+    assert done.stderr == "numgrad lacks names that the program used: torch.svd_lowrank\n"
     assert done.returncode == 0
 
 

@@ -230,7 +230,7 @@ def test_what_failed_is_said():
     for number in range(4):
         weight.grad = numgrad.full((3,), float(number))
         shrink()
-    assert "recorded anew, because of a gradient" in str(numgrad.compiler.explain(shrink))
+    assert "recorded again because of a change: a gradient" in str(numgrad.compiler.explain(shrink))
     assert "weight.grad" in str(numgrad.inspect(shrink))
 
 

@@ -173,7 +173,7 @@ def test_functions_of_the_user():
     x = leaf(1.0)
     category, lines = boxes(draw(Cube.apply(x)).svg)["CubeBackward"]
     assert category == "function"
-    assert lines == ["a Function of your own", "saved", "saved_tensors[0] = x [1]"]
+    assert lines == ["a user-defined Function", "saved", "saved_tensors[0] = x [1]"]
 
 
 def test_tensors_that_hooks_have_packed():

@@ -55,27 +55,27 @@ def unrecorded(x):
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    (lambda x: arange(3), "False. There are no derivatives of int64"),
-    (lambda x: x > 1, "False. There are no derivatives of bool"),
+    (lambda x: arange(3), "False. int64 has no derivatives"),
+    (lambda x: x > 1, "False. bool has no derivatives"),
     (inference, "False. It was made under inference_mode()"),
-    (frozen, "False. It is a parameter that is frozen"),
-    (lambda x: x.detach(), "False. It was cut off the graph of another tensor (tensor of shape [2], float32, a leaf)"),
-    (lambda x: x.data[:1], "False. It is a view of a tensor that was cut off the graph of another tensor"),
-    (lambda x: (x * 2).detach(), "False. It was cut off the graph by detach() or .data."),
-    (lambda x: (x * 2).detach_(), "False. It was cut off the graph by detach() or .data."),
+    (frozen, "False. It is a frozen parameter"),
+    (lambda x: x.detach(), "False. It was detached from another tensor (tensor of shape [2], float32, a leaf)"),
+    (lambda x: x.data[:1], "False. It is a view of a tensor that was detached from another tensor"),
+    (lambda x: (x * 2).detach(), "False. It was detached from a graph by detach() or .data."),
+    (lambda x: (x * 2).detach_(), "False. It was detached from a graph by detach() or .data."),
     (lambda x: ones(2).detach(), "False. It was computed from tensors that require none"),
-    (lambda x: ones(2), "False. Nobody has asked for one: requires_grad_() does"),
-    (lambda x: tensor([1.0]), "False. Nobody has asked for one: requires_grad_() does"),
-    (lambda x: from_numpy(np.ones(2)), "False. It lies on memory of NumPy's or another library"),
+    (lambda x: ones(2), "False. No gradient was requested: call requires_grad_()"),
+    (lambda x: tensor([1.0]), "False. No gradient was requested: call requires_grad_()"),
+    (lambda x: from_numpy(np.ones(2)), "False. It uses memory of NumPy or another library"),
     (lambda x: arange(3) / 2, "False. It was computed from tensors that require none, such as integers"),
     (unrecorded, "False. It was computed where nothing is recorded: under no_grad()"),
     (lambda x: unrecorded(x.sum()), "False. It was computed where nothing is recorded: under no_grad()"),
     (numgrad.no_grad()(lambda x: x.sort()[0]), "False. It was computed where nothing is recorded: under no_grad()"),
     (Fixed.apply, "False. It was computed where nothing is recorded: under no_grad(), in the forward of a Function"),
     (lambda x: ones(2, 2)[0], "False. It is a view of a tensor that requires none."),
-    (lambda x: x, "True, so that backward adds to its grad."),
-    (lambda x: x * 2, "True, since it was computed from tensors that require gradients."),
-    (lambda x: x[:1], "True, since it was computed from tensors that require gradients."),
+    (lambda x: x, "True: backward adds to its grad."),
+    (lambda x: x * 2, "True, because it was computed from tensors that require gradients."),
+    (lambda x: x[:1], "True, because it was computed from tensors that require gradients."),
 ])  # fmt: skip
 def test_why_it_requires_a_gradient_or_not(x, make, words):
     made = make(x)
@@ -83,7 +83,7 @@ def test_why_it_requires_a_gradient_or_not(x, make, words):
     assert explanation["requires_grad"].startswith(words)
     assert made.requires_grad is explanation["requires_grad"].startswith("True")
     if not made.requires_grad:
-        assert explanation["grad"] == "None. Backward passes it by, since it requires no gradient."
+        assert explanation["grad"] == "None. Backward skips it, because it requires no gradient."
 
 
 def test_who_made_it_where_operations_are_watched(x):
@@ -108,7 +108,7 @@ def test_views_made_without_recording(x):
     with numgrad.no_grad():
         view = y[:1]
     assert explain(view)["requires_grad"] == (
-        "True, being a view of a tensor that does; but it was made under no_grad mode, so that gradients end here."
+        "True, as a view of a tensor that does; but it was made under no_grad mode, so gradients end here."
     )
     (view * 2).sum().backward()
     assert view.grad is None
@@ -116,7 +116,7 @@ def test_views_made_without_recording(x):
     base = ones(2)
     earlier = base[:1]
     base.requires_grad_()
-    assert "it was made before that one did" in explain(earlier)["requires_grad"]
+    assert "it was made before that tensor did" in explain(earlier)["requires_grad"]
 
 
 # --- grad -------------------------------------------------------------------------------
@@ -136,11 +136,11 @@ def test_only_leaves_keep_their_gradient(x):
 def test_why_a_leaf_has_none(x):
     assert "No recorded operation that still exists uses this tensor" in explain(x)["grad"]
     y = x.exp()
-    assert "ExpBackward0 would send it one, but no backward pass has come by there" in explain(x)["grad"]
+    assert "ExpBackward0 would send it one, but no backward pass has got there" in explain(x)["grad"]
     grad(y.sum(), x)
     text = explain(x)["grad"]
     line = at(".*", "grad(y.sum(), x)")
-    assert re.search(rf"A backward pass has gone through ExpBackward0, begun here:\n{line}", text)
+    assert re.search(rf"A backward pass has visited ExpBackward0; it began here:\n{line}", text)
     assert "autograd.grad() and backward(inputs=...) do not" in text
     del y
     assert "No recorded operation that still exists" in explain(x)["grad"]
@@ -191,14 +191,14 @@ def test_what_a_hook_changed(x):
     assert "changed by its hooks (doubled and " in text
     assert text.count("changed by its hooks") == 1
     x.grad = ones(2)
-    assert "What arrives passes its hooks (doubled and " in explain(x)["grad"]
+    assert "Incoming gradients pass its hooks (doubled and " in explain(x)["grad"]
 
 
 def test_a_gradient_that_was_reset_or_set(x):
     with set_detect_anomaly(True):
         frees(x.sum())
         x.grad = None
-        assert explain(x)["grad"].startswith("None. It had one, which was set to None since, as zero_grad() does. 1 ba")
+        assert explain(x)["grad"].startswith("None. It had one, which was set to None, as zero_grad() does. 1 ba")
         x.grad = ones(2)
         assert "Each backward pass adds to it" in explain(x)["grad"]
         frees(x.sum())
@@ -241,7 +241,7 @@ def test_what_lies_behind_and_who_freed_it(x):
     frees(total)
     text = explain(y)["graph"]
     line = at("frees", "total.backward()")
-    assert re.search(rf"What ExpBackward0 and MulBackward0 had saved was freed here:\n{line}", text)
+    assert re.search(rf"Values saved by ExpBackward0 and MulBackward0 were freed here:\n{line}", text)
     with pytest.raises(RuntimeError, match="a second time"):
         y.sum().backward()
 
@@ -311,7 +311,7 @@ def test_memory(x):
     assert explain(x)["memory"].startswith("shared with another tensor (tensor of shape [2], float32, made by no")
     array = np.ones((2, 3))
     for foreign in (from_numpy(array), from_numpy(array.T).requires_grad_(), numgrad.from_dlpack(array)):
-        assert explain(foreign)["memory"].startswith("that of a NumPy array or of another library's, which sees what")
+        assert explain(foreign)["memory"].startswith("shared with NumPy or another library, which sees")
     assert explain(tensor(array))["memory"].startswith("its own")
 
 
@@ -346,7 +346,7 @@ def test_how_an_output_depends_on_it(x):
     for independent in (other, x.detach()):
         text = explain(independent, loss)["output"]
         assert text.endswith("It does not depend on the tensor, only on leaves of shape [2].")
-    assert "It requires no gradient: There are no derivatives of int64" in explain(x, arange(3))["output"]
+    assert "It requires no gradient: int64 has no derivatives" in explain(x, arange(3))["output"]
     assert explain(x, x)["output"] == "the tensor itself."
     first, second = x.unbind()
     assert "does not depend" in explain(first, second * 2)["output"]
@@ -367,7 +367,7 @@ def test_deep_graphs(x):
 
 def test_the_text(x):
     text = """A tensor of shape [2], float32, a leaf.
-requires_grad: True, so that backward adds to its grad.
+requires_grad: True: backward adds to its grad.
 grad: None. No recorded operation that still exists uses this tensor: none was computed with it, or only under \
 no_grad() or with a detached copy, or the results are gone.
 graph: nothing lies behind it.
@@ -401,15 +401,15 @@ def test_none_is_told_where_it_may_come_from(x):
 def test_nodes(x):
     y = x.exp()
     explanation = explain(y.grad_fn)
-    assert explanation.summary.startswith("ExpBackward0, a node: it turns the gradient of its result, of shape [2], in")
+    assert explanation.summary.startswith("ExpBackward0, a node: it computes the gradients of its operands")
     assert explanation["gradients go to"] == "torch::autograd::AccumulateGrad."
     assert explanation["saved"] == "result."
     assert explanation["graph"].endswith("Nothing is freed: backward can go through it.")
     frees(y.sum())
     assert explain(y.grad_fn)["saved"] == "nothing, or it was freed."
-    assert "had saved was freed here" in explain(y.grad_fn)["graph"]
+    assert "were freed here" in explain(y.grad_fn)["graph"]
     explanation = explain(y.grad_fn.next_functions[0][0])
-    assert explanation.summary.endswith("it adds what arrives to the grad of a leaf of shape [2], float32.")
+    assert explanation.summary.endswith("it adds incoming gradients to the grad of a leaf of shape [2], float32.")
     assert explanation["grad"] == "shape [2], float32."
 
 
@@ -422,7 +422,7 @@ def test_modules():
     assert explanation["grad"].startswith("0 of 3 have one. None: 0.weight, 2.weight and 2.bias; explain one of them")
     frees((model(ones(1, 2)) * 0).sum())
     text = "0.weight, all zeros, 2.weight, all zeros and 2.bias, all zeros"
-    assert explain(model)["grad"] == f"3 of 3 have one. Striking: {text}."
+    assert explain(model)["grad"] == f"3 of 3 have one. Unusual: {text}."
     assert explain(model.eval())["mode"] == "evaluation."
 
 

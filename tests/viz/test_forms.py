@@ -161,7 +161,7 @@ def test_files_by_their_ending(tmp_path, ending, beginning):
 
 
 def test_an_ending_that_is_unknown(tmp_path, drawing):
-    with pytest.raises(ValueError, match=r"the name of the file must end in .svg, .png, .pdf, .dot, .gv, .mmd or .txt"):
+    with pytest.raises(ValueError, match=r"its name must end in .svg, .png, .pdf, .dot, .gv, .mmd or .txt"):
         drawing.save(str(tmp_path / "graph.jpg"))
     assert list(tmp_path.iterdir()) == []
 

@@ -214,7 +214,7 @@ def test_explain_says_what_a_program_depends_on_and_why_it_was_recorded_anew():
     assert signature.failed == [["scale.by"]]
     text = repr(torch.compiler.explain(scaled))
     assert text.startswith("compiled scaled: 1 signature, 2 programs\nscaled([3] float32; 2)\n  program: 2 launches\n")
-    assert "recorded anew, because of scale.by" in text
+    assert "recorded again because of a change: scale.by" in text
 
 
 def test_explain_says_why_and_where_a_function_runs_as_it_is():
@@ -229,5 +229,5 @@ def test_explain_says_why_and_where_a_function_runs_as_it_is():
     assert "needs values" in signature.eager
     assert "x.sum() > 0" in repr(torch.compiler.explain(signed))
     assert "x.sum() &gt; 0" in torch.compiler.explain(signed)._repr_html_()
-    with pytest.raises(TypeError, match=r"takes what torch\.compile returns, not"):
+    with pytest.raises(TypeError, match=r"takes a function or module that torch\.compile returned, not"):
         torch.compiler.explain(torch.sin)

@@ -177,7 +177,7 @@ def test_a_module_is_a_tree_with_its_parameters():
     network.scale.requires_grad_(False)
     page = page_of(network.eval())
     assert page.all("summary")[0] == (
-        "Network(name=<script>, depth=2) 17 parameters, 15 of them to be learnt, 68 bytes, in evaluation mode"
+        "Network(name=<script>, depth=2) 17 parameters, 15 of them trainable, 68 bytes, in evaluation mode"
     )
     assert page.rows()[:2] == [["scale", "[2]", "float32", "requires_grad=False"], ["mask", "[3]", "bool", "buffer"]]
     linear = "Linear(in_features=4, out_features=3, bias=True) 15 parameters"

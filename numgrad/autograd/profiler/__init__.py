@@ -82,7 +82,7 @@ class profile(Results):  # noqa: N801 - PyTorch's name
         self._recording: Recording | None = None
         self._finished = False
         if not self.use_cpu:
-            raise ValueError("use_cpu=False is not possible: what GPUs do is noted with what the CPU does")
+            raise ValueError("use_cpu=False is not supported: the work of GPUs is recorded with that of the CPU")
         if self.use_cuda and self.use_device is None:
             self.use_device = "cuda"
         if self.use_device is not None and not (self.use_device == "cuda" and operations.devices.gpu_count()):

@@ -117,7 +117,7 @@ class EventList(list[Any]):
         if header is not None:
             lines.append(header)
         if top_level_events_only:
-            lines.append("Only what does not stand within another event")
+            lines.append("Only events that are not nested in another one")
             shown = [event for event in shown if event.cpu_parent is None]
         lines += [rule, line(columns, [column.title for column in columns]), rule]
         for event in shown if row_limit < 0 else shown[:row_limit]:

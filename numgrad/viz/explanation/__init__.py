@@ -75,7 +75,7 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
         >>> loss = y.tanh().sum()
         >>> numgrad.explain(y)
         A tensor of shape [2], float32, made by MulBackward0.
-        requires_grad: True, since it was computed from tensors that require gradients.
+        requires_grad: True, because it was computed from tensors that require gradients.
         grad: None. Only leaves keep their gradient: call retain_grad() on this tensor before backward().
         graph: 1 node and 1 leaf (of shape [2]) lie behind it. Nothing is freed: backward can go through it.
         used by: TanhBackward0.
@@ -83,15 +83,15 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
         hooks: none.
         >>> loss.backward()
         >>> print(numgrad.explain(loss)["graph"])
-        3 nodes and 1 leaf (of shape [2]) lie behind it. What TanhBackward0 and MulBackward0 had saved was freed here:
+        3 nodes and 1 leaf (of shape [2]) lie behind it. Values saved by TanhBackward0 and MulBackward0 were freed here:
           File "<doctest numgrad.viz.explanation.explain[5]>", line 1, in <module>
             loss.backward()
-        With retain_graph=True the graph can be gone through again.
+        With retain_graph=True, backward can run again.
         >>> print(numgrad.explain(x, loss)["output"])
         A tensor of shape [], float32, made by SumBackward0. 1 path leads back to the tensor:
         SumBackward0 <- TanhBackward0 <- MulBackward0 <- torch::autograd::AccumulateGrad
         >>> print(numgrad.explain(x.detach())["requires_grad"])
-        False. It was cut off the graph of another tensor (tensor of shape [2], float32, a leaf) by detach() or .data.
+        False. It was detached from another tensor (tensor of shape [2], float32, a leaf) by detach() or .data.
     """
     if output is not None and not isinstance(output, Tensor):
         raise TypeError(f"explain(): argument 'output' must be Tensor, not {type(output).__name__}")
@@ -139,24 +139,24 @@ def explain_other(thing: Any) -> Explained:
 
 def _of_none() -> Explained:
     return "None: there is no tensor.", {
-        "a grad": "explain the tensor itself, not its grad, to be told why it has none.",
-        "a grad_fn": "no recorded operation made the tensor; explain the tensor to be told why.",
+        "a grad": "explain the tensor itself, not its grad, to learn why it has none.",
+        "a grad_fn": "no recorded operation made the tensor; explain the tensor to learn why.",
         "a result of autograd.grad": "the output does not depend on that input; explain(input, output) says more.",
-        "a result of a function": "some change what they are given and return nothing, as Module.zero_grad() does.",
+        "a result of a function": "some change their argument and return nothing, as Module.zero_grad() does.",
     }
 
 
 def _of_node(node: Node) -> Explained:
     if isinstance(node, AccumulateGrad):
         leaf = node.variable
-        return f"{node.name()}, a node: it adds what arrives to the grad of a leaf of {described(leaf)}.", {
+        return f"{node.name()}, a node: it adds incoming gradients to the grad of a leaf of {described(leaf)}.", {
             "grad": "None." if leaf._grad is None else f"{described(leaf._grad)}{anomalies(leaf._grad)}."
         }
     receivers = [edge[0].name() for edge in node.edges if edge is not None]
     names = list(node.saved_names()) if isinstance(node, SavingNode) and not node.is_freed() else []
     name, shape = node.name(), list(node.layout.shape)
-    return f"{name}, a node: it turns the gradient of its result, of shape {shape}, into those of its operands.", {
-        "gradients go to": f"{listed(receivers) or 'nobody'}.",
+    return f"{name}, a node: it computes the gradients of its operands from that of its result, of shape {shape}.", {
+        "gradients go to": f"{listed(receivers) or 'nothing'}.",
         "saved": f"{listed(names)}." if names else "nothing, or it was freed.",
         "graph": text_of_node(node),
     }
@@ -173,9 +173,9 @@ def _of_module(module: Module) -> Explained:
     ]
     have = len(learning) - len(missing)
     count = sum(parameter.numel() for parameter in named.values())
-    without = f" None: {listed(missing)}; explain one of them to be told why." if missing else ""
+    without = f" None: {listed(missing)}; explain one of them to learn why." if missing else ""
     return f"A {type(module).__name__} with {counted(len(named), 'parameter')}, {counted(count, 'element')}.", {
         "requires_grad": f"{len(learning)} of {len(named)} learn{f'; frozen: {listed(frozen)}' if frozen else ''}.",
-        "grad": f"{have} of {len(learning)} have one.{without}{f' Striking: {listed(strange)}.' if strange else ''}",
+        "grad": f"{have} of {len(learning)} have one.{without}{f' Unusual: {listed(strange)}.' if strange else ''}",
         "mode": "training." if module.training else "evaluation.",
     }

@@ -24,28 +24,28 @@ def requires_text(subject: Subject) -> str:
         if subject.node is None and subject.trouble is None:
             if tensor._view is not None:
                 made = tensor._view.made
-                when = f"under {made}" if made is not None else "before that one did"
-                return f"True, being a view of a tensor that does; but it was made {when}, so that gradients end here."
-            return "True, so that backward adds to its grad."
-        return "True, since it was computed from tensors that require gradients."
+                when = f"under {made}" if made is not None else "before that tensor did"
+                return f"True, as a view of a tensor that does; but it was made {when}, so gradients end here."
+            return "True: backward adds to its grad."
+        return "True, because it was computed from tensors that require gradients."
     return f"False. {_why_not(tensor)}"
 
 
 def _why_not(tensor: Tensor) -> str:
     dtype = tensor._layout.type.dtype
     if not dtype.differentiable:
-        return f"There are no derivatives of {dtype.name}: only floating-point and complex tensors have some."
+        return f"{dtype.name} has no derivatives: only floating-point and complex dtypes have some."
     if tensor.is_inference():
-        return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
+        return "It was made under inference_mode(), where nothing is recorded; clone() it to record what uses it."
     if type(tensor).__name__ == "Parameter":  # finding that out must not load numgrad.nn
-        return "It is a parameter that is frozen: requires_grad_() has it learn again."
+        return "It is a frozen parameter: requires_grad_() makes it learn again."
     base = tensor if tensor._view is None else tensor._root
     origin = getattr(base, "_origin", None)
     of = "It" if base is tensor else "It is a view of a tensor that"
     if origin == DETACHED:
         others = [other for other in others_on_memory(tensor) if other.requires_grad]
-        of_what = f" of another tensor ({described_best(others)})" if others else ""
-        return f"{of} was cut off the graph{of_what} by detach() or .data."
+        from_what = f"another tensor ({described_best(others)})" if others else "a graph"
+        return f"{of} was detached from {from_what} by detach() or .data."
     if base is not tensor:
         return "It is a view of a tensor that requires none."
     maker = origin_of(tensor)
@@ -54,17 +54,17 @@ def _why_not(tensor: Tensor) -> str:
     return f"{_ORIGINS[origin]} {'' if origin in (GIVEN, FOREIGN) else _WHO}".rstrip()
 
 
-_WHO = "Under numgrad.autograd.detect_anomaly(check_forward=True) this says which operation made it."
+_WHO = "Under numgrad.autograd.detect_anomaly(check_forward=True) explain names the operation that made it."
 
 _ORIGINS = {
-    GIVEN: "Nobody has asked for one: requires_grad_() does, or requires_grad=True where it is made.",
-    FOREIGN: "It lies on memory of NumPy's or another library, and nobody has asked for one with requires_grad_().",
+    GIVEN: "No gradient was requested: call requires_grad_(), or pass requires_grad=True where it is made.",
+    FOREIGN: "It uses memory of NumPy or another library, and no gradient was requested by requires_grad_().",
     UNRECORDED: (
         "It was computed where nothing is recorded: under no_grad(), in the forward of a Function, or by backward()."
     ),
     None: (
-        "It was computed from tensors that require none, such as integers, by what has no derivative, or by backward() "
-        "without create_graph=True."
+        "It was computed from tensors that require none, such as integers, by an operation without a derivative, or by "
+        "backward() without create_graph=True."
     ),
 }
 
@@ -83,10 +83,10 @@ def gradient_text(subject: Subject) -> str:
     if known is not None and known.made(tensor._grad):
         return f"{start} {_passes_text(known)}"
     hooks = hook_names(tensor)
-    changed = f"What arrives passes its hooks ({listed(hooks)}) first, which may change it. " if hooks else ""
+    changed = f"Incoming gradients pass its hooks ({listed(hooks)}) first, which may change them. " if hooks else ""
     return (
-        f"{start} Each backward pass adds to it, until zero_grad() or grad = None starts it afresh. {changed}"
-        "Under numgrad.autograd.detect_anomaly() this says which calls have added to it, and from where."
+        f"{start} Each backward pass adds to it until zero_grad() or grad = None resets it. {changed}"
+        "Under numgrad.autograd.detect_anomaly() explain lists the calls that added to it."
     )
 
 
@@ -121,18 +121,18 @@ def _passes_text(known: Contributions) -> str:
 def _why_none(subject: Subject) -> str:
     tensor = subject.tensor
     if not tensor.requires_grad:
-        return "Backward passes it by, since it requires no gradient."
+        return "Backward skips it, because it requires no gradient."
     if subject.trouble is not None:
         return subject.trouble
     if subject.node is not None:
         if tensor.retains_grad:
-            return "retain_grad() was called, but no backward pass has come by since."
+            return "retain_grad() was called, but no backward pass has reached it since."
         return "Only leaves keep their gradient: call retain_grad() on this tensor before backward()."
     if tensor._view is not None:
         return "Gradients of what is computed from a view made without recording end at the view."
     known = contributions_to(tensor)
     if known is not None:
-        return f"It had one, which was set to None since, as zero_grad() does. {_passes_text(known)}"
+        return f"It had one, which was set to None, as zero_grad() does. {_passes_text(known)}"
     users = subject.users
     if not users:
         return (
@@ -142,14 +142,14 @@ def _why_none(subject: Subject) -> str:
     freed = [node for node in users if node.freed_by is not None]
     if freed:
         return (
-            f"A backward pass has gone through {listed([node.name() for node in freed])}, begun here:\n"
+            f"A backward pass has visited {listed([node.name() for node in freed])}; it began here:\n"
             f"{freed[0].freed_by}\n"
-            "It kept no gradient (autograd.grad() and backward(inputs=...) do not), or that was set to None since, as "
+            "It kept no gradient (autograd.grad() and backward(inputs=...) do not), or it was set to None, as "
             "zero_grad() does."
         )
     return (
-        f"{listed([node.name() for node in users])} would send it one, but no backward pass has come by there: call "
-        "backward() on what was computed of it."
+        f"{listed([node.name() for node in users])} would send it one, but no backward pass has got there: call "
+        "backward() on a result that was computed from it."
     )
 
 
@@ -193,8 +193,8 @@ def _freed_or_changed(nodes: list[Node], below: bool) -> str:
         for node in freed:
             assert node.freed_by is not None
             calls.setdefault(node.freed_by, []).append(node.name())
-        parts = [f"What {listed(names)} had saved was freed here:\n{call}" for call, names in calls.items()]
-        return start + "\n".join([*parts, "With retain_graph=True the graph can be gone through again."])
+        parts = [f"Values saved by {listed(names)} were freed here:\n{call}" for call, names in calls.items()]
+        return start + "\n".join([*parts, "With retain_graph=True, backward can run again."])
     if changed:
         node, tensor, version = changed[0]
         changes = list(changes_since(tensor, version).values())
@@ -264,9 +264,9 @@ def memory_text(subject: Subject) -> str:
     views = [other for other in others if other._view is not None and other._root is tensor]
     shared = [other for other in others if other._view is None]
     if getattr(tensor, "_origin", None) == FOREIGN:
-        found = "that of a NumPy array or of another library's, which sees what is changed here"
+        found = "shared with NumPy or another library, which sees changes made here"
     elif shared:
-        found = f"shared with another tensor ({described_best(shared)}), which sees what is changed here"
+        found = f"shared with another tensor ({described_best(shared)}), which sees changes made here"
     else:
         found = "its own"
     of_it = f", with {counted(len(views), 'view')} of it" if views else ""

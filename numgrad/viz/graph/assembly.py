@@ -214,7 +214,7 @@ def _start_of(key: str) -> int:
 def _rest(hidden: Sequence[Node]) -> Box:
     rows = (Row("", "not shown", "quiet"),)
     return Box(REST, "rest", ((f"… {counted(len(hidden), 'more node')}", True),), rows, tip=(
-        "further from the result; max_depth and max_nodes say how much is shown, a module folds it"
+        "further from the result: raise max_depth or max_nodes, or fold them by passing the module"
     ))
 
 

@@ -87,7 +87,7 @@ class Describer:
         """Return the box of a node."""
         rows: list[Row] = []
         if isinstance(node, BackwardCFunction):
-            rows.append(Row("", "a Function of your own", "quiet"))
+            rows.append(Row("", "a user-defined Function", "quiet"))
         if isinstance(node, CopySlices) and isinstance(node.operation, Node):
             rows.append(Row("", f"writes to a view by {node.operation.name()}", "quiet"))
         if self.saved:
@@ -135,7 +135,7 @@ class Describer:
             rows.append(Row("", f"{'all' if whole else f'{freed:,}'} freed", "quiet"))
         changed = [node for node in operations if has_changed_saved(node)]
         if changed:
-            rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
+            rows.append(Row("", f"{changed[0].name()} saved a tensor that was changed since", "alarm"))
         tip = printable(call.name)
         return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip, slots)
 

@@ -279,7 +279,7 @@ class Drawing:
         forms = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".txt": "text"}
         if ending not in forms:
             raise ValueError(
-                f"cannot tell how to draw '{os.fspath(path)}': the name of the file must end in .svg, .png, .pdf, "
+                f"cannot infer the format of '{os.fspath(path)}': its name must end in .svg, .png, .pdf, "
                 ".dot, .gv, .mmd or .txt"
             )
         Path(path).write_text(getattr(self, forms[ending]), encoding="utf-8")

@@ -95,13 +95,13 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
         raise TypeError("numgrad.inspect takes a tensor's grad_fn, not the tensor: numgrad.inspect(tensor.grad_fn)")
     if isinstance(subject, type):
         raise TypeError(
-            f"numgrad.inspect: to call the class {subject.__name__} makes an object and computes nothing; give it a "
+            f"numgrad.inspect: calling the class {subject.__name__} only makes an object; pass a "
             "module, or a Function's apply, with arguments"
         )
     if isinstance(subject, str):
         subject = function_named(subject)
     elif not callable(subject):
-        raise TypeError(f"numgrad.inspect: a {type(subject).__name__} is nothing that has kernels")
+        raise TypeError(f"numgrad.inspect: a {type(subject).__name__} has no kernels")
     method = isinstance(getattr(subject, "__self__", None), Tensor)
     if not args and not kwargs and only_computes(subject) and not method:
         return inspect_example(subject)

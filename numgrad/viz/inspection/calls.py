@@ -22,7 +22,7 @@ from ...ops.table.recording import OpNode
 from ...random import Generator, default_generators
 from .kernels import InspectedKernel, Inspection, inspected, planned_kernels
 
-GRADIENT_PASSED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
+GRADIENT_PASSED_ON = "Backward runs no kernel: it passes the gradient on, unchanged or as a view."
 
 #: The number of runs where repetition is safe: the first one meets cold memory and caches.
 RUNS = 3
@@ -49,7 +49,7 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
         backward = _backward(given, outs)
         if launches and not backward:
             notes[:] = [
-                "Nothing that it was given or uses requires a gradient, so no backward kernel ran."
+                "Neither its arguments nor other tensors that it uses require a gradient, so no backward kernel ran."
                 if backward is None
                 else GRADIENT_PASSED_ON
             ]
@@ -60,7 +60,7 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
     if only_computes(function) and state() == before:
         launches = run_again(run, launches)
     if not launches:
-        notes.append("No kernel ran: views need none, and NumPy fills and copies memory by itself.")
+        notes.append("No kernel ran: views need none, and NumPy fills and copies memory.")
     return Inspection(title, inspected(launches), notes)
 
 
@@ -138,13 +138,13 @@ def node_inspection(node: Node) -> Inspection:
     """
     if isinstance(node, AccumulateGrad):
         raise TypeError(
-            "numgrad.inspect: this is the end of a path, which adds what arrives to the gradient of a leaf; "
-            "inspect the grad_fn of a tensor that was computed"
+            "numgrad.inspect: this is the end of a path, which adds to the gradient of a leaf; inspect the "
+            "grad_fn of a computed tensor"
         )
     if node.freed_by is not None:
         raise RuntimeError(
-            f"numgrad.inspect: what {node.name()} saved for its rule was freed by backward; inspect it before that, or "
-            "call backward with retain_graph=True"
+            f"numgrad.inspect: backward freed the values that {node.name()} saved; inspect it before backward, or call "
+            "backward with retain_graph=True"
         )
     forward, notes = _forward(node)
     ones = [_ones(layout) for layout in node.outputs]
@@ -173,7 +173,7 @@ def _run_rule(node: Node, gradients: list[Tensor]) -> None:
 def _forward(node: Node) -> tuple[list[InspectedKernel], list[str]]:
     """Return the kernels of the operation that a node records, from its plan, or the reason why there are none."""
     if not isinstance(node, OpNode):
-        return [], [f"What {node.name()} records is no operation of the table: inspect the function that was called."]
+        return [], [f"{node.name()} does not record an operation of the table: inspect the function that was called."]
     if node.recipe.plan is None:
         return [], ["The forward runs no kernel: it makes a view."]
     kernels = planned_kernels(node.recipe.plan, "forward", node.layout.size)

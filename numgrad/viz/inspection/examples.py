@@ -130,11 +130,11 @@ def example(
     arguments = []
     for parameter in signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            raise TypeError(f"nothing is known of its parameter '*{parameter.name}'")
+            raise TypeError(f"no value is known for its parameter '*{parameter.name}'")
         if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
             break
         if "Tensor" not in str(parameter.annotation) and parameter.name not in _TENSORS:
-            raise TypeError(f"nothing is known of its parameter '{parameter.name}'")
+            raise TypeError(f"no value is known for its parameter '{parameter.name}'")
         arguments.append(_made(_MATRIX, size, dtype, device))
     return tuple(arguments)
 

@@ -146,7 +146,7 @@ class InspectedKernel:
         if self.calls_blas and not loop.bits:
             return f"none of its own: BLAS ({devices.blas_name()}) does the work"
         widest_bits = widest(self._machine_code, self._main[0])
-        notes = [f"; {widest_bits}-bit vectors outside of it"] * (widest_bits > loop.bits)
+        notes = [f"; {widest_bits}-bit vectors outside it"] * (widest_bits > loop.bits)
         notes += [f"; it calls functions in {loop.calls} places, whose instructions are not shown"] * (loop.calls > 0)
         if not loop.bits:
             return f"no vectors: one {self.compute} at a time{''.join(notes)}"

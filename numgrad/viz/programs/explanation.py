@@ -87,7 +87,7 @@ def explain(subject: Any) -> Explanation:
     """
     compiled = compiled_of(subject)
     if compiled is None:
-        raise TypeError(f"explain() takes what torch.compile returns, not {type_name(subject)}")
+        raise TypeError(f"explain() takes a function or module that torch.compile returned, not {type_name(subject)}")
     return Explanation(compiled)
 
 
@@ -110,22 +110,22 @@ def _lines(one: ExplainedSignature) -> list[str]:
     lines = []
     for program in one.programs:
         if program.launches is None:
-            what = "recorded, and linked when backward has first come to it"
+            what = "recorded, to be linked by the first backward"
             if program.stale:
-                what = "recorded in vain: no backward came to it, or one that is no program"
+                what = "recorded but not used: no backward followed, or none that can be a program"
         else:
             what = counted(program.launches, "launch", "launches")
             if program.backward_launches is not None:
                 what += f", backward {counted(program.backward_launches, 'launch', 'launches')}"
         if program.host_functions:
-            what += f"; functions of the host's between: {', '.join(program.host_functions)}"
+            what += f"; host functions in between: {', '.join(program.host_functions)}"
         lines.append(f"program: {what}")
         if program.conditions:
-            lines.append(f"  replayed as long as these are as they were: {_listed(program.conditions)}")
+            lines.append(f"  replayed while these are unchanged: {_listed(program.conditions)}")
     for failed in one.failed:
-        lines.append(f"recorded anew, because of {_listed(failed)}")
+        lines.append(f"recorded again because of a change: {_listed(failed)}")
     if one.eager is not None:
-        lines.append(f"runs as it is: {one.eager}")
+        lines.append(f"runs uncompiled: {one.eager}")
         lines += str(one.location).splitlines() if one.location is not None else []
     return lines
 

@@ -20,7 +20,7 @@ def program_picture(compiled: Compiled, most: int | None, direction: str, arrowh
     programs = list(programs_of(compiled))
     if not programs:
         raise ValueError(
-            f"draw(): compiled {compiled.name} has no program yet: numgrad.compiler.explain tells why"
+            f"draw(): compiled {compiled.name} has no program yet: numgrad.compiler.explain says why"
         )
     parts = [_Part(f"p{number}", program, most) for number, program in enumerate(programs)]
     steps = sum(len(program.steps) for program in programs)

@@ -35,8 +35,8 @@ class ProgramInspection(Listing):
         self.programs: list[InspectedProgram] = self.items
         if not self.programs:
             self.notes.append(
-                "There is no program: it was not called yet, runs as it is, or has not come to backward for the first "
-                "time. numgrad.compiler.explain tells which."
+                "There is no program: the function was not called yet, or runs uncompiled. "
+                "numgrad.compiler.explain says which."
             )
 
     def _text(self, sections: Collection[str]) -> str:

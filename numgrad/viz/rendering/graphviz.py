@@ -94,8 +94,8 @@ def _drawn(text: str, form: str) -> bytes:
         import pygraphviz  # the other formats do not need it
     except ImportError as error:
         raise ImportError(
-            "drawing SVG, PNG and PDF needs pygraphviz, which brings Graphviz along: pip install -e \".[notebooks]\" "
-            "or pip install pygraphviz; the Mermaid and text forms do without"
+            "drawing SVG, PNG and PDF needs pygraphviz, which includes Graphviz: pip install -e \".[notebooks]\" "
+            "or pip install pygraphviz; Mermaid and text do not"
         ) from error
     with _one_at_a_time:
         graph = pygraphviz.AGraph(string=text)

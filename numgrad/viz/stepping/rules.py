@@ -135,8 +135,8 @@ def remark(node: Node) -> str | None:
     if isinstance(node, CopySlices):
         inner = node.operation.name() if isinstance(node.operation, Node) else "an operation"
         return (
-            f"A part of this tensor was overwritten by {inner}: the gradient of that part goes through its rule, that "
-            "of the rest straight on."
+            f"A part of this tensor was overwritten by {inner}: its rule computes the gradient of that part; that of "
+            "the rest passes unchanged."
         )
     return " ".join((inspect.getdoc(type(node)) or "").partition("\n\n")[0].split()).replace("``", "")
 
@@ -152,7 +152,7 @@ def _source(function: Callable[..., Any]) -> str:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip()
         (definition,) = ast.parse(text).body
     except (OSError, TypeError, SyntaxError, ValueError):  # it was not read from a file or a cell
-        return f"The gradients are what {function.__qualname__} returns."
+        return f"{function.__qualname__} returns the gradients."
     lines = text.split("\n")
     if isinstance(definition, ast.FunctionDef):
         start, body = definition.lineno - 1, definition.body

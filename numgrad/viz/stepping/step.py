@@ -217,7 +217,7 @@ def _saved(step: Step) -> Iterator[str]:
         public = attribute(step.node, name)
         yield _line(f"  {name} = ", value, "" if public == name else f"  (saved as {public})")
     if step.packed:
-        yield f"  {', '.join(step.packed)}: kept by hooks in a form of their own"
+        yield f"  {', '.join(step.packed)}: packed by hooks"
 
 
 def _outgoing(step: Step) -> Iterator[str]:
@@ -235,13 +235,13 @@ def _outgoing(step: Step) -> Iterator[str]:
         summed = "" if result.summed is None else f"  summed from shape {list(result.summed)}"
         yield _line(start, result.gradient, f"{summed}{_target(step, result)}")
     if not step.results and step.rules and any(gradient is not None for gradient in step.gradients):
-        yield "  nothing is sent on"
+        yield "  no gradient is passed on"
 
 
 def _target(step: Step, result: Result) -> str:
     """Return the destination of a gradient as text."""
     if result.gradient is None:
-        return "  taken away by a hook"
+        return "  removed by a hook"
     node = result.node
     if isinstance(node, AccumulateGrad):
         name = step.run.names.get((node.sequence, 0), "leaf")
