@@ -61,7 +61,7 @@ WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def word_of(dtype: np.dtype) -> np.dtype:
-    """Return the unsigned integer type of a dtype's size, as which elements are moved, or the dtype if there is none."""
+    """Return the unsigned integer type of a dtype's size, as which elements are moved; the dtype if there is none."""
     return WORDS.get(dtype.itemsize, dtype)
 
 

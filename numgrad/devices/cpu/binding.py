@@ -56,7 +56,7 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
     """Run the kernel of a step; ``noted`` are the operands as a recorder is given them, if these differ."""
     chosen, work = step.kernel, step.work
-    if chosen.__class__ is Pointwise:
+    if isinstance(chosen, Pointwise):
         rank, rows, inner = chosen.form
         kernel = pointwise_kernel(chosen.program, rank, rows, worth_threads(work), inner)
     else:
