@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numgrad
 
-sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent / "tests")]  # the samples of tests tell dtypes
 
 project = "numgrad"
 author = "the numgrad authors"

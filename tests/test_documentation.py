@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from numgrad_reference import reference
-from numgrad_reference.operations import result_dtypes
+from numgrad_reference.operations import result_dtypes, sampled_dtypes
 from numgrad_reference.pages import public_modules
 
 import numgrad
@@ -187,6 +187,8 @@ def test_an_entry_says_what_the_table_knows():
     assert "* Gradient of ``input``: ``grad * conj(-sin(input))``" in entry
     assert result_dtypes(ops["cos"])["int64"] == "float32"
     assert result_dtypes(ops["cos"])["float64"] == "float64"
+    assert sampled_dtypes(ops["logsumexp_op"]) == "floating point"
+    assert sampled_dtypes(ops["sum_all"]) == "bool, integers, floating point, complex"
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "heaviside"])

@@ -186,6 +186,33 @@ class Case:
         return f"{self.sample.name}({','.join(map(str, given))})-{self.layout}".replace(" ", "")
 
 
+# -- complex numbers -------------------------------------------------------------------------------------------
+
+#: Entries that no public function reaches with complex numbers; see the tests of what is refused.
+_REAL = """
+    attention_op attention_backward safe_softmax softmax_op softmax_backward log_softmax_op log_softmax_backward
+    glu_op layer_norm_op layer_norm_backward nll_loss_op nll_loss_backward nll_loss_2d_op nll_loss_2d_backward
+    mse_loss_op smooth_l1_loss_op huber_loss_op soft_margin_loss_op bce_op bce_with_logits_op max_all min_all
+    max_dim min_dim amax_op amin_op aminmax_op cummax_op cummin_op logcumsumexp_op logsumexp_op nansum_op sort_op
+    stable_sort_op topk_op kthvalue_op median_all median_dim nanmedian_all nanmedian_dim mode_op
+    max_pool_op batch_norm_op batch_norm_backward group_norm_op group_norm_backward adaptive_max_pool_op
+    fractional_max_pool_op grid_sampler_op
+    weight_norm_op weighted_gather weighted_scatter weighted_products embedding_bag_op embedding_bag_max_op ctc_loss_op
+    ctc_loss_backward
+"""
+REAL = set(_REAL.split())
+
+#: Entries that make complex numbers of real ones.
+MAKING = {"complex_op", "fft_r2c", "polar_op", "view_as_complex_op"}
+
+
+def takes_complex(op):
+    """Whether the entry is defined for complex numbers and has derivatives."""
+    if not op.rules or op.name in REAL | MAKING:
+        return False
+    return "c" in op.dtypes if isinstance(op, Pointwise) else True
+
+
 # -- samples ----------------------------------------------------------------------------------------------------
 
 

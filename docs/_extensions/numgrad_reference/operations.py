@@ -6,6 +6,10 @@ import inspect
 from collections import defaultdict
 from typing import Any
 
+import numpy as np
+from ops.samples import SAMPLES  # tests/ is on the path
+from ops.sampling import takes_complex
+
 import numgrad
 from numgrad.core.layout import layout_of
 from numgrad.core.types import tensor_type
@@ -18,6 +22,9 @@ from .markup import Lines, heading, indented, literal, summary, table
 
 #: Dtypes whose support is shown.
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "complex64", "complex128")
+
+#: Kinds of dtypes, as NumPy abbreviates them.
+KINDS = {"b": "bool", "i": "integers", "f": "floating point", "c": "complex"}
 
 #: Titles of the folders of ``numgrad/ops``.
 FOLDERS = {
@@ -47,12 +54,24 @@ def result_dtypes(op: Pointwise) -> dict[str, str]:
     return found
 
 
-def dtypes_text(op: Pointwise) -> str:
-    """Describe the dtypes that a pointwise operation is defined for, and those of its result."""
+def sampled_dtypes(op: Op) -> str:
+    """Describe the dtypes in which the tests try an operation that is not pointwise; empty if it has no sample."""
+    kinds = {np.dtype(name).kind for sample in SAMPLES if sample.name == op.name for name in sample.dtypes}
+    if kinds and takes_complex(op):
+        kinds.add("c")
+    return ", ".join(text for kind, text in KINDS.items() if kind in kinds)
+
+
+def dtypes_text(op: Op) -> str:
+    """Describe the dtypes of a pointwise operation and of its result, or those in which tests try any other one."""
+    if not isinstance(op, Pointwise):
+        sampled = sampled_dtypes(op)
+        return f"Tested dtypes: {sampled}" if sampled else ""
     by_result = defaultdict(list)
     for given, result in result_dtypes(op).items():
         by_result["the same" if given == result else result].append(given)
-    return "; ".join(f"{', '.join(given)} → {result}" for result, given in by_result.items())
+    texts = [f"{', '.join(given)} → {result}" for result, given in by_result.items()]
+    return f"Dtypes: {'; '.join(texts)}"
 
 
 def facts(op: Op) -> Lines:
@@ -73,8 +92,9 @@ def facts(op: Op) -> Lines:
         yield "* Derivatives: of every order, in reverse and forward mode"
     else:
         yield "* Derivatives: none"
-    if isinstance(op, Pointwise):
-        yield f"* Dtypes: {dtypes_text(op)}"
+    dtypes = dtypes_text(op)
+    if dtypes:
+        yield f"* {dtypes}"
     yield f"* Devices: CPU, CUDA{f' (computed on the host by {op.host.library})' if op.host is not None else ''}"
 
 
