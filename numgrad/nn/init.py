@@ -216,8 +216,7 @@ def kaiming_uniform_(
     """
     if 0 in tensor.shape:
         return _nothing_done(tensor)
-    fan = _calculate_correct_fan(tensor, mode)
-    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -227,8 +226,8 @@ def kaiming_normal_(
     """Fill from the normal distribution of standard deviation ``gain / sqrt(fan)``; see ``kaiming_uniform_``."""
     if 0 in tensor.shape:
         return _nothing_done(tensor)
-    fan = _calculate_correct_fan(tensor, mode)
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    return normal_(tensor, 0.0, std, generator)
 
 
 def _nothing_done(tensor: Tensor) -> Tensor:

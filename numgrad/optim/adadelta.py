@@ -37,6 +37,7 @@ class Adadelta(FusedOptimizer):
     """
 
     _kernel = "adadelta"
+    _tensors = "square_avg", "acc_delta"
 
     def __init__(
         self,
@@ -54,9 +55,6 @@ class Adadelta(FusedOptimizer):
         super().__init__(params, hyperparameters(
             locals(), lr=RATE, rho=within(0.0, 1.0), eps=EPSILON, weight_decay=NOT_NEGATIVE,
         ))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return "square_avg", "acc_delta"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         rho = float(group["rho"])

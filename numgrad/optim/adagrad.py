@@ -36,6 +36,7 @@ class Adagrad(FusedOptimizer):
     """
 
     _kernel = "adagrad"
+    _tensors = ("sum",)
 
     def __init__(
         self,
@@ -58,9 +59,6 @@ class Adagrad(FusedOptimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 self._buffers(group, param, self._buffer_names(group))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("sum",)
 
     def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
         return {"sum": self.defaults["initial_accumulator_value"]}

@@ -36,6 +36,7 @@ class Adamax(FusedOptimizer):
     """
 
     _kernel = "adamax"
+    _tensors = "exp_avg", "exp_inf"
 
     def __init__(
         self,
@@ -53,9 +54,6 @@ class Adamax(FusedOptimizer):
         super().__init__(params, hyperparameters(
             locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
         ))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return "exp_avg", "exp_inf"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])

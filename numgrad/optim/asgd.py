@@ -42,6 +42,7 @@ class ASGD(FusedOptimizer):
 
     _kernel = "asgd"
     _scalars = "step", "eta", "mu"
+    _tensors = ("ax",)
 
     def __init__(
         self,
@@ -57,9 +58,6 @@ class ASGD(FusedOptimizer):
         capturable: bool = False,
     ):
         super().__init__(params, hyperparameters(locals(), lr=RATE, weight_decay=NOT_NEGATIVE))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("ax",)
 
     def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
         return {"eta": float(group["lr"]), "mu": 1.0}

@@ -33,6 +33,9 @@ class FusedOptimizer(Optimizer):
     #: The names of a parameter's scalar state, each a 0-d tensor on the CPU.
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
 
+    #: The names of its state tensors in the kernel's order, if these do not depend on options.
+    _tensors: ClassVar[tuple[str, ...]]
+
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self._updates: dict[TensorType, Update] = {}
         self._refuse_differentiable(defaults)
@@ -71,7 +74,7 @@ class FusedOptimizer(Optimizer):
 
     def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         """Return the names of a parameter's state tensors in the kernel's order, None for unused ones."""
-        raise NotImplementedError
+        return self._tensors
 
     def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
         """Return the initial values of the state that does not begin at 0."""

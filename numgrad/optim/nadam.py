@@ -43,6 +43,7 @@ class NAdam(FusedOptimizer):
 
     _kernel = "nadam"
     _scalars = "step", "mu_product"
+    _tensors = "exp_avg", "exp_avg_sq"
 
     def __init__(
         self,
@@ -62,9 +63,6 @@ class NAdam(FusedOptimizer):
         super().__init__(params, hyperparameters(
             locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE, momentum_decay=NOT_NEGATIVE,
         ))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
         return {"mu_product": 1.0}

@@ -41,6 +41,7 @@ class RAdam(FusedOptimizer):
     """
 
     _kernel = "radam"
+    _tensors = "exp_avg", "exp_avg_sq"
 
     def __init__(
         self,
@@ -59,9 +60,6 @@ class RAdam(FusedOptimizer):
         super().__init__(params, hyperparameters(
             locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
         ))
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return "exp_avg", "exp_avg_sq"
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])

@@ -34,6 +34,7 @@ class Rprop(FusedOptimizer):
     """
 
     _kernel = "rprop"
+    _tensors = "prev", "step_size"
 
     def __init__(
         self,
@@ -50,9 +51,6 @@ class Rprop(FusedOptimizer):
         super().__init__(params, hyperparameters(locals(), lr=RATE))
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-
-    def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return "prev", "step_size"
 
     def _initial_values(self, group: dict[str, Any]) -> dict[str, float]:
         return {"step_size": float(group["lr"])}

@@ -133,6 +133,11 @@ class _LazyNorm(LazyLayer, _NormBase):
 
     _inferred = "num_features"
 
+    def __init_subclass__(cls, becomes: Any = None, **options: Any) -> None:
+        super().__init_subclass__(becomes, **options)
+        if becomes is not None:
+            cls._ranks = becomes._ranks
+
     def __init__(
         self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
         device: Any = None, dtype: Any = None, *, bias: bool = True,
@@ -153,22 +158,13 @@ class _LazyNorm(LazyLayer, _NormBase):
             self._materialize(**dict.fromkeys(names, (self.num_features,)))
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=BatchNorm1d):
     """A lazy ``BatchNorm1d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = BatchNorm1d
-    _ranks = BatchNorm1d._ranks
 
-
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
     """A lazy ``BatchNorm2d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = BatchNorm2d
-    _ranks = BatchNorm2d._ranks
 
-
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
     """A lazy ``BatchNorm3d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
-
-    cls_to_become = BatchNorm3d
-    _ranks = BatchNorm3d._ranks

@@ -28,7 +28,6 @@ class _ConvNd(CallsFunction):
         ValueError: the channels do not divide into the groups, or the padding is invalid.
     """
 
-    _rank: int
     in_channels: int
     out_channels: int
     padding: Any
@@ -123,13 +122,11 @@ class _Conv(_ConvNd):
         return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv1d(_Conv, function=functional.conv1d):
+class Conv1d(_Conv, function=functional.conv1d, rank=1):
     """The convolution of inputs of shape (n, in_channels, length), or without n; see ``Conv2d``."""
 
-    _rank = 1
 
-
-class Conv2d(_Conv, function=functional.conv2d):
+class Conv2d(_Conv, function=functional.conv2d, rank=2):
     """The convolution of images of shape (n, in_channels, rows, columns), or without n, with learnt filters.
 
     Args:
@@ -160,13 +157,9 @@ class Conv2d(_Conv, function=functional.conv2d):
         torch.Size([1, 8, 16, 16])
     """
 
-    _rank = 2
 
-
-class Conv3d(_Conv, function=functional.conv3d):
+class Conv3d(_Conv, function=functional.conv3d, rank=3):
     """The convolution of images of shape (n, in_channels, layers, rows, columns), or without n; see ``Conv2d``."""
-
-    _rank = 3
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -217,13 +210,11 @@ class _ConvTransposeNd(_ConvNd):
         return tuple([extent - low for extent, low in zip(size, least, strict=True)])
 
 
-class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d):
+class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d, rank=1):
     """The transposed convolution of inputs of shape (n, in_channels, length); see ``ConvTranspose2d``."""
 
-    _rank = 1
 
-
-class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d):
+class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d, rank=2):
     """The transposed convolution of images of shape (n, in_channels, rows, columns), or without n.
 
     It is the gradient of a convolution with respect to its images: each element is multiplied by a filter, and
@@ -249,14 +240,10 @@ class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d):
         ValueError: the channels do not divide into the groups, or ``padding_mode`` is not "zeros".
     """
 
-    _rank = 2
 
-
-class ConvTranspose3d(_ConvTransposeNd, function=functional.conv_transpose3d):
+class ConvTranspose3d(_ConvTransposeNd, function=functional.conv_transpose3d, rank=3):
     """The transposed convolution of images of shape (n, in_channels, layers, rows, columns); see ``ConvTranspose2d``.
     """
-
-    _rank = 3
 
 
 class _LazyConvNd(LazyLayer):
@@ -297,22 +284,16 @@ class _LazyConv(_LazyConvNd):
         self._leave_open(device, dtype, weight=True, bias=bias)
 
 
-class LazyConv1d(_LazyConv, Conv1d):
+class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
     """A lazy ``Conv1d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConv, Conv2d):
+class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
     """A lazy ``Conv2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConv, Conv3d):
+class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
     """A lazy ``Conv3d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
-
-    cls_to_become = Conv3d
 
 
 class _LazyConvTranspose(_LazyConvNd):
@@ -328,19 +309,13 @@ class _LazyConvTranspose(_LazyConvNd):
         self._leave_open(device, dtype, weight=True, bias=bias)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
     """A lazy ``ConvTranspose1d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
     """A lazy ``ConvTranspose2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
     """A lazy ``ConvTranspose3d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
-
-    cls_to_become = ConvTranspose3d

@@ -66,22 +66,13 @@ class InstanceNorm3d(_InstanceNorm):
     _ranks = 4, 5
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm1d):
     """A lazy ``InstanceNorm1d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = InstanceNorm1d
-    _ranks = InstanceNorm1d._ranks
 
-
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm2d):
     """A lazy ``InstanceNorm2d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
-    cls_to_become = InstanceNorm2d
-    _ranks = InstanceNorm2d._ranks
 
-
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm3d):
     """A lazy ``InstanceNorm3d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
-
-    cls_to_become = InstanceNorm3d
-    _ranks = InstanceNorm3d._ranks

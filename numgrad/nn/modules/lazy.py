@@ -78,9 +78,17 @@ class LazyModuleMixin:
 
 
 class LazyLayer(LazyModuleMixin):
-    """The lazy form of a layer that infers a single number of features or channels, by the name ``_inferred``."""
+    """The lazy form of a layer that infers a single number of features or channels, by the name ``_inferred``.
+
+    A subclass names the class that its instances become.
+    """
 
     _inferred: str
+
+    def __init_subclass__(cls, becomes: Any = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if becomes is not None:
+            cls.cls_to_become = becomes
 
     def _leave_open(self: Any, device: Any, dtype: Any, **wanted: bool) -> None:
         """Leave the shapes of these parameters open; parameters that are not wanted remain None."""

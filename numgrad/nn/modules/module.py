@@ -248,10 +248,11 @@ class Configured(Module):
 class CallsFunction(Configured):
     """A module that applies a function of ``nn.functional`` to its input and the arguments that it keeps.
 
-    A subclass names the function.
+    A subclass names the function and, if the module needs it, the rank of images.
     """
 
     _function: Callable[..., Any]
+    _rank: int
     _arguments: tuple[str, ...] = ()
 
     def __init__(self, **arguments: Any) -> None:
@@ -264,10 +265,14 @@ class CallsFunction(Configured):
         for name, value in arguments.items():
             setattr(self, name, value)
 
-    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
+    def __init_subclass__(
+        cls, function: Callable[..., Any] | None = None, rank: int | None = None, **options: Any
+    ) -> None:
         super().__init_subclass__(**options)
         if function is not None:
             cls._function = staticmethod(function)
+        if rank is not None:
+            cls._rank = rank
 
     def _keep_buffer(self, name: str, tensor: Tensor | None) -> None:
         """Keep an argument of the function that is a tensor as a buffer."""

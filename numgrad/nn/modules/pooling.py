@@ -58,7 +58,6 @@ class MaxPool3d(_MaxPool, function=functional.max_pool3d):
 
 
 class _MaxUnpool(_Pool):
-    _rank: int
     _shown = "kernel_size=", "stride=", "padding="
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -72,22 +71,16 @@ class _MaxUnpool(_Pool):
         return self._function(input, indices, output_size=output_size, **self._options())
 
 
-class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d):
+class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d, rank=1):
     """Maxima of windows at the positions where :class:`MaxPool1d` found them, zeros elsewhere."""
 
-    _rank = 1
 
-
-class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d):
+class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d, rank=2):
     """Maxima of windows at the positions where :class:`MaxPool2d` found them, zeros elsewhere."""
 
-    _rank = 2
 
-
-class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d):
+class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d, rank=3):
     """Maxima of windows at the positions where :class:`MaxPool3d` found them, zeros elsewhere."""
-
-    _rank = 3
 
 
 class AvgPool1d(_Pool, function=functional.avg_pool1d):
@@ -191,8 +184,6 @@ class _FractionalMaxPool(_Pool):
         ValueError: neither or both of size and ratio are given, or a ratio is not between 0 and 1.
     """
 
-    _rank: int
-
     def __init__(
         self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
         _random_samples: Tensor | None = None,
@@ -215,13 +206,9 @@ class _FractionalMaxPool(_Pool):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
 
-class FractionalMaxPool2d(_FractionalMaxPool, function=functional.fractional_max_pool2d):
+class FractionalMaxPool2d(_FractionalMaxPool, function=functional.fractional_max_pool2d, rank=2):
     """The maxima of windows at random positions of (n, channels, height, width), or without n."""
 
-    _rank = 2
 
-
-class FractionalMaxPool3d(_FractionalMaxPool, function=functional.fractional_max_pool3d):
+class FractionalMaxPool3d(_FractionalMaxPool, function=functional.fractional_max_pool3d, rank=3):
     """The maxima of windows at random positions of (n, channels, depth, height, width), or without n."""
-
-    _rank = 3

@@ -137,7 +137,7 @@ class RNNBase(Configured):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """Return the state with its sequences in another order."""
-        return hx if permutation is None else hx.index_select(1, permutation)
+        return hx if permutation is None else _each(hx, lambda tensor: tensor.index_select(1, permutation))
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Return the last layer's hidden states of all steps, and the states of all layers after the last step.
@@ -322,10 +322,6 @@ class LSTM(RNNBase):
         for number, expected in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
             message = f"Expected hidden[{number}] size {{}}, got {{}}"
             self.check_hidden_size(hidden[number], expected(input, batch_sizes), message)
-
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Return the states with their sequences in another order."""
-        return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
 
     def _check_rank(self, hx: Sequence[Tensor], is_batched: bool) -> None:  # type: ignore[override]
         hidden, cells = hx[0].dim(), hx[1].dim()

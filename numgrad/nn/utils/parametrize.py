@@ -82,21 +82,21 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         before = original.detach()
-        given = _inverted(self, original)
-        _check_inverse(given)
-        self.is_tensor = isinstance(given, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(given)
+        originals = _inverted(self, original)
+        _check_originals(originals)
+        self.is_tensor = isinstance(originals, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(originals)
         if self.is_tensor:
-            if given.dtype != original.dtype:
+            if originals.dtype != original.dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {given.dtype}"
+                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {originals.dtype}"
                 )
             with no_grad():
-                original.set_(given)
+                original.set_(originals)
             put(self, "original", original)
         else:
-            for name, tensor in zip(self._names(), given, strict=True):
+            for name, tensor in zip(self._names(), originals, strict=True):
                 is_parameter = isinstance(original, Parameter)
                 put(self, name, Parameter(tensor, original.requires_grad) if is_parameter else tensor)
         if not unsafe:
@@ -169,28 +169,33 @@ def _inverted(modules: Iterable[Any], value: Any) -> Any:
     return value
 
 
-def _check_inverse(given: Any) -> None:
-    wanted = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)"
-    if isinstance(given, Tensor):
+def _check_originals(originals: Any) -> None:
+    requirement = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)"
+    if isinstance(originals, Tensor):
         return
-    if not isinstance(given, Sequence):
-        raise ValueError(f"{wanted}. Got {type(given).__name__}")
-    for number, tensor in enumerate(given):
+    if not isinstance(originals, Sequence):
+        raise ValueError(f"{requirement}. Got {type(originals).__name__}")
+    for number, tensor in enumerate(originals):
         if not isinstance(tensor, Tensor):
-            raise ValueError(f"{wanted}. Got element {number} of the sequence with type {type(tensor).__name__}.")
+            raise ValueError(f"{requirement}. Got element {number} of the sequence with type {type(tensor).__name__}.")
 
 
-def _check_unchanged(result: Any, before: Tensor, flag: str, told: str) -> None:
+def _check_unchanged(result: Any, before: Tensor, flag: str, detail: str) -> None:
     """Raise unless the result of a parametrization is a tensor with the dtype and shape of the original."""
     if not isinstance(result, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-    for what in ("dtype", "shape"):
-        own, new = getattr(before, what), getattr(result, what)
-        if own != new:
-            raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless {flag} is enabled.\n"
-                + told.format(what=what, before=own, after=new)
-            )
+    _check_same(
+        result, before,
+        f"Registering a parametrization may not change the {{what}} of the tensor, unless {flag} is enabled.\n{detail}",
+    )
+
+
+def _check_same(result: Tensor, before: Tensor, message: str) -> None:
+    """Raise ValueError with a message, formatted with the difference, unless two tensors agree in dtype and shape."""
+    for attribute in ("dtype", "shape"):
+        expected, actual = getattr(before, attribute), getattr(result, attribute)
+        if expected != actual:
+            raise ValueError(message.format(what=attribute, before=expected, after=actual))
 
 
 # -- modules with parametrizations --------------------------------------------------------------------------------
@@ -259,18 +264,16 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
     if not hasattr(parametrization, "right_inverse"):
         return
     try:
-        given = parametrization.right_inverse(result)
+        original = parametrization.right_inverse(result)
     except NotImplementedError:
         return
-    if not isinstance(given, Tensor):
-        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(given).__name__}")
-    for what in ("dtype", "shape"):
-        own, new = getattr(before, what), getattr(given, what)
-        if own != new:
-            raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, "
-                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: {own}\nreturned {what}: {new}"
-            )
+    if not isinstance(original, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(original).__name__}")
+    _check_same(
+        original, before,
+        f"The tensor returned by parametrization.right_inverse must have the same {{what}} as module.{name}, unless "
+        f"the `unsafe` flag is enabled.\nmodule.{name}.{{what}}: {{before}}\nreturned {{what}}: {{after}}",
+    )
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

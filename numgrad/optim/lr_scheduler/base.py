@@ -15,6 +15,17 @@ __all__ = ["LRScheduler", "MomentumScheduler", "check_optimizer", "current", "fo
 
 _HOW_TO = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
+_OVERRIDDEN_WARNING = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure "
+    f"to call `optimizer.step()` before `lr_scheduler.step()`. See more details at {_HOW_TO}"
+)
+
+_ORDER_WARNING = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
+    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
+    f"PyTorch skipping the first value of the learning rate schedule. See more details at {_HOW_TO}"
+)
+
 EPOCH_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
@@ -80,22 +91,9 @@ class LRScheduler:
         """Advance to the next epoch (or, deprecated, to ``epoch``) and set its learning rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_noted_by_scheduler"):
-                warnings.warn(
-                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                    "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
-                    f"See more details at {_HOW_TO}",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warnings.warn(_OVERRIDDEN_WARNING, UserWarning, stacklevel=2)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
-                    "you should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
-                    "Failure to do this will result in PyTorch skipping the first value of the learning rate "
-                    f"schedule. See more details at {_HOW_TO}",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warnings.warn(_ORDER_WARNING, UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)

@@ -123,19 +123,19 @@ def _take(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
 
 
 def _answer(job: Job, number: int, connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
-    fetcher = _begun(job, number, job.init)
+    fetcher = _fetcher(job, number, job.init)
     while (task := tasks.get()) is not None:
         position, index = task
         result: Any = fetcher
         if isinstance(index, Restart):
             result = index
-            fetcher = fetcher if isinstance(fetcher, Failure) else _begun(job, number)
+            fetcher = fetcher if isinstance(fetcher, Failure) else _fetcher(job, number)
         elif isinstance(fetcher, Fetcher):
             result = _fetched(job, fetcher, index, number)
         send(connection, _packed(position, result, number))
 
 
-def _begun(job: Job, number: int, init: Callable[[int], None] | None = None) -> Fetcher | Failure:
+def _fetcher(job: Job, number: int, init: Callable[[int], None] | None = None) -> Fetcher | Failure:
     try:
         if init is not None:
             init(number)
@@ -147,10 +147,8 @@ def _begun(job: Job, number: int, init: Callable[[int], None] | None = None) -> 
 def _fetched(job: Job, fetcher: Fetcher, index: Any, number: int) -> Any:
     try:
         return fetcher.fetch(index)
-    except StopIteration as error:
-        return Ended() if job.reading.iterable else Failure.of(error, number)
     except Exception as error:
-        return Failure.of(error, number)
+        return Ended() if isinstance(error, StopIteration) and job.reading.iterable else Failure.of(error, number)
 
 
 def _packed(position: Any, result: Any, number: int) -> Any:
