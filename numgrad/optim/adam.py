@@ -61,12 +61,10 @@ class Adam(FusedOptimizer):
     ):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        options = hyperparameters(locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE)
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        betas = float(betas[0]), float(betas[1])
-        super().__init__(params, hyperparameters(
-            locals(), lr=RATE, eps=EPSILON, betas=check_betas, weight_decay=NOT_NEGATIVE,
-        ))
+        super().__init__(params, {**options, "betas": tuple(map(float, betas))})
 
     def _buffer_names(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None

@@ -122,7 +122,7 @@ class PReLU(_Activation):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__(num_parameters=num_parameters)
         self.init = init
-        self._add_parameters(device, dtype, weight=num_parameters)
+        self._add_parameters(device, dtype, weight=(num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -68,7 +68,6 @@ class MultiheadAttention(Configured):
                 f"embed_dim must be divisible by num_heads: got embed_dim={embed_dim} and num_heads={num_heads}"
             )
         packed = self._qkv_same_embed_dim
-        added = (1, 1, embed_dim) if add_bias_kv else None
         self._add_parameters(
             device, dtype,
             in_proj_weight=(3 * embed_dim, embed_dim) if packed else None,
@@ -76,9 +75,11 @@ class MultiheadAttention(Configured):
             k_proj_weight=None if packed else (embed_dim, kdim),
             v_proj_weight=None if packed else (embed_dim, vdim),
             in_proj_bias=(3 * embed_dim,) if bias else None,
-            bias_k=added,
-            bias_v=added,
         )
+        if add_bias_kv:
+            self._add_parameters(device, dtype, bias_k=(1, 1, embed_dim), bias_v=(1, 1, embed_dim))
+        else:
+            self.bias_k = self.bias_v = None
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
 

@@ -238,7 +238,7 @@ class Configured(Module):
     def extra_repr(self) -> str:
         values = [(shown, getattr(self, shown.rstrip("="))) for shown in self._shown]
         texts = [
-            f"{shown if shown.endswith('=') else ''}{value is not None if shown == 'bias=' else value!r}"
+            f"{shown if shown.endswith('=') else ''}{value is not None if shown == 'bias=' else value}"
             for shown, value in values
         ]
         others = [(name, getattr(self, name), default) for name, default in self._shown_unless]
@@ -283,7 +283,7 @@ class CallsFunction(Configured):
         """Return the arguments of the function other than inputs."""
         return {name: getattr(self, name) for name in self._arguments}
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(input, **self._options())
 
 

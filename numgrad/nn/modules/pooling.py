@@ -22,7 +22,10 @@ def for_each(value: Any, count: int) -> tuple[Any, ...]:
 
 
 class _Pool(CallsFunction):
-    """A function of windows."""
+    """A function of windows, which may return indices, too."""
+
+    def forward(self, input: Tensor) -> Any:
+        return self._function(input, **self._options())
 
 
 class _MaxPool(_Pool):
