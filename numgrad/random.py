@@ -11,7 +11,7 @@ from .autograd.levels import outwards
 from .core.device import to_device
 from .core.types import CPU, device, numbered
 from .devices.generators import Generator, MersenneTwister, Philox
-from .devices.recording import untold
+from .devices.recording import unrecorded
 
 __all__ = [
     "Generator", "MersenneTwister", "States", "default_generator", "default_generators", "fork_rng", "generator_of",
@@ -129,7 +129,7 @@ class States:
 
     def stand(self) -> bool:
         """Return True if nothing was drawn or seeded since; the check is hidden from a program being recorded."""
-        now = untold(States)
+        now = unrecorded(States)
         return (now._cpu, now._seed, now._gpus) == (self._cpu, self._seed, self._gpus)
 
     def restore(self) -> None:

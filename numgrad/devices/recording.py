@@ -28,85 +28,81 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Effect:
-    """What Python does for each run of a program besides its launches."""
+    """An action of Python that each run of a program repeats besides its launches."""
 
     def advance(self) -> None:
-        """Do it: in the call that is recorded, and before each replay."""
+        """Do the action, in the recorded call and before each replay."""
         raise NotImplementedError
 
     def undo(self) -> None:
-        """Take it back: the run has failed."""
+        """Take the action back after a run has failed."""
         raise NotImplementedError
 
     def stands(self) -> bool:
-        """Whether at the end of the call it would do the same as it has done."""
+        """Return True if the action would be the same at the end of the call."""
         return True
 
-    def counters(self) -> Sequence[list[int]]:
-        """The version counters that it counts up."""
-        return ()
-
     def reads(self) -> Sequence[Any]:
-        """The tensors of which it looks at elements."""
+        """Return the tensors whose elements it reads."""
         return ()
 
     def fills(self) -> Sequence[np.ndarray]:
-        """The arrays that it writes, for kernels."""
+        """Return the arrays that it writes for kernels."""
         return ()
 
     def repeats(self, other: Effect) -> bool:
-        """Whether it does in one call what another one, of the same program, has done in a call before."""
+        """Return True if it does in one call what another has done in an earlier call of the same program."""
         return False
 
 
 class Recorder(Protocol):
-    """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
+    """The receiver of notifications, which ignores threads other than the one that records."""
 
     def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
-        """A kernel is about to run; ``grid`` are its blocks and threads on a GPU.
+        """Handle the launch of a kernel; ``grid`` has its blocks and threads on a GPU.
 
-        An ``Element`` among the arguments stands for the number there.
+        An ``Element`` among the arguments stands for the number in it.
         """
 
     def call(self, function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
-        """``function(*arguments)`` is to be called, which puts work on a GPU's stream: see ``on_gpu``."""
+        """Call ``function(*arguments)``, which puts work on a GPU's stream: see ``on_gpu``."""
 
-    def allocated(self, row: Any) -> None:
-        """Memory is new: what it holds does not matter."""
+    def allocated(self, buffer: Any) -> None:
+        """Handle new memory, whose contents do not matter."""
 
     def host(
         self, function: Callable[..., Any], operands: Sequence[Any], arguments: Sequence[Any], written: Sequence[int]
     ) -> Any:
         """Call ``function(*arguments)``, a host function, and return its new arrays in a tuple, or None.
 
-        Their sizes and dtypes depend on those of the arguments only, and on what is no array.  ``operands`` are the
-        arguments with an ``Element`` for each number that was read from memory.  The function writes to the arguments
-        with the numbers ``written``.
+        Their sizes and dtypes depend only on those of the arguments, and on arguments that are not arrays.
+        ``operands`` are the arguments with an ``Element`` for each number that was read from memory.  The function
+        writes to the arguments with the indices ``written``.
         """
 
     def values_read(self, what: str) -> None:
-        """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
+        """Handle that Python reads elements; ``what`` names the access in messages, such as ``item()``."""
 
     def place_read(self, memory: Any, what: str) -> None:
-        """Python is about to look at where in its memory a tensor lies, or at how much there is of that."""
+        """Handle that Python reads where in its memory a tensor lies, or the size of the memory."""
 
     def state_read(self, what: str) -> None:
-        """Python is about to read state that no guard compares; ``what`` names it in messages."""
+        """Handle that Python reads state that no guard compares; ``what`` names it in messages."""
 
     def repeat(self, effect: Effect) -> None:
-        """``effect.advance()`` has been called."""
+        """Handle a call of ``effect.advance()``."""
 
-    def untold(self, function: Callable[[], Any]) -> Any:
-        """What ``function()`` returns, which is no concern of the program's."""
+    def unrecorded(self, function: Callable[[], Any]) -> Any:
+        """Call ``function()`` without recording what it does, and return its result."""
 
-    def is_repeated(self, found: Callable[[Effect], bool]) -> bool:
-        """Whether there is such an effect already."""
+    def is_repeated(self, matches: Callable[[Effect], bool]) -> bool:
+        """Return True if such an effect is recorded already."""
 
 
 #: The recorder, while a program is recorded.
 recorder: Recorder | None = None
 
-#: Whether there is a recorder or a listener (see ``launches``): plans are interpreted, and each step notifies these.
+#: True if there is a recorder or a listener (see ``launches``): plans are interpreted, and each step notifies these.
 observed = False
 
 _listened = False
@@ -120,37 +116,40 @@ def record_with(new: Recorder | None) -> None:
 
 
 def observe_launches(on: bool) -> None:
-    """Have each launch notify the listeners, or no longer."""
+    """Make each launch notify the listeners, or no longer."""
     global observed, _listened
     _listened = on
     observed = on or recorder is not None
 
 
 def values_read(what: str) -> None:
-    """Tell that Python is about to look at elements."""
+    """Notify the recorder that Python reads elements."""
     if recorder is not None:
         recorder.values_read(what)
 
 
 def place_read(memory: Any, what: str) -> None:
-    """Tell that Python is about to look at where in this memory a tensor lies, or at how much there is of it."""
+    """Notify the recorder that Python reads where in this memory a tensor lies, or the size of the memory."""
     if recorder is not None:
         recorder.place_read(memory, what)
 
 
 def state_read(what: str) -> None:
-    """Tell the recorder that Python is about to read state that no guard compares."""
+    """Notify the recorder that Python reads state that no guard compares."""
     if recorder is not None:
         recorder.state_read(what)
 
 
-def untold(function: Callable[[], Any]) -> Any:
-    """What ``function()`` returns.  It may look at elements: nothing that is recorded depends on what it finds."""
-    return function() if recorder is None else recorder.untold(function)
+def unrecorded(function: Callable[[], Any]) -> Any:
+    """Call ``function()`` without recording what it does, and return its result.
+
+    It may read elements: nothing that is recorded may depend on its result.
+    """
+    return function() if recorder is None else recorder.unrecorded(function)
 
 
 def reads_values(what: str) -> Callable[[Function], Function]:
-    """Decorate a function that looks at elements, such as one whose result has as many as there are nonzero ones."""
+    """Decorate a function that reads elements, such as one whose result has a size that depends on them."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -165,10 +164,10 @@ def reads_values(what: str) -> Callable[[Function], Function]:
 
 
 def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
-    """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and tell that.
+    """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and notify the recorder.
 
-    It writes the rows ``written``, and reads the others among its arguments.  A replay calls it with rows elsewhere.
-    A row of no block stands for an address.
+    The function writes the buffers ``written``, and reads the others among its arguments.  A replay calls it with
+    buffers elsewhere.  A buffer of no block stands for an address.
     """
     if recorder is None:
         function(*arguments)
@@ -177,20 +176,20 @@ def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Seq
 
 
 class Watched:
-    """A number that a program is given as an argument and that notes what Python does with it: it is no ``float``.
+    """A stand-in for a number among the arguments of a program that notes what Python does with it; it is no ``float``.
 
-    Operations take it for one; what they give to kernels is the number itself, which ``plain()`` returns.
+    Operations accept it, and give kernels the number itself, which ``plain()`` returns.
     """
 
     __slots__ = ("uses", "value")
 
     def __init__(self, value: Any):
         self.value = value
-        #: What Python has done with it.
+        #: The names of methods that Python has called.
         self.uses: list[str] = []
 
     def plain(self) -> Any:
-        """The number itself, for operations."""
+        """Return the number itself."""
         return self.value
 
 

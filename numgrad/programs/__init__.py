@@ -1,11 +1,15 @@
 """Whole programs compiled: recorded once, as the kernels that they launch, and replayed without Python between.
 
-``recorder`` records what a call does with memory, as ``steps``; ``surroundings`` finds what its function reaches, in
-``places`` that its code ``mentions``, of classes that are ``known``; ``attached`` tells of hooks, and ``capture``
-compares before and after, in ``turns``, where ``counters`` may have moved on and results have ``bases``.  ``plan``
-gives memory its places, ``linked`` has the machine code, or ``device_program`` the launches of a GPU, and ``program``
-calls it.  ``signatures``, ``guards`` and ``overlaps`` say when that is right, ``numbers`` become arguments (calls that
-show that they cannot need ``undoing``), and ``compiled`` is what users call.  Backward is in ``differentiation`` and
-``node``, its ``gradients`` lie elsewhere each time, and ``aftermath`` is what it has done besides.  ``standalone``
-programs are for ``numba_function`` and ``saving``.
+A first call is recorded (``capture``): ``environment`` finds the objects that the function reaches, by the
+``referenced_names`` in its code, each with its source (``sources``) and of a class that guards can compare
+(``object_kinds``).  ``recorder`` records the work on memory as ``recorded_steps``.  ``snapshots`` and ``side_effects``
+show what the call has changed, ``attached`` what hooks and graphs do besides.
+
+A program is made of that: ``memory_plan`` places its blocks, ``linked`` has the machine code, or ``device_program`` the
+launches of a GPU, and ``program`` generates the function that replays call.  ``signatures`` look programs up, and
+``guards``, which combine ``conditions`` on the environment and on arguments (``overlaps``), allow a replay.
+``numbers`` become arguments.  ``compiled`` is the function that users call.
+
+Backward is in ``differentiation`` and ``node``, with ``backward_operands`` that lie elsewhere in each call.
+``standalone`` programs are for ``numba_function`` and ``saving``.
 """

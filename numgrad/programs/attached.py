@@ -12,108 +12,108 @@ from ..core.tensor import Tensor
 from ..nn.modules.attributes import has_registration_hooks
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
-from .known import is_value
-from .node import Entrance, freed_by, nodes_of
-from .surroundings import Surroundings
+from .environment import Environment
+from .node import GraphInput, freed_by, nodes_of
+from .object_kinds import is_immutable
 
 if TYPE_CHECKING:
     from .capture import Capture
 
-#: What tensors that are parameters or buffers are marked with.
+#: Attributes that mark parameters and buffers.
 _MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
 
 
 def has_attributes(tensor: Tensor) -> bool:
-    """Whether a program has given a tensor attributes."""
+    """Return True if a program has given a tensor attributes."""
     return not _MARKS.issuperset(tensor.__dict__)
 
 
-def has_hooks(surroundings: Surroundings, inputs: Iterable[Tensor] = (), of_tensors: bool = True) -> bool:
-    """Whether a module or an optimizer that the function finds has hooks, or all do, or (``of_tensors``) a tensor that
-    it finds, or an argument.
+def has_hooks(environment: Environment, inputs: Iterable[Tensor] = (), of_tensors: bool = True) -> bool:
+    """Return True if a module or an optimizer in the environment has hooks.
+
+    With ``of_tensors``, tensors in the environment and arguments count, too.
     """
-    modules = [found.value for found in surroundings.modules.values()]
+    tensors = [*inputs, *[source.value for source in environment.tensors.values()]] if of_tensors else []
     return (
         every_module.has_hooks
         or has_registration_hooks()
-        or any(module_has_hooks(module) for module in modules)
-        or (of_tensors and any(map(has_tensor_hooks, inputs)))
-        or (of_tensors and any(has_tensor_hooks(found.value) for found in surroundings.tensors.values()))
-        or any(optimizer_has_hooks(found.value) for found in surroundings.optimizers.values())
+        or any(module_has_hooks(source.value) for source in environment.modules.values())
+        or any(map(has_tensor_hooks, tensors))
+        or any(optimizer_has_hooks(source.value) for source in environment.optimizers.values())
     )
 
 
 def has_tensor_hooks(argument: Tensor) -> bool:
-    """Whether an argument is a leaf with hooks, which backward within a program would call."""
+    """Return True if an argument is a leaf with hooks, which backward within a program would call."""
     hooks = argument._hooks
     return argument._edge is None and hooks is not None and (bool(hooks.post_accumulate) or not hooks.is_idle())
 
 
 def module_has_hooks(module: Any) -> bool:
-    """Whether a module has hooks of its own."""
+    """Return True if a module has hooks of its own."""
     return bool(
         module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     )
 
 
-def beyond_elements(results: Sequence[Tensor]) -> str | None:
-    """What new results of a call have that those of a replay would not; None if there is nothing."""
-    for one in results:
-        if one.__class__ is not Tensor:
-            return f"a result is a new {type(one).__name__}, of which a replay would make a Tensor"
-        if one._grad is not None:
+def _lost_in_replay(results: Sequence[Tensor]) -> str | None:
+    """Return what new results of a call have that those of a replay would not; None if there is nothing."""
+    for result in results:
+        if result.__class__ is not Tensor:
+            return f"a result is a new {type(result).__name__}, of which a replay would make a Tensor"
+        if result._grad is not None:
             return "a new result has a gradient, which that of a replay would not have: return that, too, or instead"
-        if has_attributes(one) or has_tensor_hooks(one):
+        if has_attributes(result) or has_tensor_hooks(result):
             return "a new result has attributes or hooks of its own, which that of a replay would not have"
     for node in nodes_of(results):
         retained = () if node.attached is None else node.attached.tensor_hooks.retained.values()
-        if any(weak() is one for weak in retained for one in results):
+        if any(weak() is result for weak in retained for result in results):
             return "a result is told to keep its gradient, which that of a replay does not: call retain_grad() later"
     return None
 
 
 def runs_python(node: Any) -> bool:
-    """Whether a node of a graph runs Python of the program's own: a Function, hooks, or what unpacks saved tensors."""
-    hooked = node.attached is not None and not node.attached.is_idle()
-    return hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ())
+    """Return True if a node runs Python of the user's: a Function, hooks, or the unpacking of saved tensors."""
+    is_hooked = node.attached is not None and not node.attached.is_idle()
+    return is_hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ())
 
 
-def check_graph(made: Capture) -> None:
-    """Break off if results are more than a replay makes, or their graph goes beyond what it has edges for."""
-    edges = [one.edge for one in made.known.values() if one.edge is not None]
-    entrances = [node for node, _ in edges if node.__class__ is Entrance]
-    others = [node.attached for node, _ in edges if node.__class__ is not Entrance and node.attached is not None]
+def check_graph(captured: Capture) -> None:
+    """Break off if a replay cannot make the results, or their graph goes beyond the edges that it has."""
+    nodes = [before.edge[0] for before in captured.known.values() if before.edge is not None]
+    graph_inputs = [node for node in nodes if node.__class__ is GraphInput]
+    attached = [node.attached for node in nodes if node.__class__ is not GraphInput and node.attached is not None]
     reason = None
-    if any(one.passed for one in entrances):
+    if any(node.passed for node in graph_inputs):
         reason = "backward goes on to the graph of an argument"
     elif (
-        any(one.hooked for one in entrances) or not all(one.is_idle() for one in others)
-        or has_hooks(made.surroundings, made.inputs)
+        any(node.hooked for node in graph_inputs) or not all(each.is_idle() for each in attached)
+        or has_hooks(captured.environment, captured.inputs)
     ):
         reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
-    reason = reason or beyond_elements([one for one in made.results() if id(one) not in made.known])
-    reason = reason or _open_end(made)
+    reason = reason or _lost_in_replay([result for result in captured.results() if id(result) not in captured.known])
+    reason = reason or _open_end(captured)
     if reason is not None:
-        made.recorder.break_off(reason)
+        captured.recorder.break_off(reason)
 
 
-def _open_end(made: Capture) -> str | None:
-    """Why the graph of results is not one that a replay can give them; None if it is, or is used up."""
-    live = made.live()
-    if live and all(freed_by([one]) is not None for one in live):
+def _open_end(captured: Capture) -> str | None:
+    """Return why a replay cannot give results their graph; None if it can, or the graph is freed."""
+    live = captured.live()
+    if live and all(freed_by([tensor]) is not None for tensor in live):
         return None
-    for node in nodes_of(made.results()):
+    for node in nodes_of(captured.results()):
         if node.name() == "CheckpointFunctionBackward":
             return "a checkpoint is reentrant: give it use_reentrant=False"
-        if node.__class__ is AccumulateGrad and id(node.variable) not in made.known:
+        if node.__class__ is AccumulateGrad and id(node.variable) not in captured.known:
             return (
                 "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
                 "of the result if no backward is to come to it"
             )
         if isinstance(node, BackwardCFunction):
-            kept = [name for name, value in vars(node.context).items() if not is_value(value)]
+            kept = [name for name, value in vars(node.context).items() if not is_immutable(value)]
             if kept:
                 return f"a Function keeps an object in ctx.{kept[0]}, which may change before backward"
-        if node.__class__ not in (AccumulateGrad, Entrance) and node.sequence < made.begin:
+        if node.__class__ not in (AccumulateGrad, GraphInput) and node.sequence < captured.begin:
             return "a result depends on a tensor with a graph that is no argument: give it as one"
     return None

@@ -1,4 +1,4 @@
-"""Replays compared with the function itself, bit for bit: what ``check`` of ``numgrad.compile`` asks for."""
+"""Comparison of replays with the function itself, bit for bit: the ``check`` of ``numgrad.compile``."""
 
 from __future__ import annotations
 
@@ -11,103 +11,100 @@ from ..autograd.node import edge_of
 from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
 from .differentiation import Differentiated
-from .node import CompiledBackward, through
+from .node import CompiledBackward, backward_through
 from .program import REPORTED, Program
-from .steps import OUTSIDE, is_known, root_of, whole
+from .recorded_steps import OUTSIDE, has_known_owner, root_of, whole
 from .trees import leaves, tensors_in
 
 
-def is_linked(replay: Any) -> bool:
-    """Whether a program is there to be run: others wait for backward."""
-    return isinstance(replay, Program) or replay.forward is not None
+def is_linked(program: Any) -> bool:
+    """Return True if a program can run; others wait for backward."""
+    return isinstance(program, Program) or program.forward is not None
 
 
-def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Callable[[], Any]) -> Any:
-    """The result of a replay, once it and all that it changes are what the function itself gives and changes.
+def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Callable[[], Any]) -> Any:
+    """Return the result of a replay after comparing its result and its changes with those of the function itself.
 
-    Where the result has gradients, backward compares these, too.
+    If the result has gradients, backward compares these, too.
 
     Args:
-        name: what messages call the function.
-        replay: the program.
+        name: the name of the function in messages.
+        program: the program.
         inputs: the tensors of the call.
         function: calls the function itself with the same arguments.
 
     Raises:
-        AssertionError: they are not, now or in backward.
+        AssertionError: they differ, now or in backward.
     """
-    program: Program = replay if isinstance(replay, Program) else replay.forward
-    touched = [*inputs, *[one._grad for one in (*inputs, *program.holders) if one._grad is not None]]
-    before = _State(program, touched)
-    result = replay.run(inputs)
-    after, shown = _State(program, touched), [*map(_bits, leaves(result))]
+    forward: Program = program if isinstance(program, Program) else program.forward
+    owners = (*inputs, *forward.gradient_owners)
+    touched = [*inputs, *[owner._grad for owner in owners if owner._grad is not None]]
+    before = _State(forward, touched)
+    result = program.run(inputs)
+    after, bits = _State(forward, touched), [*map(_bits, leaves(result))]
     before.restore()
     if result is not REPORTED:
-        for effect in program.recorder.effects:
+        for effect in forward.recorder.effects:
             effect.undo()
     expected = function()
     if result is REPORTED:
         return expected
-    for number, (bits, one) in enumerate(zip(shown, leaves(expected), strict=True)):
-        if bits != _bits(one):
+    for number, (found, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
+        if found != _bits(leaf):
             raise AssertionError(f"{name}: result {number} of the replay is not what the function gives")
-    if not after.agrees(_State(program, touched)):
+    if after.facts() != _State(forward, touched).facts():
         raise AssertionError(f"{name}: a replay does not change what it was given, or finds, as the function does")
-    if isinstance(replay, Differentiated):
-        _check_backward(name, replay, tensors_in(result), tensors_in(expected), inputs)
+    if isinstance(program, Differentiated):
+        _check_backward(name, program, tensors_in(result), tensors_in(expected), inputs)
     return result
 
 
 class _State:
-    """What a program may change: memory that is there before, gradients and version counters."""
+    """The state that a program may change: memory that existed before, gradients and version counters."""
 
-    def __init__(self, program: Program, inputs: Sequence[Tensor]):
-        own = [root_of(one._storage) for one in inputs if is_known(one._storage)]
-        blocks = [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
-        roots = {id(root): root for root in (*own, *blocks) if root is not None}
-        self._arrays = [whole(root) for root in roots.values()]
-        self._contents = [array.copy() for array in self._arrays]
-        self._grads = [(one, one._grad) for one in (*inputs, *program.owners)]
+    def __init__(self, program: Program, tensors: Sequence[Tensor]):
+        roots = [root_of(tensor._storage) for tensor in tensors if has_known_owner(tensor._storage)]
+        roots += [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
+        distinct = {id(root): root for root in roots if root is not None}
+        self._contents = [(memory, memory.copy()) for memory in map(whole, distinct.values())]
+        self._grads = [(tensor, tensor._grad) for tensor in (*tensors, *program.owners)]
         self._grad_bits = [_bits(grad) for _, grad in self._grads]
-        counters = [one._counter for one in inputs if one._counter.__class__ is list] + program.counters
-        self._versions = [(counter, counter[0]) for counter in counters]
+        counters = [tensor._counter for tensor in tensors if tensor._counter.__class__ is list]
+        self._versions = [(counter, counter[0]) for counter in (*counters, *program.counters)]
 
     def restore(self) -> None:
-        for array, content in zip(self._arrays, self._contents, strict=True):
-            if array.__class__ is DeviceRow:
-                array.put(content)
-            elif array.flags.writeable:
-                array[...] = content
-        for one, grad in self._grads:
-            one._grad = grad
+        """Restore this state."""
+        for memory, content in self._contents:
+            if memory.__class__ is DeviceRow:
+                memory.put(content)
+            elif memory.flags.writeable:
+                memory[...] = content
+        for tensor, grad in self._grads:
+            tensor._grad = grad
         for counter, version in self._versions:
             counter[0] = version
 
-    def agrees(self, other: _State) -> bool:
-        """Whether all is the same in another state."""
-        return (
-            [*map(_bytes, self._contents)] == [*map(_bytes, other._contents)]
-            and self._grad_bits == other._grad_bits
-            and [version for _, version in self._versions] == [version for _, version in other._versions]
-        )
+    def facts(self) -> Any:
+        """Return the state in a form that can be compared."""
+        contents = [content.host() if content.__class__ is DeviceRow else content for _, content in self._contents]
+        return [each.tobytes() for each in contents], self._grad_bits, [version for _, version in self._versions]
 
 
 def _check_backward(
-    name: str, replay: Differentiated, results: Sequence[Tensor], expected: Sequence[Tensor], inputs: Sequence[Tensor]
+    name: str, program: Differentiated, results: Sequence[Tensor], expected: Sequence[Tensor],
+    inputs: Sequence[Tensor],
 ) -> None:
-    """Have backward from these results compare its gradients with those of the graph of the expected ones."""
-    nodes = {id(one._edge[0]): one._edge[0] for one in results if one._edge is not None}
-    wanted = replay.live_in(expected)
-    for node in nodes.values():
+    """Make backward from these results compare its gradients with those of the expected ones' graph."""
+    live = program.live_in(expected)
+    for node in {id(result._edge[0]): result._edge[0] for result in results if result._edge is not None}.values():
         if isinstance(node, CompiledBackward):
-            own = node.backward
+            backward = node.backward
 
-            def compared(node: CompiledBackward, gradients: Sequence[Any], own: Any = own) -> Any:
-                found = own(node, gradients)
-                for number, (one, other) in enumerate(
-                    zip(found, through(wanted, [*map(edge_of, replay.outer_leaves(inputs))], gradients), strict=True)
-                ):
-                    if _bits(one) != _bits(other):
+            def compared(node: CompiledBackward, gradients: Sequence[Any], backward: Any = backward) -> Any:
+                found = backward(node, gradients)
+                edges = [*map(edge_of, program.outer_leaves(inputs))]
+                for number, pair in enumerate(zip(found, backward_through(live, edges, gradients), strict=True)):
+                    if _bits(pair[0]) != _bits(pair[1]):
                         raise AssertionError(f"{name}: gradient {number} of the replay is not what the function gives")
                 return found
 
@@ -115,11 +112,7 @@ def _check_backward(
 
 
 def _bits(value: Any) -> Any:
-    """What tells a value of a result, or a gradient, from others."""
+    """Return what distinguishes a value of a result, or a gradient, from others."""
     if not isinstance(value, Tensor):
         return repr(value)
     return value._layout.shape, value._layout.type, np.ascontiguousarray(value.detach()._host_array()).tobytes()
-
-
-def _bytes(memory: Any) -> bytes:
-    return (memory.host() if memory.__class__ is DeviceRow else memory).tobytes()

@@ -1,4 +1,4 @@
-"""A compiled function: recorded when it is called with something new, replayed when it is not."""
+"""Compiled functions: recorded when called with something new, and replayed otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.locations import Location, warn_user
@@ -16,31 +16,31 @@ from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
+from .block_names import described
 from .capture import Capture, capture
 from .checking import checked_run, is_linked
 from .differentiation import Differentiated
 from .guards import Guard
 from .linked import Arena
-from .names import described
-from .node import entered, freed_by, left
-from .numbers import Family, given, is_number, numbers_in, without_numbers
+from .node import behind_graph_input, freed_by, update_argument
+from .numbers import Family, is_number, numbers_in, watched, without_numbers
 from .program import REPORTED, Program
 from .recorder import CaptureError
+from .recording_lock import recording_lock
 from .signatures import Guarded, Signature, UnknownArgumentError, key_of
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
-from .turns import recording_turn
 
-#: Programs that are kept for one signature, and calls with numbers of their own that are recorded.
+#: The number of programs kept for one signature, and of calls recorded for their numbers.
 LIMIT = 8
 
-#: Signatures of one function that are kept: each has machine code and memory.
+#: The number of signatures kept for one function: each has machine code and memory.
 SIGNATURES = 64
 
-#: Seconds after which, beyond these limits, a call is recorded in place of the oldest: that takes a hundredth of them.
+#: Seconds after which, beyond these limits, a call is recorded in place of the oldest; recording takes a hundredth.
 PAUSE = 1.0
 
-#: Calls of one signature that may make what the next ones find, such as an optimizer's state.
+#: The number of calls of one signature that may make what later calls find, such as an optimizer's state.
 POSTPONED = 4
 
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -49,25 +49,37 @@ _eager = False
 
 def reset() -> None:
     """Forget all programs."""
-    for one in [*_all]:
-        one.reset()
+    for compiled in [*_all]:
+        compiled.reset()
 
 
-default_dtype_changed.append(reset)  # tensors are made in it
+default_dtype_changed.append(reset)  # programs make tensors of it
 
-if hasattr(os, "register_at_fork"):  # the child's kernels have one thread: what ran on several is recorded anew
+if hasattr(os, "register_at_fork"):  # kernels of a child have one thread; programs for several are recorded anew
     os.register_at_fork(after_in_child=reset)
 
 
 def is_eager() -> bool:
-    """Whether compiled functions run as they are."""
+    """Return True if compiled functions run uncompiled."""
     return _eager
 
 
 def set_eager(eager: bool) -> None:
-    """Have compiled functions run as they are, or not."""
+    """Make compiled functions run uncompiled, or compiled again."""
     global _eager
     _eager = eager
+
+
+class _Recording(NamedTuple):
+    """The record of a call, with the arguments of the user by the identity of those of the function."""
+
+    captured: Capture
+    originals: dict[int, Tensor]
+    arguments: Any
+
+    def result(self, result: Any) -> Any:
+        """Return a result with arguments of the user in place of those of the function."""
+        return mapped(result, lambda leaf: self.originals.get(id(leaf), leaf)) if self.originals else result
 
 
 class Compiled:
@@ -75,57 +87,56 @@ class Compiled:
 
     Args:
         function: the function.
-        full: whether one that cannot be recorded as a whole is an error.
-        check: how many of the first calls of each signature are compared with the function itself.
-        reuse: whether results that no backward may come to lie in the same memory in each replay.
+        full: True if a function that cannot be recorded as a whole is an error.
+        check: the number of first replays of each signature that are compared with the function itself.
+        reuse: True if results that no backward needs lie in the same memory in each replay.
 
     Attributes:
-        name: what messages and profiles call it.
-        signatures: by what they are looked up by.
-        families: of calls that differ in nothing but numbers.
+        name: its name in messages and profiles.
+        signatures: the signatures by key.
+        families: the families of calls that differ in nothing but numbers, by key.
     """
 
     def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0, reuse: bool = False):
-        functools.update_wrapper(self, function)  # first: a module's own attributes are copied, too
+        functools.update_wrapper(self, function)  # first: it also copies a module's attributes
         self.function = function
         self.full = full
         self.check = check
         self.reuse = reuse
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.signatures: dict[Any, Signature] = {}
-        self._told: set[str] = set()
         self.families: dict[Any, Family] = {}
+        self._warned: set[str] = set()
         self._arena = Arena()
-        self._recorded = 0.0  # when a signature was last recorded for the first time
+        self._recorded = 0.0  # the time when a signature was last recorded first
         _all.add(self)
         self._slot = f"_compiled_{id(self)}"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         mode = state.mode
         if mode > ORDINARY or recording.recorder is not None or _eager:
-            return self._aside(args, keywords)
+            return self._call_in_special_mode(args, keywords)
         try:
             key, inputs = key_of(mode, args, keywords)
             signature = self.signatures.get(key)
-        except (UnknownArgumentError, TypeError, RecursionError) as error:  # what has no hash, or is nested deeply
-            return self._unserved(str(error), args, keywords)
+        except (UnknownArgumentError, TypeError, RecursionError) as error:  # no hash, or nested too deeply
+            return self._refuse(str(error), args, keywords)
         if signature is None:
-            return self._with_other_numbers(mode, key, args, keywords, inputs)
+            return self._call_new_signature(mode, key, args, keywords, inputs)
         for guarded in signature.programs:
             if guarded.guard.holds(inputs) and not guarded.program.stale:
                 if signature.unchecked and is_linked(guarded.program):
-                    signature.unchecked -= 1
-                    return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
+                    return self._run_checked(signature, guarded.program, args, keywords, inputs)
                 result = guarded.program.run(inputs)
-                return self._as_it_is(args, keywords) if result is REPORTED else result
+                return self._run_eagerly(args, keywords) if result is REPORTED else result
         if signature.eager is not None:
-            return self._as_it_is(args, keywords)
+            return self._run_eagerly(args, keywords)
         return self._record(signature, args, keywords, inputs)
 
-    def _aside(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """A call in which all is not ordinary: of a replay, profilers hear as a whole."""
-        profiled = state.mode & ~ORDINARY == WATCHED and not any(one.hears_operations for one in state.watchers)
-        if not profiled or recording.recorder is not None or _eager:
+    def _call_in_special_mode(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Call the function in a transform or a recording; a profiler sees a replay as a whole."""
+        is_profiled = state.mode & ~ORDINARY == WATCHED and not any(each.hears_operations for each in state.watchers)
+        if not is_profiled or recording.recorder is not None or _eager:
             return self.function(*args, **keywords)
         state.mode &= ~WATCHED
         try:
@@ -135,27 +146,34 @@ class Compiled:
             if state.watchers:
                 state.mode |= WATCHED
 
-    def _as_it_is(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """A call of the function itself, of which watchers hear."""
+    def _run_eagerly(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Call the function itself, with the watchers."""
         if state.watchers:
             state.mode |= WATCHED
         return self.function(*args, **keywords)
 
+    def _run_checked(
+        self, counted: Signature | Family, program: Any, args: Sequence[Any], keywords: dict[str, Any],
+        inputs: list[Tensor],
+    ) -> Any:
+        """Replay a program and compare that with the function itself."""
+        counted.unchecked -= 1
+        return checked_run(self.name, program, inputs, lambda: self._run_eagerly(args, keywords))
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method: compiled for each object by itself."""
+        """Return the method of an object, which is compiled for each object separately."""
         if instance is None:
             return self
         attributes = getattr(instance, "__dict__", None)
         if not isinstance(attributes, dict):  # of a class, or of an object with slots
             return MethodType(self, instance)
-        own = attributes.get(self._slot)
-        method = getattr(own, "function", None)
+        compiled = attributes.get(self._slot)
+        method = getattr(compiled, "function", None)
         if getattr(method, "__self__", None) is not instance or getattr(method, "__func__", None) is not self.function:
-            # there is none yet, or that of an object of which this one is a copy
-            own = attributes[self._slot] = Compiled(
-                MethodType(self.function, instance), self.full, self.check, self.reuse
-            )
-        return own
+            # there is none yet, or the object is a copy of one that has it
+            method = MethodType(self.function, instance)
+            compiled = attributes[self._slot] = Compiled(method, self.full, self.check, self.reuse)
+        return compiled
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Compiled, (self.function, self.full, self.check, self.reuse)  # copies record programs of their own
@@ -166,35 +184,42 @@ class Compiled:
         self.families.clear()
         self._arena = Arena()
 
-    def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
-        """The program of a call by itself."""
-        if recording.recorder is not None:
-            raise CaptureError("programs are made outside of transforms, profilers and other programs")
-        _, inputs = key_of(state.mode, args, keywords)
-        while True:
-            with recording_turn as is_ours:
-                if is_ours:
-                    return standalone(self.function, args, keywords, inputs)
-            time.sleep(0.001)  # another thread records
+    # -- programs by themselves ------------------------------------------------------------------------------------
+
+    def _standalone(self, use: Callable[[Standalone], Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Use the program of a call by itself."""
+        try:
+            if recording.recorder is not None:
+                raise CaptureError("programs are made outside of transforms, profilers and other programs")
+            _, inputs = key_of(state.mode, args, keywords)
+            while True:
+                with recording_lock as is_ours:
+                    if is_ours:
+                        program = standalone(self.function, args, keywords, inputs)
+                        break
+                time.sleep(0.001)  # another thread records
+            return use(program)
+        except CaptureError as error:
+            raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
 
     def njit(self, *args: Any, **keywords: Any) -> Any:
-        """The program of a call with these arguments, for functions that Numba compiles.
+        """Return the program of a call with these arguments, for functions that Numba compiles.
 
         The function takes NumPy arrays in place of the tensors among the arguments, in their order and of their
-        dtypes, shapes and strides; other arguments are what they are here.  It returns new arrays: one, or a tuple
-        of all that the call returns.  They are in no graph.  Parameters, gradients and the state of optimizers are
-        the program's, and change as ever; gradients stay in the memory that they have when the function is made.
+        dtypes, shapes and strides; other arguments are constants.  It returns new arrays: one, or a tuple of all that
+        the call returns.  They are in no graph.  Parameters, gradients and the state of optimizers belong to the
+        program and change as usual; gradients stay in the memory that they have when the function is made.
 
-        To record the program the function itself is called: once, or, if that changes what the next call finds,
-        such as gradients or an optimizer's state, up to four times.
+        To record the program, the function itself is called: once, or, if that changes what the next call finds, such
+        as gradients or an optimizer's state, up to four times.
 
         Raises:
             CaptureError: the program cannot be recorded, or parts of it run only in Python.
             TypeError: an argument of an unknown class; in a call, arrays of other dtypes.
             ValueError: in a call, arrays of other shapes or strides, or one that is changed and overlaps another.
-            RuntimeError: in a call, a module or a parameter that the program finds is not what it was, or another
-                thread runs the same function: make one for each.
-            IndexError, and others: in a call, what the function itself raises for these values.
+            RuntimeError: in a call, a module or a parameter of the program has changed, or another thread runs the
+                same function: make one for each.
+            IndexError, and others: in a call, the error that the function itself raises for these values.
 
         Example:
             >>> import numba, numgrad, numpy
@@ -208,12 +233,9 @@ class Compiled:
             >>> float(largest(numpy.eye(3, dtype=numpy.float32) * 2))
             4.0
         """
-        from .numba_function import numba_function  # for which Numba loads the most of itself
+        from .numba_function import numba_function  # it imports a large part of Numba
 
-        try:
-            return numba_function(self._standalone(args, keywords), self.function, args, keywords)
-        except CaptureError as error:
-            raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
+        return self._standalone(lambda program: numba_function(program, self.function, args, keywords), args, keywords)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **keywords: Any) -> None:
         """Write the program of a call with these arguments to a file, which ``numgrad.compiler.load`` reads.
@@ -226,44 +248,40 @@ class Compiled:
                 it calls Python, counts an optimizer's steps, sets gradients, draws random numbers or changes
                 arguments.
         """
-        from .saving import save_program  # few programs need it, and what it needs
+        from .saving import save_program  # few programs need its imports
 
-        try:
-            save_program(self._standalone(args, keywords), path)
-        except CaptureError as error:
-            raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
+        self._standalone(lambda program: save_program(program, path), args, keywords)
 
-    # -- recording ----------------------------------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------------------------
 
-    def _unserved(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """A call that no program is recorded for: that is said once."""
-        self._tell(reason, None)
-        return self._as_it_is(args, keywords)
+    def _refuse(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Run a call for which no program is recorded, and warn once."""
+        self._warn(reason, None)
+        return self._run_eagerly(args, keywords)
 
-    def _with_other_numbers(
+    def _call_new_signature(
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
     ) -> Any:
-        """A call of a new signature; see Note [Numbers as arguments]."""
-        late = time.monotonic() - self._recorded < PAUSE
-        if len(self.signatures) >= SIGNATURES and late:
-            return self._unserved(f"it is called in more than {SIGNATURES} ways (shapes, objects)", args, keywords)
+        """Replay or record a call of a new signature; see Note [Numbers as arguments]."""
+        is_soon = time.monotonic() - self._recorded < PAUSE
+        if len(self.signatures) >= SIGNATURES and is_soon:
+            return self._refuse(f"it is called in more than {SIGNATURES} ways (shapes, objects)", args, keywords)
         numbers, family = numbers_in((args, keywords)), None
         if numbers:
-            others, _ = key_of(mode, *without_numbers((args, keywords)))
-            family = self.families.setdefault(others, Family(self.check))
+            family_key, _ = key_of(mode, *without_numbers((args, keywords)))
+            family = self.families.setdefault(family_key, Family(self.check))
             found = family.find(inputs, numbers)
             if found is not None:
-                guarded, own = found
+                guarded, memory = found
                 with family.lock:
-                    own.set(numbers)
+                    memory.set(numbers)
                     if family.unchecked:
-                        family.unchecked -= 1
-                        return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
+                        return self._run_checked(family, guarded.program, args, keywords, inputs)
                     result = guarded.program.run(inputs)
-                return self._as_it_is(args, keywords) if result is REPORTED else result
+                return self._run_eagerly(args, keywords) if result is REPORTED else result
             family.count += 1
-            if family.count > LIMIT and late:
-                return self._unserved("it is called with ever other numbers: give them as tensors", args, keywords)
+            if family.count > LIMIT and is_soon:
+                return self._refuse("it is called with ever other numbers: give them as tensors", args, keywords)
         while len(self.signatures) >= SIGNATURES:
             self.signatures.pop(next(iter(self.signatures)), None)  # another thread may do the same
         self._recorded = time.monotonic()
@@ -274,148 +292,143 @@ class Compiled:
         self, signature: Signature, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
         family: Family | None = None,
     ) -> Any:
+        """Record a call, store its program if there can be one, and return the result."""
         if len(signature.programs) >= LIMIT and time.monotonic() - signature.recorded < PAUSE:
             changed = ", ".join(signature.failed[-1])
-            return self._unserved(f"what it finds around it changes from call to call ({changed})", args, keywords)
+            return self._refuse(f"what it finds around it changes from call to call ({changed})", args, keywords)
         latest = signature.programs[:1]
-        with recording_turn as is_ours:
+        with recording_lock as is_ours:
             if not is_ours:  # another thread records
-                return self._as_it_is(args, keywords)
-            moving = any(not isinstance(one.program, Differentiated) and one.guard.is_for_gradients() for one in latest)
-            found = None
+                return self._run_eagerly(args, keywords)
+            moving = any(
+                not isinstance(each.program, Differentiated) and each.guard.fails_for_gradients() for each in latest
+            )
+            recorded = None
             if family is not None and family.is_likely and not family.refused:
-                found = self._tried(args, keywords, inputs, family, moving)
-            made, originals, arguments = found or self._capture(args, keywords, inputs, moving)
-        if made.recorder.broken is not None:
-            self._note(signature, *made.recorder.broken)
-        elif made.postponed:
-            self._postpone(signature, made)
+                recorded = self._capture_trial(args, keywords, inputs, family, moving)
+            recorded = recorded or self._capture(args, keywords, inputs, moving)
+        captured = recorded.captured
+        if captured.recorder.broken is not None:
+            self._stop_recording(signature, *captured.recorder.broken)
+        elif captured.postponed:
+            self._postpone(signature, captured)
         else:
             unnamed = ["the memory or the gradients of arguments, or what backward came to"]
-            failed = [one.guard.failed() or unnamed for one in latest]
+            failed = [each.guard.failed() or unnamed for each in latest]
             signature.failed, signature.recorded = [*signature.failed, *failed][-LIMIT:], time.monotonic()
-            return self._kept(signature, made, originals, arguments, family)
-        return _original(made.result, originals)
+            return recorded.result(self._store(signature, recorded, family))
+        return recorded.result(captured.result)
 
-    def _tried(
+    def _capture_trial(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
-    ) -> tuple[Capture, dict[int, Tensor], Any] | None:
-        """Record a call in which numbers are watched; None if it was undone, because it was not as those before."""
+    ) -> _Recording | None:
+        """Record a call that watches numbers; None if it was undone because it differs from earlier calls."""
         try:
-            found = self._capture(args, keywords, inputs, moving, True)
+            recorded = self._capture(args, keywords, inputs, moving, True)
         except Exception:  # some C code takes only floats
             family.refused = True
             return None
-        made, _, arguments = found
-        undo, made.undo = made.undo, None
-        if family.confirms(made, numbers_in(arguments)):
-            return found
+        undo, recorded.captured.undo = recorded.captured.undo, None
+        if family.confirms(recorded.captured, numbers_in(recorded.arguments)):
+            return recorded
         family.refused = True
-        if undo is None:  # the call ran as it is: it is not to run again
-            return found
+        if undo is None:  # the function ran with the numbers themselves
+            return recorded
         undo()
         return None
 
     def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, watched: bool = False
-    ) -> tuple[Capture, dict[int, Tensor], Any]:
-        """Record a call; also the arguments that tensors stood for, by identity of these, and what the call was given.
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, trial: bool = False
+    ) -> _Recording:
+        """Record a call.
 
-        Where numbers are ``watched``, they are given so; where gradients are ``moving``, they are inputs.
+        A ``trial`` watches numbers.  If gradients are ``moving``, they are inputs of the program.
         """
         originals: dict[int, Tensor] = {}
+        inner: dict[int, Tensor] = {}  # by the identity of an argument, which may occur twice
 
-        def inner(value: Any) -> Any:
-            if not isinstance(value, Tensor):
-                return given(value) if watched and is_number(value) else value
-            if id(value) not in own:  # it may be given twice
-                made = own[id(value)] = entered(value)
-                if made is not value:
-                    originals[id(made)] = value
-            return own[id(value)]
+        def passed(leaf: Any) -> Any:
+            if not isinstance(leaf, Tensor):
+                return watched(leaf) if trial and is_number(leaf) else leaf
+            if id(leaf) not in inner:
+                tensor = inner[id(leaf)] = behind_graph_input(leaf)
+                if tensor is not leaf:
+                    originals[id(tensor)] = leaf
+            return inner[id(leaf)]
 
-        own: dict[int, Tensor] = {}
-        as_it_is = functools.partial(self.function, *args, **keywords)
+        eagerly = functools.partial(self.function, *args, **keywords)
         copies = Copies()
-        args = copies.of(tuple(args), inner)
-        keywords = {name: copies.of(value, inner) for name, value in keywords.items()}
-        inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
+        args = copies.of(tuple(args), passed)
+        keywords = {name: copies.of(value, passed) for name, value in keywords.items()}
+        inner_inputs = [inner.get(id(tensor), tensor) for tensor in inputs]
         try:
-            made = capture(
-                self.function, args, keywords, inner_inputs, self.full, moving, watched, [*originals.values()], as_it_is
+            captured = capture(
+                self.function, args, keywords, inner_inputs, self.full, moving, trial, [*originals.values()], eagerly
             )
-            made.arena = self._arena
+            captured.arena = self._arena
         finally:
-            for one in own.values():
-                if id(one) in originals:
-                    left(one, originals[id(one)], [*originals.values()])
-            changed = copies.give_back(lambda value: originals.get(id(value), value))
+            for tensor in inner.values():
+                if id(tensor) in originals:
+                    update_argument(originals[id(tensor)], tensor, [*originals.values()])
+            changed = copies.transfer_changes(lambda leaf: originals.get(id(leaf), leaf))
         if changed:
-            made.postponed = True
-            made.changed.append("a list or dictionary among the arguments")
-        return made, originals, (args, keywords)
+            captured.postponed = True
+            captured.changed.append("a list or dictionary among the arguments")
+        return _Recording(captured, originals, (args, keywords))
 
-    def _kept(
-        self, signature: Signature, made: Capture, originals: dict[int, Tensor], arguments: Any, family: Family | None
-    ) -> Any:
-        """Keep what was recorded, and return the result of the call."""
-        guard, live = Guard(made), made.live()
+    def _store(self, signature: Signature, recorded: _Recording, family: Family | None) -> Any:
+        """Store the program of a recorded call, and return the result."""
+        captured, arguments = recorded.captured, recorded.arguments
+        guard, live = Guard(captured), captured.live()
         consumed = freed_by(live)
         # the first step of an optimizer makes the gradients that all others find
-        is_first = bool(made.surroundings.optimizers) and not (signature.programs or signature.postponed)
-        if not guard.held_by_the_call(gradients=is_first) or (live and consumed is None and made.holders):
-            self._postpone(signature, made)
-            return _original(made.result, originals)
-        numbers = family.note(made, numbers_in(arguments)) if family else None
-        result = made.result
+        is_first = bool(captured.environment.optimizers) and not (signature.programs or signature.postponed)
+        if not guard.held_after_call(is_first) or (live and consumed is None and captured.gradient_owners):
+            self._postpone(signature, captured)
+            return captured.result
+        memory = family.add(captured, numbers_in(arguments)) if family else None
+        result = captured.result
         if not live or consumed is not None:
-            program: Any = Program(made, attached=live, reuse=self.reuse, freed=consumed)
+            program: Any = Program(captured, attached=live, reuse=self.reuse, freed=consumed)
         else:
-            refuse = functools.partial(self._note, signature)
-            program = Differentiated(self.function, arguments, made, live, guard, signature.programs, refuse)
+            stop = functools.partial(self._stop_recording, signature)
+            program = Differentiated(self.function, arguments, captured, live, guard, signature.programs, stop)
             result = program.first_result()
-        if family is not None and numbers is not None:
-            family.programs.append((Guarded(guard, program), numbers))
+        if family is not None and memory is not None:
+            family.programs.append((Guarded(guard, program), memory))
         else:
-            others = [one for one in signature.programs if not one.program.stale]
+            others = [each for each in signature.programs if not each.program.stale]
             signature.programs = [Guarded(guard, program), *others][:LIMIT]
-        return _original(result, originals)
+        return result
 
-    def _postpone(self, signature: Signature, made: Capture) -> None:
-        """The call has changed what the next one finds: that is to be recorded instead, if it does so once."""
-        if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # others are replayed meanwhile
+    def _postpone(self, signature: Signature, captured: Capture) -> None:
+        """Leave recording to the next call, because this one has changed what that finds; give up if all do."""
+        if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # others were replayed meanwhile
             signature.postponed = 0
         signature.postponed, signature.recorded = signature.postponed + 1, time.monotonic()
         if signature.postponed >= POSTPONED:
-            what = f" ({', '.join(made.changed[:3])})" if made.changed else ""
-            self._note(
+            what = f" ({', '.join(captured.changed[:3])})" if captured.changed else ""
+            self._stop_recording(
                 signature, f"each call changes what the next one finds{what}, which a replay would not do: give such "
                 "things as arguments, and return them", None
             )
 
-    def _note(self, signature: Signature, reason: str, location: Location | None) -> None:
-        """Run this signature as it is from now on, and say so.
+    def _stop_recording(self, signature: Signature, reason: str, location: Location | None) -> None:
+        """Run this signature uncompiled from now on, and warn.
 
         Raises:
-            CaptureError: that was not wanted.
+            CaptureError: the whole function must be compiled.
         """
         if not self.full:
             signature.eager = reason, location
-        self._tell(reason, location)
+        self._warn(reason, location)
 
-    def _tell(self, reason: str, location: Location | None) -> None:
+    def _warn(self, reason: str, location: Location | None) -> None:
         where = f"\n{location}" if location is not None else ""
         text = f"{self.name} cannot be compiled as a whole: {reason}{where}"
         if self.full:
             raise CaptureError(text)
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._warned:
+            self._warned.add(text)
             instead = "" if location is None else " Compile the parts around this line instead."
             warn_user(f"{text}\nIt runs as it is, each operation compiled by itself.{instead}")
-
-
-def _original(result: Any, originals: dict[int, Tensor]) -> Any:
-    """The result with arguments in place of what the function was given for them."""
-    if not originals:
-        return result
-    return mapped(result, lambda value: originals.get(id(value), value))

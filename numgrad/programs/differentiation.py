@@ -1,4 +1,4 @@
-"""Programs whose results have gradients: forward and backward recorded one after the other, replayed by two programs.
+"""Programs whose results have gradients: forward and backward are recorded one after the other, as two programs.
 
 See Note [Backward of a program] in ``node``.
 """
@@ -17,296 +17,299 @@ from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
 from ..devices import recording
-from .aftermath import Aftermath
 from .attached import runs_python
-from .bases import overlapped_bases, places_in
-from .capture import Capture, check_made, keep_constants, outside_of, recorded, written_outside
-from .gradients import apart, is_dense, laid_out
+from .backward_operands import is_dense, overlapped_bases, places_in, separated, with_layout
+from .capture import Capture, check_memory, keep_constants, outside_of, recorded
+from .environment import Environment
 from .guards import Guard
-from .node import CompiledBackward, Entrance, entered, nodes_of, spared, through
+from .node import CompiledBackward, GraphInput, backward_through, behind_graph_input, nodes_of, without_missing
 from .overlaps import alignment
 from .program import REPORTED, Program, alone
+from .recorded_steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .recorder import Recorder
-from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
-from .surroundings import Surroundings
+from .recording_lock import recording_lock
+from .side_effects import BackwardEffects, written_outside
 from .trees import leaves as leaves_in
 from .trees import mapped, tensors_in
-from .turns import recording_turn
 
-#: Calls without a backward pass after which a program is linked that saves nothing for one.
+#: The number of calls without backward after which a program is linked that saves nothing for one.
 PATIENCE = 3
 
-#: Programs that are recorded of a signature, one after another, in the hope that backward comes to one as it did
-#: before.
+#: The number of programs recorded for a signature, one after another, until one gets the same backward again.
 ATTEMPTS = 16
+
+#: The patience of programs that wait for backward in any case.
+_ENDLESS = 1 << 62
+
+
+class _Argument:
+    """Stands for an argument in the arguments of a call."""
+
+    def __init__(self, number: int):
+        self.number = number
 
 
 class Differentiated:
     """A program with results that have gradients.
 
-    It is linked when backward has come to it for the first time: only then it is known what it has to save.
+    It is linked when backward first comes to it, as only then the memory that it has to save is known.
 
     Args:
-        function: what was recorded.
-        arguments: of the call: positional ones, and those by name.
-        made: what was recorded of it.
+        function: the function.
+        arguments: the arguments of the call: positional ones, and those by name.
+        captured: the record of the call.
         live: the results that have gradients.
-        guard: says whether what the function finds around it is what it was.
-        programs: of the same calls, with their guards.
-        refuse: has the function run as it is from now on, and says why, and where that shows.
+        guard: the guard of the program.
+        programs: other programs for the same signature, with their guards.
+        refuse: makes the function run uncompiled from now on, and warns with the reason and its place.
 
     Attributes:
         forward, backward: the two programs, once they are linked.
-        stale: whether the next call is to be recorded: backward came to a program that had saved nothing, or it was not
-            what was recorded, or it did not come to the call that was.
-        attempts: how many programs have been recorded, this one included.
+        stale: True if the next call is to be recorded: backward came to a program that had saved nothing, it was not
+            as recorded, or it did not come to the recorded call.
+        attempts: the number of programs recorded so far, with this one.
     """
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], guard: Guard,
+        self, function: Callable[..., Any], arguments: Any, captured: Capture, live: Sequence[Tensor], guard: Guard,
         programs: Sequence[Any], refuse: Callable[[str, Location | None], None],
     ):
-        self.function, self._made, self._guard = function, made, guard
-        self._live = live = [*live, *overlapped_bases(live, made)]
-        earlier = [one.program.attempts for one in programs if one.program.stale]
+        self.function, self._captured, self._guard, self._refuse = function, captured, guard, refuse
+        self._live = live = [*live, *overlapped_bases(live, captured)]
+        earlier = [each.program.attempts for each in programs if each.program.stale]
         self.attempts: int = 1 + max(earlier, default=0)
-        self._refuse = refuse
-        self._leaves = leaves_of(live, made)
-        numbers = {id(one): number for number, one in [*enumerate(made.inputs)][::-1]}
-        #: For each leaf the tensor, or which of the arguments it is.
-        self._sources: list[Any] = [
-            _Argument(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in self._leaves
-        ]
-        self._arguments = mapped(
-            arguments, lambda value: _Argument(numbers[id(value)]) if id(value) in numbers else value
-        )
-        results = made.results()
-        #: For each of these which of the results it is, or the base of which.
-        self._which = places_in(results, live)
+        self._leaves = _leaves_of(live, captured)
+        numbers = {id(tensor): number for number, tensor in [*enumerate(captured.inputs)][::-1]}
+
+        def placeholder(value: Any) -> Any:
+            return _Argument(numbers[id(value)]) if id(value) in numbers else value
+
+        self._sources: list[Any] = [*map(placeholder, self._leaves)]
+        self._arguments = mapped(arguments, placeholder)
+        #: For each node output the index of a result, and whether it is the base of that.
+        self._places = places_in(captured.results(), live)
+        recorder = captured.recorder
         self._changes = bool(
-            made.versions or made.grads or made.required or made.recorder.effects or written_outside(made.recorder)
+            captured.versions or captured.grads or captured.required or recorder.effects or written_outside(recorder)
         )
-        self._walks = made.recorder.walks
+        self._walks = recorder.walks
         # backward after a program that has saved nothing calls the function once more
-        self._patience = 1 << 62 if earlier or self._changes else PATIENCE
+        self._patience = _ENDLESS if earlier or self._changes else PATIENCE
         self._node: Callable[[], Any] = lambda: None  # of the recorded call's results
-        used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
-        roots = {id(root_of(made.outside[number][0])) for number in used}
-        #: The tensors that the program finds, besides its arguments.
+        used = {block.number for block in recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        roots = {id(root_of(captured.outside[number][0])) for number in used}
+        #: The tensors in the environment that the program uses.
         self._around = [
-            one.tensor for one in made.known.values()
-            if id(one.tensor) not in numbers and id(root_of(one.storage)) in roots
+            before.tensor for key, before in captured.known.items()
+            if key not in numbers and id(root_of(before.storage)) in roots
         ]
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.stale = False
-        self._strange = 0  # calls of backward that the program could not do
+        self._unlike = 0  # the number of backward passes that the program could not do
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
-        """The result of a call, or REPORTED: the function itself is to be called."""
+        """Return the result of a call, or REPORTED if the function itself is to be called."""
         if self.forward is None:
-            if self.waits and self._node() is None:  # and there were others before
+            if self.waits and self._node() is None:  # the recorded call, and others before, got no backward
                 self._give_up("backward comes to few of its calls: call it under no_grad() where none follows")
                 return REPORTED
             if self._patience > 1:
                 self._patience -= 1
                 return REPORTED
-            with recording_turn as is_ours:
+            with recording_lock as is_ours:
                 if not is_ours:  # another thread records
                     return REPORTED
                 if self.forward is None:
-                    self.forward = Program(self._made, (), self._attach_without_backward, self._live)
+                    self.forward = Program(self._captured, (), self._attach_without_backward, self._live)
                     self.forget()
         return self.forward.run(inputs)
 
     def first_result(self) -> Any:
-        """The result of the recorded call, behind a node that records what backward does."""
-        made, live, leaves = self._made, self._live, self._leaves
-        shown = {id(one): alone(one) for one in live}
+        """Return the result of the recorded call, behind a node that records backward."""
+        captured, live, leaves = self._captured, self._live, self._leaves
+        outer = {id(tensor): alone(tensor) for tensor in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
-        within = [edge_of(one) for one in leaves]
+        inner_edges = [*map(edge_of, leaves)]
         node = CompiledBackward(
-            [shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, within), made
+            [outer[id(tensor)] for tensor in live], edges, self._first_backward, lambda _: (live, inner_edges), captured
         )
-        self._node = ref(node, partial(_came_to_nothing, ref(self)))
-        inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
-        for one in live:
-            if one._view is not None:
-                root = shown.get(id(one._root), inner.get(id(one._root), one._root))
-                one._view.connect_like(shown[id(one)], root)
-        return mapped(made.result, lambda value: shown.get(id(value), value))
+        self._node = ref(node, partial(_without_backward, ref(self)))
+        arguments = {id(leaf): leaf._edge[0].argument for leaf in leaves if leaf._edge is not None}
+        for tensor in live:
+            if tensor._view is not None:
+                root = outer.get(id(tensor._root), arguments.get(id(tensor._root), tensor._root))
+                tensor._view.connect_like(outer[id(tensor)], root)
+        return mapped(captured.result, lambda leaf: outer.get(id(leaf), leaf))
 
     def preview(self) -> Program | None:
-        """Return the program of forward: linked for a look at it, before a backward shows what it must save."""
-        if self.forward is None and "_made" in self.__dict__:
-            return Program(self._made, (), self._attach_without_backward, self._live)
+        """Return the program of forward, linked for inspection if no backward has come to it yet; None if it is gone."""
+        if self.forward is None and "_captured" in self.__dict__:
+            return Program(self._captured, (), self._attach_without_backward, self._live)
         return self.forward
 
     @property
     def waits(self) -> bool:
-        """Whether it is to be linked only when backward comes, however long that takes."""
+        """True if it is linked only when backward comes, however long that takes."""
         return self._patience > PATIENCE
 
     def forget(self) -> None:
-        """Drop the graph that was recorded."""
-        for name in ("_made", "_live", "_leaves"):
+        """Drop the recorded graph."""
+        for name in ("_captured", "_live", "_leaves"):
             self.__dict__.pop(name, None)
 
     def _give_up(self, reason: str, at_once: bool = False, location: Location | None = None) -> None:
-        """Let the next call be recorded, or if that has been done often, the function run as it is."""
+        """Let the next call be recorded; after many attempts, or ``at_once``, let the function run uncompiled."""
         self.stale = True
         if at_once or self.attempts >= ATTEMPTS:
             self._refuse(reason, location)
 
-    # -- the first backward -------------------------------------------------------------------------------
+    # -- the first backward ----------------------------------------------------------------------------------------
 
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
-        """Walk the graph, and record that; then both programs can be linked."""
-        return spared(node, self._walked(node, gradients))
-
-    def _walked(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """Go through the recorded graph, and record that, after which both programs are linked."""
         live, leaves = node.again(node)
-        if state.mode & ANOMALY or recording.recorder is not None:
-            self.stale = self.forward is None  # this is part of a program
-            return through(live, leaves, gradients)
-        with recording_turn as is_ours:
-            if not is_ours:  # another thread records
-                self.stale = self.forward is None
-                return through(live, leaves, gradients)
-            if self.forward is not None or self.stale:
-                return through(live, leaves, gradients)
-            self._python = any(map(runs_python, nodes_of(live)))
-            if self._python and not self._stands():
-                self.stale = True
-                return through(live, leaves, gradients)
-            return self._recorded_backward(node.kept, live, leaves, gradients)
+        if state.mode & ANOMALY or recording.recorder is not None:  # this is part of a program
+            self.stale = self.forward is None
+        else:
+            with recording_lock as is_ours:
+                if not is_ours:  # another thread records
+                    self.stale = self.forward is None
+                elif self.forward is None and not self.stale:
+                    self._python = any(map(runs_python, nodes_of(live)))
+                    if not self._python or self._environment_holds():
+                        return without_missing(node, self._record_backward(node.kept, live, leaves, gradients))
+                    self.stale = True
+        return without_missing(node, backward_through(live, leaves, gradients))
 
-    def _stands(self) -> bool:
-        """Whether Python that backward runs finds what was there in the call."""
-        return self._guard.stands() or self._guard.stands_for_more(self._walks)
+    def _environment_holds(self) -> bool:
+        """Return True if Python that backward runs finds what the call did."""
+        return self._guard.environment_holds() or self._guard.holds_for_rerun(self._walks)
 
-    def _recorded_backward(
-        self, made: Capture, live: Sequence[Tensor], leaves: Sequence[Edge], gradients: Sequence[Any]
+    def _record_backward(
+        self, captured: Capture, live: Sequence[Tensor], leaves: Sequence[Edge], gradients: Sequence[Any]
     ) -> tuple[Any, ...]:
-        forward = made.recorder
-        alive = [one for block in forward.blocks if is_temporary(block) and (one := block.array()) is not None]
-        others = [one for one in leaves_in(self._arguments) if one.__class__ is not _Argument]
-        aftermath = Aftermath(made, lambda: Surroundings(self.function, others))
-        before = aftermath.known
-        gradients = apart(gradients, [*[one._storage for one in before], *alive], self._changes)
-        given = [one for one in gradients if one is not None]
-        # results are seen as arguments are: in each call they lie elsewhere
-        outside = outside_of(before, (*given, *made.inputs, *made.results()), [*alive, *aftermath.memories])
+        alive = [block.array() for block in captured.recorder.blocks if _is_temporary(block)]
+        alive = [array for array in alive if array is not None]
+        others = [leaf for leaf in leaves_in(self._arguments) if leaf.__class__ is not _Argument]
+        effects = BackwardEffects(captured, lambda: Environment(self.function, others))
+        gradients = separated(gradients, [*[tensor._storage for tensor in effects.known], *alive], self._changes)
+        # results are seen as arguments are: they are new in each call
+        inputs = [*[each for each in gradients if each is not None], *captured.inputs, *captured.results()]
+        outside = outside_of(effects.known, inputs, [*alive, *effects.memories])
         recorder = Recorder(outside)
-        recorder.recorded = forward.recorded
-        grads = recorded(recorder, lambda: through(live, leaves, gradients))
-        check_made(recorder, [one for one in grads if one is not None])
-        reason = aftermath.reason(recorder, outside, live, grads)
+        recorder.recorded = captured.recorder.recorded
+        grads = recorded(recorder, lambda: backward_through(live, leaves, gradients))
+        check_memory(recorder, [grad for grad in grads if grad is not None])
+        reason = effects.reason(recorder, outside, live, grads)
         if reason is None:
-            self._link(made, recorder, outside, gradients, grads)
+            self._link(captured, recorder, outside, gradients, grads)
         else:
             self.forget()
             self._give_up(reason[0], True, reason[1])
         return grads
 
     def _link(
-        self, made: Capture, recorder: Recorder, outside: list[Any], gradients: Sequence[Tensor], grads: Any
+        self, captured: Capture, recorder: Recorder, outside: list[Any], gradients: Sequence[Tensor], grads: Any
     ) -> None:
-        forward = made.recorder
-        results = {forward.block_of(one._storage) for one in made.results()}
-        returned = {recorder.block_of(one._storage) for one in grads if one is not None}
-        before = [block for block in recorder.blocks if block.origin == OUTSIDE]
-        used = [block for block in before if block.last >= 0 or block in returned]
+        forward = captured.recorder
+        results = {forward.block_of(tensor._storage) for tensor in captured.results()}
+        returned = {recorder.block_of(grad._storage) for grad in grads if grad is not None}
+        used = [
+            block for block in recorder.blocks
+            if block.origin == OUTSIDE and (block.last >= 0 or block in returned)
+        ]
         saved: dict[Block, Block] = {}
         for block in used:
             first = forward.block_of(outside[block.number][0])
-            if first is not None and is_temporary(first) and first not in results:
+            if first is not None and _is_temporary(first) and first not in results:
                 saved[first] = block
         roots = {id(root_of(outside[block.number][0])) for block in used}
-        self._layouts = [None if one is None else (one._layout, alignment(one)) for one in gradients]
+        self._layouts = [None if each is None else (each._layout, alignment(each)) for each in gradients]
         self._deterministic = are_deterministic_algorithms_enabled()
-        program = Program(made, list(saved), self._attach, self._live)
+        program = Program(captured, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in program.plan.offsets.items()}
-        kept = [*made.inputs, *program.tensors]
-        #: Of what a call works on, and gives, what backward needs.
+        kept = [*captured.inputs, *program.tensors]
+        #: The indices of the tensors that backward needs, among those that a call keeps.
         self._needed = [
-            number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
+            number for number, tensor in enumerate((*kept, *self._around)) if id(root_of(tensor._storage)) in roots
         ]
-        given = [(place, one) for place, one in zip(self._which, gradients, strict=True) if one is not None]
-        inputs = [*[one for _, one in given], *kept]
-        names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in given] + made.given
-        names += [f"made[{number}]" for number in range(len(program.tensors))]
-        back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names, arena=made.arena)
+        present = [(place, each) for place, each in zip(self._places, gradients, strict=True) if each is not None]
+        inputs = [*[gradient for _, gradient in present], *kept]
+        names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in present]
+        names += [*captured.input_names, *[f"made[{number}]" for number in range(len(program.tensors))]]
+        back = Capture(recorder, grads, inputs, {}, outside, captured.environment, names, arena=captured.arena)
         keep_constants(back)
-        self._partial = any(one is None for one in grads)
+        self._partial = any(grad is None for grad in grads)
         self.backward = Program(back, offsets)
         program.tensors = []  # they keep the memory of the recorded call
-        self._guard.add(roots)
-        self.forward = program  # last: other threads may be waiting for it
+        self._guard.add_memory(roots)
+        self.forward = program  # last: other threads may wait for it
         self.forget()
 
-    # -- replays ------------------------------------------------------------------------------------------
+    # -- replays ---------------------------------------------------------------------------------------------------
 
     def outer_leaves(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors that backward gives gradients, where these are the arguments."""
+        """Return the tensors that backward gives gradients in a call with these arguments."""
         return [inputs[source.number] if source.__class__ is _Argument else source for source in self._sources]
 
-    def _edges(self, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
-        return tuple(map(edge_of, self.outer_leaves(inputs)))
-
-    def _attach(self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]) -> None:
+    def _attach(
+        self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
+    ) -> None:
         """Give the results of a replay their node."""
-        kept = [*inputs, *map(alone, made)]
-        versions = [one._counter[0] for one in (*kept, *self._around)]
-        again = partial(self._again, inputs, self._versions(inputs))
-        CompiledBackward(results, self._edges(inputs), self._backward, again, (kept, saved, versions))
+        kept = [*inputs, *map(alone, new)]
+        versions = [tensor._counter[0] for tensor in (*kept, *self._around)]
+        self._new_node(results, inputs, self._backward, (kept, saved, versions))
 
     def _attach_without_backward(
-        self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]
+        self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
     ) -> None:
-        again = partial(self._again, inputs, self._versions(inputs))
-        CompiledBackward(results, self._edges(inputs), self._unexpected_backward, again, None)
+        """Give the results of a replay that has saved nothing their node."""
+        self._new_node(results, inputs, self._unexpected_backward, None)
 
-    def _versions(self, inputs: Sequence[Tensor]) -> list[int]:
-        return [one._counter[0] for one in (*inputs, *self._around)]
+    def _new_node(
+        self, results: Sequence[Tensor], inputs: Sequence[Tensor], backward: Callable[..., Any], kept: Any
+    ) -> None:
+        versions = [tensor._counter[0] for tensor in (*inputs, *self._around)]
+        edges = tuple(map(edge_of, self.outer_leaves(inputs)))
+        CompiledBackward(results, edges, backward, partial(self._again, inputs, versions), kept)
 
     def _backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         assert self.backward is not None
         kept, saved, versions = node.kept
         all_kept = (*kept, *self._around)
         for number in self._needed:
-            one = all_kept[number]
-            if one._counter[0] != versions[number]:
-                raise modified_error(node, one, versions[number], False)
-        if self._python and not self._stands():
-            return self._by_graph(node, gradients)  # which says that this cannot be
+            tensor = all_kept[number]
+            if tensor._counter[0] != versions[number]:
+                raise modified_error(node, tensor, versions[number], False)
+        if self._python and not self._environment_holds():
+            return self._by_graph(node, gradients)  # which raises
         if are_deterministic_algorithms_enabled() is not self._deterministic:
-            return self._by_itself(node, gradients)
-        given = []
-        for one, own in zip(gradients, self._layouts, strict=True):
-            if one is None or own is None or (one._layout is not own[0] and not is_dense(own[0])):
-                if one is not None or own is not None:
-                    return self._by_itself(node, gradients)
+            return self._by_unlike_graph(node, gradients)
+        present = []
+        for gradient, like in zip(gradients, self._layouts, strict=True):
+            if gradient is None or like is None or (gradient._layout is not like[0] and not is_dense(like[0])):
+                if gradient is not None or like is not None:
+                    return self._by_unlike_graph(node, gradients)
             else:
-                given.append(laid_out(one, *own))
-        made = self.backward.run([*given, *kept], saved)
-        if made is REPORTED:
+                present.append(with_layout(gradient, *like))
+        grads = self.backward.run([*present, *kept], saved)
+        if grads is REPORTED:
             return self._by_graph(node, gradients)
-        return spared(node, made) if self._partial else made
+        return without_missing(node, grads) if self._partial else grads
 
     def _by_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """The gradients by the graph of another call of the function, which also raises what backward does."""
+        """Return the gradients by the graph of another call of the function, or raise its error."""
         live, leaves = node.again(node)
-        return spared(node, through(live, leaves, gradients))
+        return without_missing(node, backward_through(live, leaves, gradients))
 
-    def _by_itself(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """The gradients by the graph of another call of the function: they come to others of its results than they did
-        when backward was recorded.
+    def _by_unlike_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
+        """Return the gradients by the graph of another call, as backward comes to others of the results than recorded.
 
         Raises:
-            RuntimeError: it would change what it has changed once more.
+            RuntimeError: the function would change once more what it has changed.
         """
-        self._strange += 1
+        self._unlike += 1
         reason = "backward comes to other results than in the call that was recorded"
         if self._changes:
             self._give_up(f"{reason}, and it draws random numbers or changes tensors in place", True)
@@ -314,25 +317,25 @@ class Differentiated:
                 "a compiled function that draws random numbers or changes tensors in place was given gradients of "
                 "other results than in the call whose backward was recorded: from now on it runs as it is"
             )
-        if self._strange >= PATIENCE:
+        if self._unlike >= PATIENCE:
             self._give_up(reason)
         return self._by_graph(node, gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """Backward after a program that has saved nothing."""
+        """Return the gradients after a program that has saved nothing."""
         self.stale = True
         return self._by_graph(node, gradients)
 
     def _again(
         self, inputs: Sequence[Tensor], versions: Sequence[int], node: CompiledBackward
     ) -> tuple[list[Tensor], list[Edge]]:
-        """The results of the function itself, with its graph, and the edges where that ends.
+        """Call the function itself, and return its results with their graph and the edges where that ends.
 
         Raises:
-            RuntimeError: it would change what it has changed once more, or what it works on was changed since.
+            RuntimeError: it would change once more what it has changed, or what it uses has changed since.
         """
         reason = None
-        if not self._guard.stands_for_more(self._walks):
+        if not self._guard.holds_for_rerun(self._walks):
             reason = f"what it finds has changed since it was called ({', '.join(self._guard.failed()[:3]) or 'hooks'})"
         elif self._changes:
             reason = "it draws random numbers or changes tensors in place"
@@ -344,52 +347,44 @@ class Differentiated:
         text = f"gradients {what} need a compiled function to be called again"
         if reason is not None:
             raise RuntimeError(f"{text}, but {reason}: {advice}")
-        for one, version in zip((*inputs, *self._around), versions, strict=True):
-            if one._counter[0] != version:
-                error = modified_error(node, one, version, False)
+        for tensor, version in zip((*inputs, *self._around), versions, strict=True):
+            if tensor._counter[0] != version:
+                error = modified_error(node, tensor, version, False)
                 error.add_note(f"{text.capitalize()} with what it was given: {advice}.")
                 raise error
-        given = [entered(one) for one in inputs]
+        inner = [*map(behind_graph_input, inputs)]
         args, keywords = mapped(
-            self._arguments, lambda value: given[value.number] if value.__class__ is _Argument else value
+            self._arguments, lambda leaf: inner[leaf.number] if leaf.__class__ is _Argument else leaf
         )
         with enable_grad():
             results = tensors_in(self.function(*args, **keywords))
-        leaves = [given[source.number] if source.__class__ is _Argument else source for source in self._sources]
-        return self.live_in(results), [*map(edge_of, leaves)]
+        return self.live_in(results), [*map(edge_of, self.outer_leaves(inner))]
 
     def live_in(self, results: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors with a graph, in the order of the node's outputs, of the function's own results."""
-        return [results[number]._root if is_base else results[number] for number, is_base in self._which]
+        return [results[number]._root if is_base else results[number] for number, is_base in self._places]
 
 
-def _came_to_nothing(program: Callable[[], Differentiated | None], _: Any) -> None:
-    """The results of the recorded call are gone.  If no backward came to them, the next call is to be recorded."""
-    own = program()
-    if own is not None and own.forward is None and own.waits:
-        own.stale = own.attempts < ATTEMPTS
-        own.forget()
+def _without_backward(program: Callable[[], Differentiated | None], _: Any) -> None:
+    """Let the next call be recorded, if the results of the recorded one are gone and no backward came to them."""
+    differentiated = program()
+    if differentiated is not None and differentiated.forward is None and differentiated.waits:
+        differentiated.stale = differentiated.attempts < ATTEMPTS
+        differentiated.forget()
 
 
-class _Argument:
-    """Stands for an argument in what a call was given."""
-
-    def __init__(self, number: int):
-        self.number = number
-
-
-def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
-    """The tensors that backward from these gives gradients, of those that are there before and after the call."""
+def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
+    """Return the tensors, among those that existed before, that backward from these gives gradients."""
     leaves = []
-    entrances = {id(one._edge[0]): one for one in reversed(made.inputs) if one._edge is not None}
+    arguments = {id(tensor._edge[0]): tensor for tensor in reversed(captured.inputs) if tensor._edge is not None}
     for node in nodes_of(live):
-        if node.__class__ is AccumulateGrad and id(node.variable) in made.known:
+        if node.__class__ is AccumulateGrad and id(node.variable) in captured.known:
             leaves.append(node.variable)
-        elif node.__class__ is Entrance:
-            leaves.append(entrances[id(node)])
+        elif node.__class__ is GraphInput:
+            leaves.append(arguments[id(node)])
     return leaves
 
 
-def is_temporary(block: Block) -> bool:
-    """Whether a replay has a block of its own for it."""
+def _is_temporary(block: Block) -> bool:
+    """Return True if a replay has memory of its own for a block."""
     return block.origin == FRESH or (block.origin == CONSTANT and block.initial is not None)

@@ -1,6 +1,6 @@
-"""Guards: whether a program that was recorded for one call is right for another with the same signature.
+"""Guards: whether a program recorded for one call is right for another with the same signature.
 
-That depends on what the function finds around it, and on which memory the arguments share with that.
+That depends on the function's environment, and on the memory that arguments share with it.
 """
 
 from __future__ import annotations
@@ -18,328 +18,312 @@ from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from .attached import has_hooks
 from .capture import Capture
-from .mentions import attributes_of, is_installed, is_own
-from .overlaps import Arguments, ArgumentsOnGPU, all_of, seen_by
-from .places import ABSENT, Found, all_texts, items_of, same, same_items
-from .steps import root_of
-from .surroundings import Surroundings
+from .conditions import MISSING, Conditions
+from .object_kinds import attributes_of, is_installed, is_own
+from .overlaps import argument_conditions, memory_used_by
+from .recorded_steps import root_of
+from .sources import ABSENT, Source, equivalent, equivalent_items, items_of
 
-#: Where the optimizers are that look at their options in each replay.
+#: The package of the optimizers that read their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
-#: What messages call conditions of gradients: which a tensor has, and whether it has one.
+#: Descriptions of conditions on gradients: which one a tensor has, and whether it has any.
 _GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
-#: What asking for something raises that is not there any more.
-_MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+#: Values that are compared, not identified.
+_COMPARED = (int, float, complex, str, bytes, tuple, types.dtype, types.device)
 
 
 class Guard:
-    """Whether all is as it was when a program was recorded, as far as the program depends on it.
+    """The conditions under which a program may be replayed."""
 
-    Attributes:
-        conditions: what it compares, as messages name it, except functions' code, parts of libraries, and names that
-            nothing has.
-    """
-
-    def __init__(self, made: Capture):
-        self._names: dict[str, Any] = {"same": same, "same_items": same_items, "is_empty": _is_empty}
-        self._names |= {"get": dict.get, "ABSENT": ABSENT, "array_state": _array_state, "items_of": items_of}
-        self._conditions: dict[str, str] = {}
-        self._of_libraries: set[str] = set()
-        self._given, self._changing = {id(one) for one in made.inputs}, list[str]()
-        self._dictionaries: dict[type, Any] = {}
-        self._rare: dict[str, str] = {}  # conditions that a rare change may have broken, and nothing else
+    def __init__(self, captured: Capture):
+        self._conditions = Conditions(
+            equivalent=equivalent, equivalent_items=equivalent_items, is_empty=_is_empty, get=dict.get, ABSENT=ABSENT,
+            array_state=_array_state, items_of=items_of, identities=_identities,
+        )
+        self._name, self._require = self._conditions.name, self._conditions.require
+        self._rare: dict[str, str] = {}  # conditions that only a rare change may have broken
         self._changes = rare_changes()
-        self._surroundings = made.surroundings
-        changed = {id(tensor) for tensor, _ in made.grads}
-        seen = seen_by(made)
-        used = self._on(seen, changed)
-        around = made.surroundings
-        modules, optimizers = [*around.modules.values()], [*around.optimizers.values()]
-        generators = [*around.generators.values()]
-        self._add_places([*used, *modules, *optimizers, *generators])
-        for found in used:
-            self._add_tensor(found)
-        self._add_contents(around, {id(one.value) for one in (*used, *modules, *optimizers)})
-        for found in modules:
-            attributes = self._name(found.value.__dict__)
-            self._conditions[f"{attributes}['training'] is {found.value.training}"] = f"{found.name()}.training"
-        for found in optimizers:
-            self._add_optimizer(found)
-        self._add_grads(made, seen)
-        self._asks = all_of(self._conditions, self._names)
-        cls = Arguments if made.recorder.device < 0 else ArgumentsOnGPU
-        self._arguments = cls(made, seen, self._changing, self._names)
-        self._fit = self._arguments.fit
+        self._of_libraries: set[str] = set()
+        self._inputs = {id(tensor) for tensor in captured.inputs}
+        self._compared: list[str] = []  # expressions for tensors that may be compared with arguments
+        self._dictionaries: dict[type, Any] = {}
+        self._environment = environment = captured.environment
+        used = memory_used_by(captured)
+        tensors = self._tensors_on(used, {id(tensor) for tensor, _ in captured.grads})
+        modules, optimizers = [*environment.modules.values()], [*environment.optimizers.values()]
+        self._add_sources([*tensors, *modules, *optimizers, *environment.generators.values()])
+        for source in tensors:
+            self._add_tensor(source)
+        self._add_contents({id(source.value) for source in (*tensors, *modules, *optimizers)})
+        for source in modules:
+            attributes = self._name(source.value.__dict__)
+            self._require(f"{attributes}['training'] is {source.value.training}", f"{source.name()}.training")
+        for source in optimizers:
+            self._add_optimizer(source)
+        self._add_grads(captured, used)
+        self._environment_holds = self._conditions.function(self._conditions.described)
+        of_arguments = [*argument_conditions(captured, used, self._conditions, self._compared)]
+        self._arguments_hold = self._conditions.function(of_arguments, "inputs")
 
-    def add(self, roots: set[int]) -> None:
-        """Ask for the tensors on this memory, too: backward works on it, whether the function itself does or not."""
-        before = len(self._conditions)
-        used = self._on(roots, ())
-        self._add_places(used)
-        for found in used:
-            self._add_tensor(found)
-        if len(self._conditions) > before:
-            self._asks = all_of(self._conditions, self._names)
+    def add_memory(self, roots: set[int]) -> None:
+        """Add the tensors on this memory, on which backward works."""
+        tensors = self._tensors_on(roots, ())
+        self._add_sources(tensors)
+        for source in tensors:
+            self._add_tensor(source)
+        self._environment_holds = self._conditions.function(self._conditions.described)
 
     @property
     def conditions(self) -> list[str]:
-        hidden = ("__code__", "__defaults__")
-        listed = {
-            what: None for condition, what in [*self._conditions.items(), *self._rare.items()]
-            if not what.endswith(hidden) and " not in v" not in condition and what not in self._of_libraries
-        }
-        return [*listed]
+        """Descriptions of what is compared, apart from functions' code, parts of libraries and names without value."""
+        return [*dict.fromkeys([
+            what for condition, what in [*self._conditions.described.items(), *self._rare.items()]
+            if not what.endswith(("__code__", "__defaults__")) and " not in v" not in condition
+            and what not in self._of_libraries
+        ])]
 
     def holds(self, inputs: Sequence[Tensor]) -> bool:
-        """Whether the program may be replayed with these tensors as arguments."""
-        return self.stands() and self._fit(inputs)
+        """Return True if the program may be replayed with these tensors as arguments."""
+        return self.environment_holds() and self._arguments_hold(inputs)
 
-    def stands(self) -> bool:
-        """Whether what the function finds around it is what it was."""
+    def environment_holds(self) -> bool:
+        """Return True if the environment is as it was."""
         if rare_changes() != self._changes and not self._is_unchanged():
             return False
         try:
-            return self._asks()
-        except _MISSING:  # something is not there any more
+            return self._environment_holds()
+        except MISSING:
             return False
 
     def _is_unchanged(self) -> bool:
-        """Return whether none of the rare changes since was one of what the function finds."""
+        """Return True if no rare change since the last check was one in the environment."""
         changes = rare_changes()
-        if has_hooks(self._surroundings) or not all(map(self._holds, self._rare)):
+        if has_hooks(self._environment) or not all(map(self._conditions.holds, self._rare)):
             return False
         self._changes = changes
         return True
 
-    def _holds(self, condition: str) -> bool:
-        try:
-            return bool(eval(condition, self._names))
-        except _MISSING:
-            return False
+    def held_after_call(self, gradients: bool = False) -> bool:
+        """Return True if the recorded call itself has changed nothing but gradients.
 
-    def held_by_the_call(self, gradients: bool = False) -> bool:
-        """Return whether the recorded call itself has left all as it was, gradients apart.
-
-        With ``gradients``, tensors have gradients that had some before, and no others do.
+        With ``gradients``, no tensor may have got its first gradient or lost its gradient.
         """
         return not {*self.failed()} - ({_GRADIENT} if gradients else {_GRADIENT, _HAS_GRADIENT})
 
-    def is_for_gradients(self) -> bool:
-        """Whether it would be right but that gradients, or what arguments have, are other tensors by now."""
+    def fails_for_gradients(self) -> bool:
+        """Return True if nothing but the identity of gradients, or the arguments, has changed."""
         return not {*self.failed()} - {_GRADIENT}
 
-    def stands_for_more(self, walks: bool = True) -> bool:
-        """Whether the function would do the same again: other calls may have given tensors gradients since, and
-        unless it ``walks`` a graph, hooks.
+    def holds_for_rerun(self, walks: bool = True) -> bool:
+        """Return True if the function would do the same again, even if other calls have given tensors gradients.
+
+        Unless it ``walks`` a graph, tensors may have got hooks.
         """
-        return not has_hooks(self._surroundings, of_tensors=walks) and not {*self.failed()} - {_HAS_GRADIENT}
+        return not has_hooks(self._environment, of_tensors=walks) and not {*self.failed()} - {_HAS_GRADIENT}
 
     def failed(self) -> list[str]:
-        """What is not as it was."""
-        conditions = [*self._conditions.items(), *self._rare.items()]
-        return list(dict.fromkeys([what for condition, what in conditions if not self._holds(condition)]))
+        """Return descriptions of what has changed."""
+        described = [*self._conditions.described.items(), *self._rare.items()]
+        return [*dict.fromkeys([what for condition, what in described if not self._conditions.holds(condition)])]
 
-    def _name(self, value: Any) -> str:
-        name = f"v{id(value)}"
-        self._names[name] = value
-        return name
+    # -- conditions on tensors -------------------------------------------------------------------------------------
 
-    def _on(self, roots: set[int], others: Container[int]) -> list[Found]:
-        """The tensors around the function that lie on this memory, and others."""
+    def _tensors_on(self, roots: set[int], others: Container[int]) -> list[Source]:
+        """Return the sources of tensors on this memory, and of others by identity."""
         return [
-            found for key, found in self._surroundings.tensors.items()
-            if id(root_of(found.value._storage)) in roots or key in others
+            source for key, source in self._environment.tensors.items()
+            if id(root_of(source.value._storage)) in roots or key in others
         ]
 
-    def _add_places(self, objects: Sequence[Found]) -> None:
-        """Objects are where they were found."""
-        for found in self._surroundings.ways([one.value for one in objects]):
-            if found.holder is not None:
-                self._conditions[f"{self._held(found)} is {self._name(found.value)}"] = found.name()
+    def _add_sources(self, objects: Sequence[Source]) -> None:
+        """Require that objects are where they were found."""
+        for source in self._environment.sources_of([each.value for each in objects]):
+            if source.holder is not None:
+                self._conditions.require_same(self._expression(source), source.value, source.name())
 
-    def _add_contents(self, around: Surroundings, known: set[int]) -> None:
-        """Numbers, functions and other objects are where they were, and no others have come."""
-        for found in around.read:
-            if id(found.value) not in known and not isinstance(found.holder, list) and not around.is_unused(found):
-                self._add_content(found)
-        for found in around.reached.values():
-            value, what = found.value, found.name()
+    def _add_tensor(self, source: Source) -> None:
+        name = self._name(source.value)
+        for condition in self._conditions.same_memory(name, source.value):
+            self._require(condition, source.name())
+        self._add_requires_grad(name, source.value, source.name())
+
+    def _add_layout(self, expression: str, tensor: Tensor, what: str) -> None:
+        self._conditions.require_same(f"{expression}._layout", tensor._layout, what)
+        self._add_requires_grad(expression, tensor, what)
+
+    def _add_requires_grad(self, expression: str, tensor: Tensor, what: str) -> None:
+        condition = f"{expression}._requires_grad == {int(tensor._requires_grad)}"
+        if tensor._view is not None:  # it requires a gradient as soon as its base does
+            condition = f"{expression}.requires_grad is {tensor.requires_grad}"
+        self._require(condition, f"{what}.requires_grad")
+
+    def _add_grads(self, captured: Capture, used: set[int]) -> None:
+        """Add the gradients of tensors: which one if the program uses its memory, and else whether there is any.
+
+        A gradient that the program replaces without reading it does not matter.
+        """
+        replaced = {id(tensor) for tensor, _ in captured.grads}
+        reads = "grad" in self._environment.referenced
+        for before in captured.known.values():
+            tensor, grad = before.tensor, before.grad
+            if id(tensor) in self._inputs:  # the signature compares these
+                continue
+            expression = f"{self._name(tensor)}._grad"
+            if grad is None:
+                if before.requires_grad or reads:
+                    self._require(f"{expression} is None", _HAS_GRADIENT)
+            elif any(tensor is owner for owner in captured.gradient_owners):
+                self._require(f"{expression} is not None", _HAS_GRADIENT)
+            elif id(root_of(grad._storage)) in used:
+                self._conditions.require_same(expression, grad, _GRADIENT)
+                for condition in self._conditions.same_memory(expression, grad):
+                    self._require(condition, _GRADIENT)
+            elif id(tensor) not in replaced:
+                self._require(f"{expression} is not None", _HAS_GRADIENT)
+                if reads:
+                    self._conditions.require_same(f"{expression}._layout", grad._layout, _GRADIENT)
+
+    # -- conditions on other objects -------------------------------------------------------------------------------
+
+    def _add_contents(self, known: set[int]) -> None:
+        """Require that numbers, functions and other objects are where they were, and that none have been added."""
+        environment = self._environment
+        for source in environment.read:
+            is_item = isinstance(source.holder, list)  # lists are compared as a whole
+            if id(source.value) not in known and not is_item and not environment.is_unused(source):
+                self._add_content(source)
+        for source in environment.reached.values():
+            value, what = source.value, source.name()
             if isinstance(value, np.ndarray):
-                self._conditions[f"array_state({self._name(value)}) == {self._name(_array_state(value))}"] = what
-            elif isinstance(value, Tensor) and not isinstance(found.holder, dict) and id(value) not in known:
+                self._require(f"array_state({self._name(value)}) == {self._name(_array_state(value))}", what)
+            elif isinstance(value, Tensor) and not isinstance(source.holder, dict) and id(value) not in known:
                 self._add_layout(self._name(value), value, what)
             elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
-                rare = isinstance(value, Module) and type(value).__setattr__ is Module.__setattr__
-                conditions = self._rare if rare else self._conditions
-                conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
-                items = attributes_of(value)
-                if getattr(value, "__dict__", None) is items:  # a program may give it another dictionary
-                    conditions[f"{self._name(value)}.__dict__ is {self._name(items)}"] = what
+                self._add_class(value, what)
             elif isinstance(value, type) and is_own(value) and value.__bases__ != (object,):
-                self._conditions[f"{self._name(value)}.__mro__ is {self._name(value.__mro__)}"] = what
-            for items in around.growing(found):
-                self._add_size(found, items)
-        for state in around.states:
-            self._conditions[f"{self._name(state)}() == {self._name(state())}"] = state.__name__.strip("_")
-        places = [*self._changing, *[self._name(one.value) for one in around.tensors.values()]]
-        if self._changing and len(places) > 1 and around.mentioned.compares:
-            compared = f"({', '.join(places)})"
-            self._names["identities"] = _identities
-            self._conditions[f"identities({compared}) == {eval(f'identities({compared})', self._names)}"] = "tensors"
+                self._conditions.require_same(f"{self._name(value)}.__mro__", value.__mro__, what)
+            for items in environment.growing(source):
+                self._add_items(source, items)
+        for state in environment.states:
+            self._require(f"{self._name(state)}() == {self._name(state())}", state.__name__.strip("_"))
+        tensors = [*self._compared, *[self._name(source.value) for source in environment.tensors.values()]]
+        if self._compared and len(tensors) > 1 and environment.referenced.compares:
+            identities = f"identities(({', '.join(tensors)}))"
+            self._require(f"{identities} == {eval(identities, self._conditions.names)}", "tensors")
 
-    def _add_size(self, found: Found, items: Any) -> None:
-        """A container has the items that it had, and an object no more attributes."""
-        name, what, held = self._name(items), found.name(), items_of(items)
+    def _add_class(self, value: Any, what: str) -> None:
+        """Require that an object has its class and its dictionary of attributes."""
+        rare = isinstance(value, Module) and type(value).__setattr__ is Module.__setattr__
+        described, name = self._rare if rare else self._conditions.described, self._name(value)
+        described[f"{name}.__class__ is {self._name(value.__class__)}"] = what
+        attributes = attributes_of(value)
+        if getattr(value, "__dict__", None) is attributes:
+            described[f"{name}.__dict__ is {self._name(attributes)}"] = what
+
+    def _add_items(self, source: Source, items: Any) -> None:
+        """Require that a container has the same items, and an object no more attributes."""
+        name, held, referenced = self._name(items), items_of(items), self._environment.referenced
         if is_own(items.__class__):
             name = f"items_of({name})"
-        if items is not found.value:
-            condition = f"len({name}) == {len(held)}"
-            if self._surroundings.mentioned.may_miss() and not isinstance(found.value, Module | type):
-                condition = f"[*{name}] == {self._name(held)}"
+        keys, count = f"[*{name}] == {self._name(held)}", f"len({name}) == {len(held)}"
+        if items is not source.value:
+            condition = keys if referenced.may_miss() and not isinstance(source.value, Module | type) else count
         elif not held:
             condition = f"not {name}"
-        elif not isinstance(items, dict) or not all_texts(held):
-            condition = f"same_items({name}, {self._name(held)})"
-        elif found.key not in ("_buffers", "_parameters") or self._surroundings.mentioned.goes_through(in_order=True):
-            condition = f"[*{name}] == {self._name(held)}"
+        elif not isinstance(items, dict) or not all(key.__class__ is str for key in held):
+            condition = f"equivalent_items({name}, {self._name(held)})"
         else:
-            condition = f"len({name}) == {len(held)}"
-        self._conditions[condition] = what
+            is_registry = source.key in ("_buffers", "_parameters")
+            condition = count if is_registry and not referenced.traverses_modules(in_order=True) else keys
+        self._require(condition, source.name())
 
-    def _add_content(self, found: Found) -> None:
-        value, what, held = found.value, found.name(), self._held(found)
-        if found.way is not None and isinstance(value, FunctionType) and is_installed(value.__code__.co_filename):
+    def _add_content(self, source: Source) -> None:
+        value, what, expression = source.value, source.name(), self._expression(source)
+        if source.parent is not None and isinstance(value, FunctionType) and is_installed(value.__code__.co_filename):
             self._of_libraries.add(what)
         if value is ABSENT:
-            self._conditions[self._is_absent(found)] = what
+            self._require(self._absence(source), what)
         elif value is None or isinstance(value, bool):
-            self._conditions[f"{held} is {value}"] = what
-        elif isinstance(value, Tensor) and id(value) not in self._given:
-            # the program has nothing to do with its elements; it may be compared with arguments
-            self._add_layout(held, value, what)
-            self._changing.append(held)
-        elif isinstance(value, int | float | complex | str | bytes | tuple | types.dtype | types.device):
-            own = self._name(value)
-            self._conditions[f"({held} is {own} or same({held}, {own}))"] = what
+            self._require(f"{expression} is {value}", what)
+        elif isinstance(value, Tensor) and id(value) not in self._inputs:
+            # the program does not use its elements, but may compare it with arguments
+            self._add_layout(expression, value, what)
+            self._compared.append(expression)
+        elif isinstance(value, _COMPARED):
+            self._conditions.require_equivalent(expression, value, what)
         else:
-            self._conditions[f"{held} is {self._name(value)}"] = what
+            self._conditions.require_same(expression, value, what)
 
-    def _add_layout(self, held: str, tensor: Tensor, what: str) -> None:
-        self._conditions[f"{held}._layout is {self._name(tensor._layout)}"] = what
-        self._add_requires_grad(held, tensor, what)
+    def _add_optimizer(self, source: Source) -> None:
+        optimizer, what = source.value, source.name()
+        cls = type(optimizer)
+        reads_options = (  # replays read options anew, unless the program may read them itself
+            issubclass(cls, FusedOptimizer) and cls.__module__.startswith(_OPTIMIZERS)
+            and "param_groups" not in self._environment.referenced
+        )
+        for group in optimizer.param_groups:
+            name, parameters = self._name(group), self._name(group["params"])
+            count = len(group["params"])
+            self._require(f"{name}['params'] is {parameters} and len({parameters}) == {count}", f"{what}.param_groups")
+            for number, parameter in enumerate(group["params"]):
+                self._conditions.require_same(f"{parameters}[{number}]", parameter, f"{what}.param_groups")
+            for option, value in group.items():
+                expression = f"{name}[{option!r}]"
+                if option != "params" and not reads_options:
+                    self._conditions.require_equivalent(expression, value, f"{option} of {what}")
+                elif option != "params" and isinstance(value, int | float | bool | None):
+                    self._require(f"bool({expression}) is {bool(value)}", f"{option} of {what}")
+        groups = optimizer.param_groups
+        self._require(f"len({self._name(groups)}) == {len(groups)}", f"{what}.param_groups")
 
-    def _add_requires_grad(self, held: str, tensor: Tensor, what: str) -> None:
-        """A view requires a gradient as soon as its base does."""
-        condition = f"{held}._requires_grad == {int(tensor._requires_grad)}"
-        if tensor._view is not None:
-            condition = f"{held}.requires_grad is {tensor.requires_grad}"
-        self._conditions[condition] = f"{what}.requires_grad"
+    # -- expressions -----------------------------------------------------------------------------------------------
 
-    def _held(self, found: Found) -> str:
-        """What is in the place that an object was found in."""
-        holder, key = found.holder, found.key
+    def _expression(self, source: Source) -> str:
+        """Return the expression that gives the object at the place of a source."""
+        holder, key = source.holder, source.key
         if isinstance(holder, CellType):
             return f"{self._name(holder)}.cell_contents"
         if isinstance(key, MemberDescriptorType | GetSetDescriptorType):
             return f"{self._name(key)}.__get__({self._name(holder)})"
-        if isinstance(holder, type):  # each access to the dictionary of a class makes another view of it
-            holder = self._dictionaries.setdefault(holder, vars(holder))
-        if isinstance(holder, dict) and type(holder) is not dict:  # it may add what is missing
+        holder = self._dictionary(holder)
+        if isinstance(holder, dict) and type(holder) is not dict:  # reading an item may add it
             return f"get({self._name(holder)}, {self._key(key)}, ABSENT)"
         if not isinstance(holder, dict | list | MappingProxyType):
             return f"{self._name(holder)}.{key}"
         return f"{self._name(holder)}[{self._key(key)}]"
 
-    def _is_absent(self, found: Found) -> str:
-        """Whether there is nothing yet where nothing was found."""
-        holder, key = found.holder, found.key
+    def _absence(self, source: Source) -> str:
+        """Return the condition that nothing is at the place of a source."""
+        holder, key = source.holder, source.key
         if isinstance(holder, CellType):
             return f"is_empty({self._name(holder)})"
         if isinstance(key, MemberDescriptorType):
             return f"is_empty({self._name(holder)}, {self._name(key)})"
-        if isinstance(holder, type):
-            holder = self._dictionaries.setdefault(holder, vars(holder))
-        return f"{self._key(key)} not in {self._name(holder)}"
+        return f"{self._key(key)} not in {self._name(self._dictionary(holder))}"
+
+    def _dictionary(self, holder: Any) -> Any:
+        """Return the dictionary of a class, of which each access makes another view, and else the holder."""
+        return self._dictionaries.setdefault(holder, vars(holder)) if isinstance(holder, type) else holder
 
     def _key(self, key: Any) -> str:
         return repr(key) if isinstance(key, str | int) else self._name(key)
 
-    def _add_tensor(self, found: Found) -> None:
-        tensor = found.value
-        name = self._name(tensor)
-        for attribute in ("_storage", "_layout"):
-            self._conditions[f"{name}.{attribute} is {self._name(getattr(tensor, attribute))}"] = found.name()
-        if tensor._storage.size > tensor._layout.size:  # it may lie elsewhere there
-            self._conditions[f"{name}._offset == {tensor._offset}"] = found.name()
-        self._add_requires_grad(name, tensor, found.name())
-
-    def _add_optimizer(self, found: Found) -> None:
-        cls = type(found.value)
-        anew = issubclass(cls, FusedOptimizer) and cls.__module__.startswith(_OPTIMIZERS)
-        anew &= "param_groups" not in self._surroundings.mentioned  # a program that may read options itself
-        for group in found.value.param_groups:
-            name, parameters = self._name(group), self._name(group["params"])
-            self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
-                f"{found.name()}.param_groups"
-            )
-            for number, one in enumerate(group["params"]):
-                self._conditions[f"{parameters}[{number}] is {self._name(one)}"] = f"{found.name()}.param_groups"
-            for option, value in group.items():
-                if option == "params":
-                    continue
-                if not anew:  # they are numbers in the program
-                    held = f"{name}[{option!r}]"
-                    own = self._name(value)
-                    self._conditions[f"({held} is {own} or same({held}, {own}))"] = f"{option} of {found.name()}"
-                elif isinstance(value, int | float | bool | None):
-                    self._conditions[f"bool({name}[{option!r}]) is {bool(value)}"] = f"{option} of {found.name()}"
-        groups = self._name(found.value.param_groups)
-        self._conditions[f"len({groups}) == {len(found.value.param_groups)}"] = f"{found.name()}.param_groups"
-
-    def _add_grads(self, made: Capture, seen: set[int]) -> None:
-        """The gradients that tensors have: which, where the program has to do with them, and else whether any.
-
-        Only where the program replaces one that it has nothing to do with does it not matter.
-        """
-        changed = {id(tensor) for tensor, _ in made.grads}
-        arguments = {id(one) for one in made.inputs}
-        for before in made.known.values():
-            tensor, grad = before.tensor, before.grad
-            if id(tensor) in arguments:  # of which the signature tells
-                continue
-            reads = "grad" in self._surroundings.mentioned
-            if grad is None:
-                if before.requires_grad or reads:
-                    self._conditions[f"{self._name(tensor)}._grad is None"] = _HAS_GRADIENT
-            elif any(tensor is one for one in made.holders):
-                self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
-            elif id(root_of(grad._storage)) in seen:
-                name = self._name(tensor)
-                self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
-                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
-                self._conditions[f"{name}._grad._offset == {grad._offset}"] = _GRADIENT
-                self._conditions[f"{name}._grad._layout is {self._name(grad._layout)}"] = _GRADIENT
-            elif id(tensor) not in changed:
-                self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
-                if reads:
-                    self._conditions[f"{self._name(tensor)}._grad._layout is {self._name(grad._layout)}"] = _GRADIENT
-
 
 def _array_state(array: np.ndarray) -> tuple[Any, ...]:
-    """All that functions read of an array."""
+    """Return all that functions read of an array."""
     return array.dtype, array.shape, array.strides, array.flags.num, array.tobytes()
 
 
 def _identities(tensors: Sequence[Tensor]) -> list[int]:
-    """The first place of each tensor among these."""
-    found = [*map(id, tensors)]
-    return [*map(found.index, found)]
+    """Return the first index of each tensor among these."""
+    identities = [*map(id, tensors)]
+    return [*map(identities.index, identities)]
 
 
 def _is_empty(holder: Any, slot: Any = None) -> bool:
-    """Whether a cell, or a slot of an object, has nothing in it yet."""
+    """Return True if a cell, or a slot of an object, has no value yet."""
     try:
         _ = holder.cell_contents if slot is None else slot.__get__(holder)
     except (AttributeError, ValueError):

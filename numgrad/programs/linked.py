@@ -14,81 +14,79 @@ import numpy as np
 from ..core.tensor import tensor_of
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import FINDS_ROWS, link
-from .plan import ALIGNMENT
-from .steps import Block, HostCall, Load, Placed, Span, place_of
+from .memory_plan import ALIGNMENT
+from .recorded_steps import Block, HostCall, Load, Placed, Span, start_address
 
-#: A program that moves fewer bytes is brief.
+#: A program with less traffic, in bytes, is brief.
 BRIEF = 1 << 20
 
 
 class Arena:
-    """Memory that programs have in common which run one after the other, such as those of one function.
+    """Memory that programs share which run one after the other, such as those of one function.
 
     Attributes:
-        row: all of it.
+        buffer: the memory.
         lock: held by the thread that runs one of them.
     """
 
     def __init__(self) -> None:
-        self.row = _aligned(0)
+        self.buffer = _aligned_buffer(0)
         self.lock = threading.Lock()
 
     def grow(self, size: int) -> None:
-        """Have at least so many bytes."""
+        """Make the memory at least this many bytes."""
         with self.lock:
-            if size > self.row.nbytes:
-                self.row = _aligned(size)
+            if size > self.buffer.nbytes:
+                self.buffer = _aligned_buffer(size)
 
 
-def _aligned(size: int) -> np.ndarray:
-    """So many bytes, which begin where a cache line does."""
+def _aligned_buffer(size: int) -> np.ndarray:
+    """Return this many bytes that begin at a cache line."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -place_of(memory) % ALIGNMENT
+    start = -start_address(memory) % ALIGNMENT
     return memory[start : start + size]
 
 
 class LinkedProgram:
-    """A program that can be run on a table of addresses.
+    """A program that runs on a table of addresses.
 
     Attributes:
-        plan: a Plan, or what has the steps, the lines, the arena and the reports of one that was saved.
-        addresses: the table; whoever runs the program fills in the lines of blocks outside, of results and of an
-            arena that is not its own.
-        lock: held by the thread that runs it.
-        takes: what ``run`` is given: the identity of that tuple, or nothing.
-        passed: the lines of the table whose rows are passed to ``run`` in a tuple, see Note [Rows passed].
-        brief: whether other threads of Python wait for it, so that it needs no lock.
-        table: the same as an array.
+        plan: a MemoryPlan, or the steps, lines, arena and reports of a saved program.
+        addresses: the table; the caller sets the lines of blocks outside, of results and of a shared arena.
+        lock: held by the thread that runs the program.
+        takes: the argument of ``run``: the identity of the tuple of passed buffers, or nothing.
+        passed: the lines of the table whose buffers are passed to ``run`` in a tuple, see Note [Rows passed].
+        brief: True if other threads of Python wait for the program, so that it needs no lock.
+        table: the table as an array.
         texts: the IR of each stretch of machine code.
-        machine_code: these, linked.
-        stretches: what does the steps, one stretch after the other: each returns 0 unless a kernel has reported.
+        machine_code: the linked stretches.
+        stretches: the functions that do the steps, one after the other; each returns 0 unless a kernel has reported.
+        run: the function that runs the program; it returns 0 unless a kernel has reported an error.
     """
 
     def __init__(self, plan: Any, one_thread_only: bool, passed: Sequence[int] = (), arena: Arena | None = None):
         self.plan = plan
-        machine_code_alone = len(plan.steps) == 1 and not isinstance(plan.steps[0], HostCall) and not one_thread_only
-        self.passed = tuple(passed) if machine_code_alone and FINDS_ROWS else ()
-        self.brief = machine_code_alone and arena is None and plan.traffic < BRIEF
-        self.takes = "id(rows)" if self.passed else ""
+        is_machine_code = len(plan.steps) == 1 and not isinstance(plan.steps[0], HostCall) and not one_thread_only
+        self.passed = tuple(passed) if is_machine_code and FINDS_ROWS else ()
+        self.brief = is_machine_code and arena is None and plan.traffic < BRIEF
+        self.takes = "id(buffers)" if self.passed else ""
         self.lock = threading.Lock() if arena is None else arena.lock
         self.table = np.zeros(2 + len(plan.lines), np.int64)
         if arena is None:
-            self._arena = _aligned(plan.arena)
-            self.table[0] = place_of(self._arena)
+            self._arena = _aligned_buffer(plan.arena)
+            self.table[0] = start_address(self._arena)
         else:
             arena.grow(plan.arena)
         for line, what in enumerate(plan.lines, 2):
             array = what.held if isinstance(what, Block) else what
             if array is not None:
-                self.table[line] = place_of(array)
+                self.table[line] = start_address(array)
         self.addresses = memoryview(self.table)  # type: ignore[arg-type]
         self.context: Any = one_thread() if one_thread_only else contextlib.nullcontext()
         self.texts: list[str] = []
         self.machine_code: list[Any] = []
-        self.stretches = stretches = [self._stretch(stretch) for stretch in plan.steps]
-        #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.  It is
-        #: given ``id(rows)``, a tuple, if rows are passed.
-        self.run = stretches[0] if machine_code_alone else functools.partial(self._run, stretches)
+        self.stretches = [self._stretch(stretch) for stretch in plan.steps]
+        self.run = self.stretches[0] if is_machine_code else functools.partial(self._run, self.stretches)
 
     def _stretch(self, stretch: Any) -> Any:
         if isinstance(stretch, HostCall):
@@ -96,7 +94,7 @@ class LinkedProgram:
         linked = link(stretch, self.passed, self.brief)
         self.texts.append(linked.text)
         self.machine_code.append(linked)
-        return functools.partial(linked.run, place_of(self.table))
+        return functools.partial(linked.run, start_address(self.table))
 
     def _run(self, stretches: list[Any]) -> int:
         with self.context:
@@ -106,23 +104,23 @@ class LinkedProgram:
         return 0
 
     def _call_host(self, call: HostCall) -> int:
-        results = call.function(*map(self._given, call.operands))
+        results = call.function(*map(self._value, call.operands))
         for span, array in zip(call.results, results or (), strict=True):
             self._array(span)[...] = array
         return 0
 
-    def _given(self, value: Any) -> Any:
-        """An operand of a host function as it is in this run."""
-        if isinstance(value, Span):
-            return self._array(value)
-        if isinstance(value, Load):
-            return self._array(value.span).item()
-        if isinstance(value, Placed):
-            return tensor_of(value.layout, self._array(value.span))
-        return type(value)(map(self._given, value)) if isinstance(value, tuple | list) else value
+    def _value(self, operand: Any) -> Any:
+        """Return the value of a host function's operand in this run."""
+        if isinstance(operand, Span):
+            return self._array(operand)
+        if isinstance(operand, Load):
+            return self._array(operand.span).item()
+        if isinstance(operand, Placed):
+            return tensor_of(operand.layout, self._array(operand.span))
+        return type(operand)(map(self._value, operand)) if isinstance(operand, tuple | list) else operand
 
     def _array(self, span: Span) -> np.ndarray:
-        """An array of the program's, where it lies in this run."""
+        """Return an array of the program in its memory of this run."""
         if not span.count:
             return np.empty(span.shape, span.dtype)
         place = self.plan.place(span)
@@ -131,6 +129,6 @@ class LinkedProgram:
         return np.ndarray(span.shape, span.dtype, memory, 0, span.strides)  # type: ignore[arg-type]
 
     def clear_reports(self) -> None:
-        """Forget what kernels have reported."""
+        """Reset the arrays in which kernels report errors."""
         for report in self.plan.reports:
             report.fill(False if report.dtype.kind == "b" else -1)

@@ -1,9 +1,9 @@
-"""The node of what a compiled program computed: going back through it is a program of its own.
+"""The graph node of a compiled program's results, whose backward is a program of its own.
 
 Note [Backward of a program]
-The graph that a function records when it is recorded itself stays within one node.  When backward first comes to that
-node, the graph is walked, and that is recorded, too: a second program, which finds what the first one saved for it.
-From then on both are replayed, and nothing within the node is recorded any more.
+The graph of the recorded call stays within one node.  When backward first comes to that node, the pass through the
+graph is recorded, too: a second program, which finds what the first one saved for it.  From then on both are replayed,
+and nothing within the node is recorded any more.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class CompiledBackward(Node):
 
     Attributes:
         backward: ``backward(node, gradients)`` returns the gradients of the leaves.
-        again: ``again(node)`` computes the results once more, with the graph within: the results, and the edges where
-            that graph ends.
-        kept: what ``backward`` needs, until it is released.
-        freed: the call that had it released, then without the others.
+        again: ``again(node)`` calls the function once more, and returns its results with their graph, and the edges
+            where that graph ends.
+        kept: the data of ``backward``, until it is released.
+        freed: the location of the call that released it.
     """
 
     __slots__ = ("__weakref__", "again", "backward", "freed", "kept")
@@ -41,20 +41,20 @@ class CompiledBackward(Node):
     ):
         Node.__init__(self, edges, results[0]._layout)  # super() takes longer
         if len(results) > 1:
-            self.more_outputs = tuple([one._layout for one in results[1:]])
+            self.more_outputs = tuple([result._layout for result in results[1:]])
         self.backward: Any = backward
         self.again: Any = again
         self.kept, self.freed = kept, freed
-        for number, one in enumerate(results):
-            one._edge, one._requires_grad = (self, number), True
+        for number, result in enumerate(results):
+            result._edge, result._requires_grad = (self, number), True
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.freed is not None:
             raise freed_error(self, self.freed)
         gradients = gradient if self.more_outputs else [gradient]
-        if state.mode & TRACED:  # the derivative of this one is wanted, too, or many at a time: by operations
+        if state.mode & TRACED:  # create_graph or a transform: operations compute the gradients
             results, leaves = self.again(self)
-            return spared(self, through(results, leaves, gradients, bool(state.mode & GRAD)))
+            return without_missing(self, backward_through(results, leaves, gradients, bool(state.mode & GRAD)))
         return self.backward(self, gradients)
 
     def release(self, freed_by: Location) -> None:
@@ -66,22 +66,22 @@ class CompiledBackward(Node):
         return self.freed
 
 
-def spared(node: CompiledBackward, results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a node; backward does not go on where there is none, as it would not have within."""
+def without_missing(node: CompiledBackward, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the gradients of a node, after stopping the pass where there is none, as the inner graph would."""
     task = state.current_pass
-    if task is not None and any(one is None for one in results):
-        task.spare(node, results)
-    return results
+    if task is not None and any(gradient is None for gradient in gradients):
+        task.spare(node, gradients)
+    return gradients
 
 
-class Entrance(Node):
-    """Where the graph within a program ends that leads to an argument with a graph of its own.
+class GraphInput(Node):
+    """The end of the graph within a program at an argument that has a graph of its own.
 
     Attributes:
-        argument: the argument itself.
-        outer: where the gradient goes from here.
-        passed: whether one has come by while the program was recorded.
-        hooked: whether the argument has been given hooks, or is to keep its gradient.
+        argument: the argument.
+        outer: the argument's edge, where its gradient continues.
+        passed: True if a gradient has passed here during recording.
+        hooked: True if the argument got hooks during recording, or is to retain its gradient.
     """
 
     __slots__ = ("argument", "hooked", "outer", "passed")
@@ -95,7 +95,7 @@ class Entrance(Node):
         self.passed = self.hooked = False
 
     def attachments(self) -> Any:
-        """Those of the argument's own node: hooks are to see all of its gradient."""
+        """Return the attachments of the argument's own node, as hooks are to see the whole gradient."""
         self.hooked = True
         return _Attachments(self.argument, self.outer)
 
@@ -105,32 +105,43 @@ class Entrance(Node):
 
 
 class _Attachments:
-    """The hooks of an argument and of the node that made it, to be added to from where the argument is an alias."""
+    """The hooks of an argument and its node, added through its alias."""
 
     def __init__(self, argument: Any, outer: Any):
         node, self._number = outer
-        own = node.attachments()
-        self.pre_hooks, self.post_hooks, self.metadata = own.pre_hooks, own.post_hooks, own.metadata
+        attachments = node.attachments()
+        self.pre_hooks, self.post_hooks = attachments.pre_hooks, attachments.post_hooks
+        self.metadata = attachments.metadata
         self.tensor_hooks = self.retained = self
-        self._argument, self._hooks = argument, own.tensor_hooks
+        self._argument, self._hooks = argument, attachments.tensor_hooks
 
     def of_output(self, _: int) -> Any:
         return self._hooks.of_output(self._number)
 
     def __setitem__(self, _: int, alias: Any) -> None:
-        """Have the argument keep its gradient, and not its alias."""
+        """Make the argument retain its gradient, in place of its alias."""
         self._hooks.retained[self._number] = ref(self._argument)
 
 
-def left(inner: Any, argument: Any, others: Sequence[Any]) -> None:
-    """Let an argument that was given behind an entrance be what the function has made of it.
+def behind_graph_input(argument: Any) -> Any:
+    """Return the argument for a recorded function: an alias behind a graph input if it has a graph."""
+    edge = edge_of(argument)
+    if edge is None or edge[0].__class__ is AccumulateGrad:
+        return argument
+    inner = argument._alias()
+    inner._edge, inner._requires_grad = (GraphInput(argument), 0), True
+    return inner
+
+
+def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
+    """Apply to an argument what the function did to its alias behind a graph input.
 
     Raises:
-        RuntimeError: it is a view, and its base cannot be told, or another argument with a graph is a view of it.
+        RuntimeError: the argument is a view whose base is unknown, or another argument with a graph is a view of it.
     """
-    if inner._edge is not None and inner._edge[0].__class__ is Entrance and inner._layout is argument._layout:
+    if inner._edge is not None and inner._edge[0].__class__ is GraphInput and inner._layout is argument._layout:
         return
-    if argument._view is not None or any(one._view is not None and one._root is argument for one in others):
+    if argument._view is not None or any(each._view is not None and each._root is argument for each in others):
         raise RuntimeError(
             "a function that is compiled has changed in place an argument that has a graph, and is a view or given "
             "beside one of its views: its gradient is lost. Call the function itself, or give it a clone()."
@@ -142,48 +153,40 @@ def left(inner: Any, argument: Any, others: Sequence[Any]) -> None:
         replace_edge(argument, inner._edge)
 
 
-def entered(argument: Any) -> Any:
-    """The argument as a function is given it while it is recorded: one that has a graph, behind an entrance."""
-    edge = edge_of(argument)
-    if edge is None or edge[0].__class__ is AccumulateGrad:
-        return argument
-    inner = argument._alias()
-    inner._edge, inner._requires_grad = (Entrance(argument), 0), True
-    return inner
-
-
-#: Stands for the edge of a leaf that requires no gradient any more.
+#: Stands for the edge of a leaf that no longer requires a gradient.
 _NOWHERE = DeadEnd((), NO_LAYOUT), 0
 
 
-def through(
-    results: Sequence[Any], leaves: Sequence[Edge], gradients: Sequence[Any], recorded: bool = False
+def backward_through(
+    results: Sequence[Any], leaves: Sequence[Edge], gradients: Sequence[Any], create_graph: bool = False
 ) -> tuple[Any, ...]:
-    """The gradients that arrive at the leaves of a graph, given those of its results (None for one that has none).
+    """Return the gradients that arrive at the leaves of a graph, given those of its results; None for none.
 
     Hooks of the leaves are left to the graph around this one, which leads to the same leaves.
     """
-    given = [(edge_of(one), own) for one, own in zip(results, gradients, strict=True) if own is not None]
-    lend([own for _, own in given])
-    entrances = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is Entrance]
-    for one in entrances:
-        one.edges = ()  # another argument may be where the gradient would come to from here
+    pairs = [
+        (edge_of(result), gradient) for result, gradient in zip(results, gradients, strict=True) if gradient is not None
+    ]
+    lend([gradient for _, gradient in pairs])
+    graph_inputs = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is GraphInput]
+    for node in graph_inputs:
+        node.edges = ()  # otherwise the pass may go on to another argument
     try:
-        wanted = [_NOWHERE if edge is None else edge for edge in leaves]
-        edges, own = zip(*given, strict=True) if given else ((), ())
-        return tuple(run_backward(edges, own, True, recorded, wanted, within=True))
+        captures = [_NOWHERE if edge is None else edge for edge in leaves]
+        edges, present = zip(*pairs, strict=True) if pairs else ((), ())
+        return tuple(run_backward(edges, present, True, create_graph, captures, within=True))
     finally:
-        for one in entrances:
-            one.edges = (one.outer,)
+        for node in graph_inputs:
+            node.edges = (node.outer,)
 
 
 def nodes_of(results: Sequence[Any]) -> list[Any]:
-    """All nodes of the graph of these tensors, up to what the function was given."""
+    """Return all nodes of the graph of these tensors, up to the arguments of the function."""
     left = [tensor.grad_fn for tensor in results if tensor.grad_fn is not None]
     seen = {id(node): node for node in left}
     while left:
         node = left.pop()
-        for edge in () if node.__class__ is Entrance else node.edges:
+        for edge in () if node.__class__ is GraphInput else node.edges:
             if edge is not None and id(edge[0]) not in seen:
                 seen[id(edge[0])] = edge[0]
                 left.append(edge[0])
@@ -191,15 +194,12 @@ def nodes_of(results: Sequence[Any]) -> list[Any]:
 
 
 def freed_by(results: Sequence[Any]) -> Location | None:
-    """The call of backward that has used up the graph of these tensors; None if it is whole."""
-    for node in nodes_of(results):
-        if node.freed_by is not None:
-            return node.freed_by
-    return None
+    """Return the call of backward that has freed the graph of these tensors; None if none has."""
+    return next((node.freed_by for node in nodes_of(results) if node.freed_by is not None), None)
 
 
 def saved_tensors(results: Sequence[Any]) -> list[Any]:
-    """What the graph of these tensors keeps: tensors that nodes have saved, and leaves."""
+    """Return the tensors that the graph of these tensors keeps: those that nodes have saved, and leaves."""
     found: list[Any] = []
     for node in nodes_of(results):
         if node.__class__ is AccumulateGrad:
@@ -207,8 +207,8 @@ def saved_tensors(results: Sequence[Any]) -> list[Any]:
         saved = getattr(node, "saved", ())
         if isinstance(saved, tuple):
             found += saved
-            for one in saved:
-                if one.__class__ is PackedTensor:  # the hook may be that of a checkpoint
-                    keeper = getattr(one.unpack_hook, "__self__", None)
-                    found += [one.packed, *getattr(keeper, "kept_tensors", ())]
+            for value in saved:
+                if value.__class__ is PackedTensor:  # the hook may be that of a checkpoint
+                    keeper = getattr(value.unpack_hook, "__self__", None)
+                    found += [value.packed, *getattr(keeper, "kept_tensors", ())]
     return found

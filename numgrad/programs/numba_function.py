@@ -1,7 +1,7 @@
-"""A program as a function that users' own functions call which Numba compiles: arrays in, new arrays out.
+"""Programs as functions that users' functions compiled by Numba call: arrays in, new arrays out.
 
-The function is written for the program: it checks the arrays, asks for memory, and runs.  What is done in Python
-besides, as in a replay, is done in between: guards are asked, optimizers count their steps, and version counters count.
+The function is generated for the program: it checks the arrays, allocates results, and runs.  Calls of Python between
+do what a replay does besides: they evaluate guards, count the steps of optimizers, and increment version counters.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _TENSOR = object()
 def numba_function(
     program: Standalone, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]
 ) -> Any:
-    """The program of a call of ``function`` with these arguments.
+    """Return the program of a call of ``function`` with these arguments as a compiled function.
 
     Raises:
-        CaptureError: it returns something that is no tensor.
+        CaptureError: it returns a value that is not a tensor.
     """
     mapped(program.result, _check_result)
     text, names = _text(program), _names(program, _Python(program, function, args, keywords))
@@ -53,13 +53,13 @@ def _array_type(layout: Layout, order: Literal["A", "C"], writable: bool = True)
 
 
 def _names(program: Standalone, python: _Python) -> dict[str, Any]:
-    """What the function's text speaks of."""
+    """Return the globals of the function."""
     arrays = [_array_type(layout, "C") for layout in program.returned]
-    is_one = isinstance(program.result, Tensor)
+    is_single = isinstance(program.result, Tensor)
     lines = [*program.given_lines, *program.returned_lines]
     names = {
         "np": np, "objmode": numba.objmode, "before": python.before, "after": python.after, "failed": python.failed,
-        "result_type": arrays[0] if is_one else Tuple(arrays) if arrays else types.none,
+        "result_type": arrays[0] if is_single else Tuple(arrays) if arrays else types.none,
         **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.returned)},
     }
     for linked in program.linked.machine_code:  # one, or none
@@ -74,17 +74,17 @@ def _text(program: Standalone) -> str:
         lines += _checks(name, layout)
     for number in program.changed:
         for other in range(len(given)):
-            lines += _apart(program, number, other) if other != number else []
+            lines += _overlap_check(program, number, other) if other != number else []
     for number, layout in enumerate(program.returned):
         lines.append(f"y{number} = np.empty({layout.shape}, d{number})")
     if program.guard.conditions or program.effects:
         lines += ["with objmode():", "    before()"]
     if program.linked.machine_code:
-        addresses = [f"x{number}" for number in program.given_lines.values()]
-        addresses += [f"y{number}" for number in program.returned_lines.values()]
-        row = "".join([f"{name}.ctypes.data, " for name in addresses])
+        passed = [f"x{number}" for number in program.given_lines.values()]
+        passed += [f"y{number}" for number in program.returned_lines.values()]
+        addresses = "".join([f"{name}.ctypes.data, " for name in passed])
         lines += [
-            f"step = run(({row}))", "if step != 0:", "    with objmode(result=result_type):",
+            f"step = run(({addresses}))", "if step != 0:", "    with objmode(result=result_type):",
             f"        result = failed({', '.join(['step', *given])})", "    return result",
         ]
     if program.versions or program.gradients:
@@ -95,7 +95,7 @@ def _text(program: Standalone) -> str:
 
 
 def _checks(name: str, layout: Layout) -> list[str]:
-    """Statements that raise an error if an array does not lie as the argument did."""
+    """Return statements that raise an error if an array has another layout than the argument had."""
     strides = tuple([step * layout.type.dtype.itemsize for step in layout.strides])
     wanted = f"argument {name[1:]} must be of shape {layout.shape} and " + (
         "contiguous" if layout.contiguous else f"of strides {strides} in bytes"
@@ -107,51 +107,51 @@ def _checks(name: str, layout: Layout) -> list[str]:
     return [f"if {' or '.join(checks)}:", f"    raise ValueError({wanted!r})"] if checks else []
 
 
-def _apart(program: Standalone, one: int, other: int) -> list[str]:
-    """Statements that raise an error if an argument that is changed overlaps another one."""
+def _overlap_check(program: Standalone, changed: int, other: int) -> list[str]:
+    """Return statements that raise an error if an argument that is changed overlaps another one."""
 
     def bounds(number: int) -> tuple[str, str]:
         layout = program.given[number]
         size = span(layout.shape, layout.strides) * layout.type.dtype.itemsize
         return f"x{number}.ctypes.data", f"x{number}.ctypes.data + {size}"
 
-    (begin, end), (start, stop) = bounds(one), bounds(other)
-    text = f"argument {one} is changed and must not overlap argument {other}"
+    (begin, end), (start, stop) = bounds(changed), bounds(other)
+    text = f"argument {changed} is changed and must not overlap argument {other}"
     return [f"if {begin} < {stop} and {start} < {end}:", f"    raise ValueError({text!r})"]
 
 
 class _Python:
-    """What is done in Python for a run."""
+    """The part of a run that Python does."""
 
     def __init__(
         self, program: Standalone, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]
     ):
         self._program, self._function = program, function
-        self._arguments = mapped((tuple(args), keywords), lambda one: _TENSOR if isinstance(one, Tensor) else one)
+        self._arguments = mapped((tuple(args), keywords), lambda leaf: _TENSOR if isinstance(leaf, Tensor) else leaf)
         self._records = is_grad_enabled()
 
     def before(self) -> None:
-        """See that all is as it was, and do what comes first.
+        """Check the environment, and do what comes before the steps.
 
         Raises:
-            RuntimeError: it is not.
+            RuntimeError: the environment has changed.
         """
         guard = self._program.guard
-        if not guard.stands():
+        if not guard.environment_holds():
             what = ", ".join(guard.failed()) or "hooks"
             raise RuntimeError(f"what the function was made of has changed since ({what}): make it anew with njit()")
         for effect in self._program.effects:
             effect.advance()
 
     def after(self) -> None:
-        """Count changes, and give tensors their gradients."""
+        """Increment version counters, and give tensors their gradients."""
         for counter, by in self._program.versions:
             counter[0] += by
         for tensor, grad in self._program.gradients:
             tensor._grad = grad
 
     def failed(self, step: int, *arrays: np.ndarray) -> Any:
-        """What the function itself makes of these arrays: a step of the program has reported that something is wrong.
+        """Return the result of the function itself for these arrays, after a step has reported an error.
 
         Raises:
             RuntimeError: the program did not run, as it was running already.
@@ -161,12 +161,12 @@ class _Python:
         if step == BUSY:
             raise RuntimeError("the function is running in another thread: make one for each with njit()")
         self._program.linked.clear_reports()
-        given = [from_array(one) for one in arrays]
-        for one, needed in zip(given, self._program.requires_grad, strict=True):
-            one.requires_grad = needed
-        tensors = iter(given)
-        args, keywords = mapped(self._arguments, lambda one: next(tensors) if one is _TENSOR else one)
+        tensors = [from_array(array) for array in arrays]
+        for tensor, requires_grad in zip(tensors, self._program.requires_grad, strict=True):
+            tensor.requires_grad = requires_grad
+        left = iter(tensors)
+        args, keywords = mapped(self._arguments, lambda leaf: next(left) if leaf is _TENSOR else leaf)
         with set_grad_enabled(self._records):
             result = self._function(*args, **keywords)
-        made = [np.array(one.detach().numpy(), order="C") for one in tensors_in(result)]
-        return made[0] if isinstance(result, Tensor) else tuple(made) or None
+        found = [np.array(tensor.detach().numpy(), order="C") for tensor in tensors_in(result)]
+        return found[0] if isinstance(result, Tensor) else tuple(found) or None

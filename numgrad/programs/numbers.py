@@ -1,17 +1,17 @@
-"""Numbers among arguments: by value at first, and an argument of the program from the third value on.
+"""Numbers among arguments: constants at first, and arguments of the program from the third value on.
 
 Note [Numbers as arguments]
-A program is recorded with the numbers that its function was given.  When a second call has other ones, the two records
-are laid side by side.  Where they differ in nothing but numbers that kernels are given, and each of these is, in both,
-a number that the call was given, one program may serve all.  The third call decides.  The function is given an object
-in place of each number, which is no float and notes what is done with it: a comparison, a sum, a conversion, by Python
-or in C.  The number may choose a branch in one of the next calls: two or three records cannot tell.  If there was
-nothing but operations that took it, and the record is that of the second call but for numbers, the program reads them
-from memory.  Otherwise the call is undone and the function called with the numbers themselves: some C code takes only
-floats, and Python may have taken another way for an object that is none.
+A program is recorded with the numbers of its call.  When a second call has other ones, the two records are compared.
+If they differ in nothing but operands of kernels, and each of these is a number of the call in both, one program may
+serve all calls.  The third call decides.  The function gets an object in place of each number, which is no float and
+notes what Python or C does with it: a comparison, a sum, a conversion.  Records with plain numbers cannot show this: a
+number may choose a branch in a later call only.  If nothing but operations took the objects, and the record is that of
+the second call apart from numbers, the program reads them from memory.  Otherwise the call is undone and the function
+is called with the numbers themselves: some C code takes only floats, and Python may take another branch for an object
+that is none.
 
-Numbers that were the same in both records stay what they are.  Those for which operations have ways of their own, such
-as 0, 1 and 2, keep their programs, and so do those that a dtype may be too small for.
+Numbers that were the same in both records stay constants.  Those that operations treat specially, such as 0, 1 and 2,
+keep their programs, and so do those that a dtype may be too small for.
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Container, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..devices.recording import Watched
+from ..devices.recording import Watched, plain
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
 from .node import freed_by
+from .recorded_steps import CONSTANT, Block, Launch, Load, Placed, Span, root_of
 from .recorder import Recorder
-from .steps import CONSTANT, Block, HostCall, Launch, Load, Placed, Span, Step, root_of
 from .trees import leaves, mapped
 
-#: Numbers that operations may treat in ways of their own.
+#: Numbers that operations may treat specially.
 _SPECIAL = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5})
 
 
-class GivenFloat(Watched):
-    """A real number that a function is given, and what Python has done with it."""
+class WatchedFloat(Watched):
+    """A stand-in for a float among arguments that notes what Python does with it; ``isinstance`` takes it for one."""
 
     __slots__ = ()
-    __class__: Any = property(lambda self: float)  # to isinstance() it is one
+    __class__: Any = property(lambda self: float)
 
 
-class GivenInt(Watched):
-    """The same for an integer."""
+class WatchedInt(Watched):
+    """A stand-in for an integer."""
 
     __slots__ = ()
     __class__: Any = property(lambda self: int)
 
 
-def _noted(name: str, base: type) -> Callable[..., Any]:
-    """A method of numbers of a class that notes that it was called."""
+def _noting(name: str, base: type) -> Callable[..., Any]:
+    """Return a method of numbers of a class that notes its calls."""
 
     def call(self: Any, *others: Any) -> Any:
-        plain = [one.value if isinstance(one, Watched) else one for one in others]
-        result = getattr(base, name)(self.value, *plain)
-        for wider in (float, complex):  # to these the number gives way, as numbers do to Python's own
-            if result is NotImplemented and isinstance(plain[0], wider):
-                result = getattr(wider, name)(wider(self.value), *plain)
-        if result is not NotImplemented:  # then the other operand, a tensor, has its turn
+        values = [*map(plain, others)]
+        result = getattr(base, name)(self.value, *values)
+        for wider in (float, complex):  # Python converts numbers to the wider class
+            if result is NotImplemented and isinstance(values[0], wider):
+                result = getattr(wider, name)(wider(self.value), *values)
+        if result is not NotImplemented:  # otherwise Python calls the method of the other operand, a tensor
             self.uses.append(name)
         return result
 
@@ -77,239 +77,227 @@ def _attribute(self: Any, name: str) -> Any:
     return found
 
 
-#: What all objects can do, and numbers in a way of their own.
-_OF_ALL = ("__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__", "__repr__", "__str__")
+#: Methods of all objects that numbers override.
+_OVERRIDDEN = (
+    "__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__", "__repr__", "__str__",
+)
 
-for _own, _base in ((GivenFloat, float), (GivenInt, int)):
-    setattr(_own, "__getattr__", _attribute)  # noqa: B010
-    setattr(_own, "__array__", _array)  # noqa: B010
+for _cls, _base in ((WatchedFloat, float), (WatchedInt, int)):
+    setattr(_cls, "__getattr__", _attribute)  # noqa: B010
+    setattr(_cls, "__array__", _array)  # noqa: B010
     for _name in [name for name in dir(_base) if name.startswith("__") and callable(getattr(_base, name))]:
-        if _name not in dir(object) or _name in _OF_ALL:
-            setattr(_own, _name, _noted(_name, _base))
+        if _name not in dir(object) or _name in _OVERRIDDEN:
+            setattr(_cls, _name, _noting(_name, _base))
 
 
-def given(value: Any) -> Any:
-    """A number as a function is given it that is to be watched."""
-    return GivenFloat(value) if value.__class__ is float else GivenInt(value)
+def watched(value: Any) -> Any:
+    """Return what stands for a number in a call that watches it."""
+    return WatchedFloat(value) if value.__class__ is float else WatchedInt(value)
 
 
 def numbers_in(arguments: Any) -> list[Any]:
-    """The numbers among arguments that may become a program's: neither truth values nor special ones."""
+    """Return the numbers among arguments that a program may take as its own arguments."""
     return [value for value in leaves(arguments) if isinstance(value, Watched) or is_number(value)]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a program may take a number like this from memory."""
+    """Return True for a number that a program may read from memory: not a truth value, nor a special number."""
     if value.__class__ is float:
         return math.isfinite(value) and abs(value) <= LARGEST_FLOAT32 and value not in _SPECIAL
     return value.__class__ is int and value not in _SPECIAL and -(2**31) <= value < 2**31
 
 
-#: What stands for numbers of either class: nothing that a user would give.
-_STANDS_FOR = {float: GivenFloat, int: GivenInt}
+#: Placeholders for numbers of either class; no user passes them.
+_PLACEHOLDERS = {float: WatchedFloat, int: WatchedInt}
 
 
 def without_numbers(arguments: Any) -> Any:
-    """The arguments with what stands for a number of its class instead of each of these."""
-    return mapped(arguments, lambda value: _STANDS_FOR[value.__class__] if is_number(value) else value)
+    """Return the arguments with placeholders for numbers."""
+    return mapped(arguments, lambda value: _PLACEHOLDERS[value.__class__] if is_number(value) else value)
 
 
 class Numbers:
-    """The memory from which a program takes the numbers that it is given.
+    """The memory from which a program reads the numbers among its arguments.
 
     Attributes:
-        fixed: by their positions: numbers that are written into the program.
+        fixed: by index, numbers that the program has as constants.
     """
 
     def __init__(self, count: int, fixed: dict[int, Any]):
         self.fixed = fixed
-        self._rows = {float: np.zeros(count), int: np.zeros(count, np.int64)}
+        self._buffers = {float: np.zeros(count), int: np.zeros(count, np.int64)}
 
     def set(self, numbers: Sequence[Any]) -> None:
-        """Write those of a call."""
+        """Write the numbers of a call."""
         for index, number in enumerate(numbers):
-            self._rows[number.__class__][index] = number
+            self._buffers[number.__class__][index] = number
 
-    def serve(self, numbers: Sequence[Any]) -> bool:
-        """Whether the program is one for these."""
+    def accept(self, numbers: Sequence[Any]) -> bool:
+        """Return True if the program is right for these numbers."""
         return all(numbers[index] == value for index, value in self.fixed.items())
 
-    def span(self, recorder: Recorder, number: Any, index: int) -> Span:
-        """Where one of them stands."""
-        return recorder.span(self._rows[number.value.__class__][index : index + 1], False)
+    def load(self, recorder: Recorder, number: Any, index: int) -> Load:
+        """Return the operand that reads a number."""
+        return Load(recorder.span(self._buffers[number.value.__class__][index : index + 1], False))
 
 
-class Record(NamedTuple):
-    """What is kept of the first of two calls: its steps and blocks, the shape of all that it made, its numbers."""
+class _Contents:
+    """The bytes of an array, or None, as a value that can be compared."""
 
-    recorder: Recorder
-    shape: Any
-    numbers: Sequence[Any]
+    def __init__(self, array: np.ndarray | None):
+        self.array = array
 
-    @classmethod
-    def of(cls, made: Capture, numbers: Sequence[Any]) -> Record:
-        return cls(made.recorder, _shape(made), numbers)
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, _Contents)
+        one, two = self.array, other.array
+        if one is None or two is None or one is two:
+            return one is two
+        return one.dtype == two.dtype and one.tobytes() == two.tobytes()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-#: Operands of a record that are numbers which the call was given: the launch, which operand, and which number.
-Places = list[tuple[Launch, int, int]]
+class NumberRecord:
+    """The record of a call in a form that can be compared with others.
+
+    Attributes:
+        recorder: the recorder, with the steps.
+        numbers: the numbers among the arguments, which may be watched.
+        summary: all but the steps: results, gradients, versions and blocks.
+        steps: for each step its kernel or function, and its operands.
+    """
+
+    def __init__(self, captured: Capture, numbers: Sequence[Any]):
+        self.recorder = recorder = captured.recorder
+        self.numbers = numbers
+        self._index = {block: number for number, block in enumerate(recorder.blocks)}
+        filled = {id(root_of(array)) for effect in recorder.effects for array in effect.fills()}
+        filled |= {id(root_of(buffer)) for step in recorder.steps for buffer in _address_buffers(step)}
+        results = mapped(
+            captured.result, lambda leaf: (leaf._layout, leaf._offset) if isinstance(leaf, Tensor) else leaf
+        )
+        self.returns_watched = any(isinstance(leaf, Watched) for leaf in leaves(captured.result))
+        self.summary = (
+            results, [id(tensor) for tensor, _ in captured.grads], [change for _, change in captured.versions],
+            [self._block(block, filled) for block in recorder.blocks],
+        )
+        self.steps = [self._step(step) for step in recorder.steps]
+
+    def _block(self, block: Block, filled: Container[int]) -> Any:
+        facts = block.origin, block.size, block.number, block.written
+        if block.origin != CONSTANT:
+            return *facts, _Contents(block.initial)
+        if id(root_of(block.held)) in filled:  # before each run
+            return facts
+        return *facts, _Contents(block.initial), _Contents(block.held)
+
+    def _step(self, step: Any) -> tuple[Any, list[Any]]:
+        addresses = [(*place, self._operand(span)) for *place, span in getattr(step, "addresses", ())]
+        buffers = [buffer.copy() for buffer in _address_buffers(step)]
+        for buffer in buffers:
+            buffer.view(np.int64)[[index for _, index, _ in addresses]] = 0
+        executed = step.kernel if isinstance(step, Launch) else step.function
+        head = type(step), executed, addresses, [*map(_Contents, buffers)]
+        return head, [*map(self._operand, step.operands)]
+
+    def _operand(self, value: Any) -> Any:
+        if isinstance(value, Load | Placed):
+            return type(value), self._operand(value.span), getattr(value, "layout", None)
+        if isinstance(value, Span):
+            return self._index[value.block], value.offset, value.dtype, value.shape, value.strides
+        if isinstance(value, np.ndarray):  # a report
+            return value.shape, value.dtype
+        return [*map(self._operand, value)] if isinstance(value, tuple | list) else (type(value), repr(value))
 
 
-def differences(first: Record, second: Capture, now: Sequence[Any]) -> Places | None:
+def _address_buffers(step: Any) -> list[np.ndarray]:
+    """Return the buffers of a launch into which each run writes addresses."""
+    return [step.operands[number].block.held for number in {number for number, *_ in getattr(step, "addresses", ())}]
+
+
+#: Operands that are numbers among the arguments: the launch, the index of the operand, and that of the number.
+NumberUses = list[tuple[Launch, int, int]]
+
+
+def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
     """Return where the second record has other numbers than the first; None if they differ in anything else.
 
-    The calls have one signature, numbers apart; ``now`` are those of the second, which may be watched.
+    The calls have one signature, apart from numbers, which may be watched in the second.
     """
-    if any(isinstance(one, Watched) for one in leaves(second.result)):
+    effects = first.recorder.effects, second.recorder.effects
+    if second.returns_watched or first.summary != second.summary or len(first.steps) != len(second.steps):
         return None
-    one, other, before = first.recorder, second.recorder, first.numbers
-    if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or first.shape != _shape(second):
+    if len(effects[0]) != len(effects[1]):
         return None
-    if len(one.effects) != len(other.effects):
+    if not all(later.repeats(earlier) for earlier, later in zip(*effects, strict=True)):
         return None
-    if not all(later.repeats(earlier) for later, earlier in zip(other.effects, one.effects, strict=True)):
-        return None
-    filled = {id(root_of(array)) for effect in (*one.effects, *other.effects) for array in effect.fills()}
-    filled |= {id(root_of(row)) for step in (*one.steps, *other.steps) for row in _rows_of_addresses(step)}
-    if not all(_same_block(*both, filled) for both in zip(one.blocks, other.blocks, strict=True)):
-        return None
-    pairs = dict(zip(one.blocks, other.blocks, strict=True))
-    found: Places = []
-    for step, like in zip(one.steps, other.steps, strict=True):
-        places = _differences(step, like, pairs, before, now)
-        if places is None or (places and not isinstance(like, Launch)):
+    uses: NumberUses = []
+    steps = zip(first.recorder.steps, second.recorder.steps, first.steps, second.steps, strict=True)
+    for before, step, (head, operands), (other_head, other_operands) in steps:
+        if head != other_head or len(operands) != len(other_operands):
             return None
-        if isinstance(like, Launch):
-            found += [(like, position, index) for position, index in places]
-    return found
+        for position, (operand, other) in enumerate(zip(operands, other_operands, strict=True)):
+            if operand != other:
+                index = _number_used(first, second, before, step, position)
+                if index is None or not isinstance(step, Launch):
+                    return None
+                uses.append((step, position, index))
+    return uses
 
 
-def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers | None:
-    """Make the second record, in which numbers are watched, one for all numbers; None if that cannot be."""
-    found = None if any(one.uses for one in now) else differences(first, second, now)
-    if found is None:
-        return None
-    same = {index: one.value for index, one in enumerate(now) if one.value == first.numbers[index]}
-    numbers = Numbers(len(now), same)
-    for launch, position, index in found:
-        operands = list(launch.operands)
-        operands[position] = Load(numbers.span(second.recorder, now[index], index))
-        launch.operands = tuple(operands)
-    return numbers
+def _number_used(first: NumberRecord, second: NumberRecord, before: Any, step: Any, position: int) -> int | None:
+    """Return the index of the number that an operand is in both records; None if it is none, or may be several."""
+    number = step.watched.get(position) if isinstance(step, Launch) else None
+    pairs = zip(first.numbers, second.numbers, strict=True)
+    fits = [
+        index for index, (earlier, later) in enumerate(pairs) if (number is None or number is later)
+        and _is_number(before.operands[position], earlier) and _is_number(step.operands[position], plain(later))
+    ]
+    is_clear = len(fits) == 1 or (fits and not isinstance(second.numbers[0], Watched))
+    return fits[0] if is_clear and _holds_all_numbers(step) else None
 
 
-def _shape(made: Capture) -> Any:
-    """What a call returned and changed, without elements."""
-    results = mapped(made.result, lambda value: (value._layout, value._offset) if isinstance(value, Tensor) else value)
-    return results, [id(tensor) for tensor, _ in made.grads], [change for _, change in made.versions]
+def _is_number(operand: Any, number: Any) -> bool:
+    return type(operand) is type(number) and operand == number
 
 
-def _rows_of_addresses(step: Step) -> list[np.ndarray]:
-    """The rows of a launch in which each run writes addresses."""
-    if not isinstance(step, Launch):
-        return []
-    return [step.operands[number].block.held for number in {number for number, _, _ in step.addresses}]
-
-
-def _same_addresses(one: Launch, other: Launch, pairs: dict[Block, Block]) -> bool:
-    """Whether these are the addresses of the same blocks, and of nothing else."""
-    if len(one.addresses) != len(other.addresses):
-        return False
-    for (number, index, span), (number_, index_, span_) in zip(one.addresses, other.addresses, strict=True):
-        if (number, index) != (number_, index_) or not _same_operand(span, span_, pairs):
-            return False
-    rows = [[row.copy() for row in _rows_of_addresses(step)] for step in (one, other)]
-    for row in rows[0] + rows[1]:
-        row.view(np.int64)[[index for _, index, _ in one.addresses]] = 0
-    return all(map(_same_bytes, *rows))
-
-
-def _same_block(one: Block, other: Block, filled: Container[int]) -> bool:
-    if (one.origin, one.size, one.number, one.written) != (other.origin, other.size, other.number, other.written):
-        return False
-    if one.origin == CONSTANT and all(id(root_of(block.held)) in filled for block in (one, other)):
-        return True  # before each run
-    return _same_bytes(one.initial, other.initial) and (one.origin != CONSTANT or _same_bytes(one.held, other.held))
-
-
-def _same_bytes(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if one is None or other is None or one is other:
-        return one is other
-    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
-
-
-def _differences(
-    step: Step, like: Step, pairs: dict[Block, Block], before: Sequence[Any], now: Sequence[Any]
-) -> list[tuple[int, int]] | None:
-    """Which operands are the numbers given, and which of them; None if the steps differ in anything else."""
-    if type(step) is not type(like) or len(step.operands) != len(like.operands):
-        return None
-    if isinstance(step, Launch) and isinstance(like, Launch):
-        if step.kernel is not like.kernel or not _same_addresses(step, like, pairs):
-            return None
-    elif isinstance(step, HostCall) and isinstance(like, HostCall) and step.function is not like.function:
-        return None
-    found = []
-    for position, (one, other) in enumerate(zip(step.operands, like.operands, strict=True)):
-        if _same_operand(one, other, pairs):
-            continue
-        watched = like.watched.get(position) if isinstance(like, Launch) else None
-        fits = [
-            index for index, (first, number) in enumerate(zip(before, now, strict=True))
-            if (watched is None or watched is number) and _are((one, other), (first, _plain(number)))
-        ]
-        if not fits or (len(fits) > 1 and isinstance(now[0], Watched)) or not _holds_all(like):
-            return None
-        found.append((position, fits[0]))
-    return found
-
-
-def _plain(number: Any) -> Any:
-    return number.value if isinstance(number, Watched) else number
-
-
-def _are(operands: tuple[Any, Any], numbers: tuple[Any, Any]) -> bool:
-    """Whether the operands of two steps are the numbers of two calls."""
-    return all(type(one) is type(number) and one == number for one, number in zip(operands, numbers, strict=True))
-
-
-def _holds_all(step: Any) -> bool:
-    """Whether what a kernel writes can hold each number that a program is given: others are looked at by operations."""
-    written = [one.dtype for one in step.operands if isinstance(one, Span) and one.block.written]
+def _holds_all_numbers(step: Any) -> bool:
+    """Return True if the dtypes that a kernel writes hold every number: otherwise operations check its value."""
+    written = [operand.dtype for operand in step.operands if isinstance(operand, Span) and operand.block.written]
     return all(dtype.kind in "fc" or (dtype.kind == "i" and dtype.itemsize >= 4) for dtype in written)
 
 
-def _same_operand(one: Any, other: Any, pairs: dict[Block, Block]) -> bool:
-    if isinstance(one, Placed) and isinstance(other, Placed) and one.layout is not other.layout:
-        return False
-    if one.__class__ is other.__class__ and isinstance(one, Load | Placed):
-        one, other = one.span, other.span
-    if isinstance(one, Span) and isinstance(other, Span):
-        own, others = ((span.offset, span.dtype, span.shape, span.strides) for span in (one, other))
-        return own == others and pairs[one.block] is other.block
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):  # reports
-        return one.shape == other.shape and one.dtype == other.dtype
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(_same_operand(a, b, pairs) for a, b in zip(one, other, strict=True))
-    if one.__class__ is not other.__class__ or isinstance(one, Span | Load | np.ndarray):
-        return False
-    return one is other or repr(one) == repr(other)
+def generalized(first: NumberRecord, second: NumberRecord) -> Numbers | None:
+    """Make the steps of the second record, which watches numbers, read all numbers from memory.
+
+    Return that memory, or None if the records differ in more than numbers, or Python has used a number.
+    """
+    uses = None if any(number.uses for number in second.numbers) else differences(first, second)
+    if uses is None:
+        return None
+    pairs = enumerate(zip(first.numbers, second.numbers, strict=True))
+    memory = Numbers(len(first.numbers), {index: now.value for index, (before, now) in pairs if now.value == before})
+    for launch, position, index in uses:
+        operands = list(launch.operands)
+        operands[position] = memory.load(second.recorder, second.numbers[index], index)
+        launch.operands = tuple(operands)
+    return memory
 
 
 class Family:
     """The calls that differ in nothing but numbers.
 
     Attributes:
-        latest: what was recorded of the latest of the first two of them that can be replayed.
-        programs: those that serve many of them, each with the memory for its numbers.
-        count: how many of them there were with numbers of their own.
-        unchecked: how many replays are still to be compared with the function itself.
-        is_likely: whether the first two differ in nothing but numbers, so that the next call is to be watched.
-        refused: whether there cannot be one program for all.
+        latest: the record of the latest of the first two of them that can be replayed.
+        programs: programs for many of them, each with the memory for its numbers.
+        count: the number of calls recorded with numbers of their own.
+        unchecked: the number of replays still to be compared with the function itself.
+        is_likely: True if the first two differ in nothing but numbers, so that the next call is watched.
+        refused: True if there cannot be one program for all.
     """
 
     def __init__(self, unchecked: int = 0) -> None:
-        self.latest: Record | None = None
+        self.latest: NumberRecord | None = None
         self.programs: list[tuple[Any, Numbers]] = []
         self.count = 0
         self.unchecked = unchecked
@@ -317,38 +305,39 @@ class Family:
         self.lock = threading.Lock()
 
     def find(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> tuple[Any, Numbers] | None:
-        """The program that serves a call, and the memory for its numbers; None if there is none."""
-        for guarded, own in self.programs:
-            if own.serve(numbers) and guarded.guard.holds(inputs):
-                return guarded, own
+        """Return the program for a call, and the memory for its numbers; None if there is none."""
+        for guarded, memory in self.programs:
+            if memory.accept(numbers) and guarded.guard.holds(inputs):
+                return guarded, memory
         return None
 
-    def confirms(self, made: Capture, numbers: Sequence[Any]) -> bool:
-        """Return whether a call in which numbers were watched was as those before."""
-        whole = made.recorder.broken is None and not made.postponed and _is_alone(made)
-        return whole and self.latest is not None and differences(self.latest, made, numbers) is not None
+    def confirms(self, captured: Capture, numbers: Sequence[Any]) -> bool:
+        """Return True if a call that watched numbers did the same as those before."""
+        if captured.recorder.broken is not None or captured.postponed or not _needs_no_backward(captured):
+            return False
+        return self.latest is not None and differences(self.latest, NumberRecord(captured, numbers)) is not None
 
-    def note(self, made: Capture, numbers: Sequence[Any]) -> Numbers | None:
-        """See whether what was recorded of a call serves others: then this is the memory for their numbers."""
+    def add(self, captured: Capture, numbers: Sequence[Any]) -> Numbers | None:
+        """Add the record of a call, and return the memory for numbers if its program is right for other calls."""
         with self.lock:
             if self.refused:
                 return None
-            found = None
+            record, memory = NumberRecord(captured, numbers), None
             if self.latest is None:
-                looks = "type" in made.surroundings.mentioned  # at the class, which is not a number's for a watched one
-                self.refused = made.recorder.device >= 0 or looks or not _is_alone(made)
+                reads_class = "type" in captured.environment.referenced  # that of a watched number is another
+                self.refused = captured.recorder.device >= 0 or reads_class or not _needs_no_backward(captured)
             elif self.is_likely:
-                found = generalized(self.latest, made, numbers)
-                self.refused = found is None
+                memory = generalized(self.latest, record)
+                self.refused = memory is None
             else:
-                self.is_likely = _is_alone(made) and differences(self.latest, made, numbers) is not None
+                self.is_likely = _needs_no_backward(captured) and differences(self.latest, record) is not None
                 self.refused = not self.is_likely
-            if found is None:
-                self.latest = None if self.refused else Record.of(made, numbers)
-            return found
+            if memory is None:
+                self.latest = None if self.refused else record
+            return memory
 
 
-def _is_alone(made: Capture) -> bool:
-    """Whether no backward comes to what the call returned."""
-    live = made.live()
+def _needs_no_backward(captured: Capture) -> bool:
+    """Return True if no backward can start from the results of a call."""
+    live = captured.live()
     return not live or freed_by(live) is not None

@@ -1,10 +1,10 @@
-"""Whether the arguments of a call share memory with one another, and with what is around a function, as they did."""
+"""Conditions on arguments: they share memory with one another, and with the environment, as in the recorded call."""
 
 from __future__ import annotations
 
 import itertools
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,130 +12,114 @@ from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from .attached import has_attributes
-from .capture import Capture, is_plain, written_outside
+from .capture import Capture, is_plain
+from .conditions import Conditions
+from .recorded_steps import OUTSIDE, root_of, start_address
+from .side_effects import written_outside
 from .signatures import begin_of
-from .steps import OUTSIDE, place_of, root_of
 
 
-def seen_by(made: Capture) -> set[int]:
-    """The memory that was there before and that the program has to do with, by identity: steps work on it, or what the
-    call returns, or gives to tensors as gradients, lies there.
+def memory_used_by(captured: Capture) -> set[int]:
+    """Return the identities of the memory that existed before and that the program uses.
+
+    Steps work on it, or results or new gradients lie in it.
     """
-    numbers = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
-    given = [*made.results(), *[grad for _, grad in made.grads if grad is not None]]
-    return {id(root_of(made.outside[number][0])) for number in numbers} | {id(root_of(one._storage)) for one in given}
+    numbers = {block.number for block in captured.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+    new = [*captured.results(), *[grad for _, grad in captured.grads if grad is not None]]
+    return {id(root_of(captured.outside[number][0])) for number in numbers} | {
+        id(root_of(tensor._storage)) for tensor in new
+    }
 
 
-def all_of(conditions: Iterable[str], names: dict[str, Any], given: str = "") -> Callable[..., bool]:
-    """What asks for all these conditions, which have these names in them and those that are given."""
-    return eval(f"lambda {given}: {' and '.join(conditions) or 'True'}", names)
+def argument_conditions(
+    captured: Capture, used: set[int], conditions: Conditions, compared: Sequence[str]
+) -> Iterator[str]:
+    """Yield the conditions on the arguments ``inputs``, and on gradients that are inputs of the program, too.
 
-
-class Arguments:
-    """Whether arguments share memory with one another, and with what is around a function, as they did.
-
-    Where a program writes to memory that was there before, no other memory that it is given may overlap with that.
-
-    Attributes:
-        fit: ``fit(inputs)`` says so.
+    Where a program writes to memory that existed before, no other memory that it is given may overlap that.  On a GPU
+    kernels also depend on the alignment of arguments, and on deterministic mode.
 
     Args:
-        places: expressions for tensors that may be others in each call, but no argument.
-        names: of the objects in these.
+        used: the identities of the memory that existed before and that the program uses.
+        conditions: names of objects in conditions.
+        compared: expressions for tensors that may be others in each call, but no argument.
     """
+    inputs, owners, environment = captured.inputs, captured.gradient_owners, captured.environment.tensors
+    count, on_gpu, name = len(inputs) - len(owners), captured.recorder.device >= 0, conditions.name
+    conditions.names |= {
+        "has_attributes": has_attributes, "is_plain": is_plain, "roots_of": _roots_of, "alignment": alignment,
+        "deterministic": are_deterministic_algorithms_enabled,
+    }
+    arguments = {id(tensor): f"inputs[{number}]" for number, tensor in [*enumerate(inputs[:count])][::-1]}
 
-    _address: Callable[[Any], int] = staticmethod(address_of)
+    def grad_of(owner: Tensor) -> str:
+        return f"{arguments.get(id(owner)) or name(owner)}._grad"
 
-    def __init__(self, made: Capture, seen: set[int], places: Sequence[str] = (), names: dict[str, Any] | None = None):
-        given = {id(one) for one in made.inputs}
-        around = {id(found.value._storage): found.value._storage for found in made.surroundings.tensors.values()}
-        around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
-        around = {key: storage for key, storage in around.items() if id(root_of(storage)) in seen}
-        same = [number for number, one in enumerate(made.inputs) if id(one._storage) in around]
-        changed = {block.number for block in written_outside(made.recorder)}
-        known = {id(root_of(storage)) for storage in around.values()}
-        arrays = [made.outside[number][0] for number in changed]
-        own = {id(array) for array in arrays}
-        written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
-        arrays = [array for array in arrays if id(root_of(array)) in known]
-        if written:
-            arrays = [*{id(root_of(one)): root_of(one) for one in around.values()}.values()]
-        # ``around`` is kept: what has gone may have its identity taken by another
-        self._names: dict[str, Any] = {
-            "around": around, "has_attributes": has_attributes, "is_plain": is_plain, "roots_of": _roots_of
-        }
-        if arrays or written:
-            bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
-            self._names["apart"] = _Apart(bounds, [*{*range(len(made.inputs))} - {*same}], bool(written), self._address)
-        self._names["found"] = {key: found.value for key, found in made.surroundings.tensors.items()}
-        #: What the program is given, as it is written in conditions: arguments, and then gradients.
-        self._given = [f"inputs[{number}]" for number in range(len(made.inputs) - len(made.holders))]
-        self._given += [f"{self._owner(made, one)}._grad" for one in made.holders]
-        conditions = [*self._conditions(made, same, seen)]
-        arguments = self._given[:len(made.inputs) - len(made.holders)]
-        conditions += [f"{place} is not {given}" for place, given in itertools.product(places, arguments)]
-        self.fit = all_of(conditions, {**(names or {}), **self._names}, "inputs")
+    expressions = [*[f"inputs[{number}]" for number in range(count)], *map(grad_of, owners)]
+    # the storages are kept: another object may take the identity of one that is gone
+    storages = [source.value._storage for source in environment.values()]
+    storages += [before.storage for key, before in captured.known.items() if key not in {*map(id, inputs)}]
+    around = {id(storage): storage for storage in storages if id(root_of(storage)) in used}
+    if on_gpu:
+        yield f"deterministic() is {are_deterministic_algorithms_enabled()}"
+    for number, (expression, tensor) in enumerate(zip(expressions, inputs, strict=True)):
+        if on_gpu:
+            yield f"alignment({expression}) >= {alignment(tensor)}"
+        if number < count:
+            if id(tensor) in environment:
+                yield f"{expression} is {name(tensor)}"
+            elif environment:
+                yield f"id({expression}) not in {name(environment)}"
+            if "grad" in captured.environment.referenced:
+                for before in captured.known.values():
+                    if before.grad is not None:
+                        compared_by = "is" if before.grad is tensor else "is not"
+                        yield f"{expression} {compared_by} {grad_of(before.tensor)}"
+        if id(tensor._storage) in around:
+            yield f"{expression}._storage is {name(tensor._storage)} and {expression}._offset == {tensor._offset}"
+        elif around:
+            yield f"id({expression}._storage) not in {name(around)}"
+        yield f"not ({expression}.__dict__ and has_attributes({expression}))"
+        if captured.versions and tensor._counter.__class__ is list:  # an inference tensor may not be changed
+            yield f"{expression}._counter.__class__ is list"
+        if number >= count:  # the signature has no gradients
+            yield f"{expression}._layout is {name(tensor._layout)} and is_plain({expression})"
+        grad = None if any(tensor is owner for owner in owners) else captured.known[id(tensor)].grad
+        if grad is not None and id(root_of(grad._storage)) in used:
+            yield f"{expression}._grad is {name(grad)}"
+            yield from conditions.same_memory(f"{expression}._grad", grad)
+    every = f"({', '.join([*expressions, ''])})"
+    if owners:
+        yield f"roots_of({every}) == {_roots_of(inputs)}"
+    separate = _separation(captured, around, start_address if on_gpu else address_of)
+    if separate is not None:
+        yield f"{name(separate)}.holds({every})"
+    yield from (f"{one} is not {other}" for one, other in itertools.product(compared, expressions[:count]))
 
-    def _owner(self, made: Capture, holder: Tensor) -> str:
-        for number, one in enumerate(made.inputs):
-            if one is holder:
-                return self._given[number]
-        name = f"holder{len(self._names)}"
-        self._names[name] = holder
-        return name
 
-    def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
-        arguments, held = len(made.inputs) - len(made.holders), {id(one) for one in made.holders}
-        for number, (given, one) in enumerate(zip(self._given, made.inputs, strict=True)):
-            if number < arguments:
-                yield from self._identities(made, number, given)
-            if number in same:
-                self._names[f"storage{number}"] = one._storage
-                yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"
-            elif self._names["around"]:
-                yield f"id({given}._storage) not in around"
-            yield f"not ({given}.__dict__ and has_attributes({given}))"
-            if made.versions and one._counter.__class__ is list:  # inference tensors are not to be changed everywhere
-                yield f"{given}._counter.__class__ is list"
-            if number >= arguments:  # of which the signature tells
-                self._names[f"layout{number}"] = one._layout
-                yield f"{given}._layout is layout{number} and is_plain({given})"
-            grad = None if id(one) in held else made.known[id(one)].grad
-            if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
-                self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
-                yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
-                self._names[f"grad_layout{number}"] = grad._layout
-                yield f"grad{number}._offset == {grad._offset} and grad{number}._layout is grad_layout{number}"
-        every = f"({', '.join([*self._given, ''])})"
-        if made.holders:
-            yield f"roots_of({every}) == {_roots_of(made.inputs)}"
-        if "apart" in self._names:
-            yield f"apart.holds({every})"
-
-    def _identities(self, made: Capture, number: int, given: str) -> Iterator[str]:
-        """Yield that an argument is the tensor, or the gradient, that the function finds, or none: it may compare."""
-        one = made.inputs[number]
-        if id(one) in self._names["found"]:
-            self._names[f"tensor{number}"] = one
-            yield f"{given} is tensor{number}"
-        elif self._names["found"]:
-            yield f"id({given}) not in found"
-        if "grad" in made.surroundings.mentioned:
-            for before in made.known.values():
-                if before.grad is not None:
-                    compared = "is" if before.grad is one else "is not"
-                    yield f"{given} {compared} {self._owner(made, before.tensor)}._grad"
+def _separation(captured: Capture, around: dict[int, Any], address: Callable[[Any], int]) -> _Separation | None:
+    """Return what compares the addresses of arguments; None if the program writes nothing that they may overlap."""
+    arrays = [captured.outside[number][0] for number in {block.number for block in written_outside(captured.recorder)}]
+    inputs = captured.inputs
+    writes_argument = any(tensor._storage is array for tensor in inputs for array in arrays)
+    roots = {id(root_of(storage)): root_of(storage) for storage in around.values()}
+    arrays = [*roots.values()] if writes_argument else [array for array in arrays if id(root_of(array)) in roots]
+    if not arrays and not writes_argument:
+        return None
+    bounds = sorted([(start_address(array), start_address(array) + array.nbytes) for array in arrays])
+    numbers = [number for number, tensor in enumerate(inputs) if id(tensor._storage) not in around]
+    return _Separation(bounds, numbers, writes_argument, address)
 
 
 @dataclass(frozen=True, slots=True)
-class _Apart:
-    """Whether arguments lie where nothing else is written.
+class _Separation:
+    """The condition that arguments overlap no memory that is written elsewhere.
 
     Attributes:
-        bounds: where memory begins and ends that no argument may overlap, in order.
-        numbers: of the arguments that this is asked of.
-        from_one_another: whether they may not overlap each other.
-        address: where memory begins.
+        bounds: the begin and end of each piece of memory that no argument may overlap, in order.
+        numbers: the indices of the arguments that are compared.
+        from_one_another: True if they may not overlap each other.
+        address: returns the address of memory.
     """
 
     bounds: list[tuple[int, int]]
@@ -144,7 +128,7 @@ class _Apart:
     address: Callable[[Any], int]
 
     def holds(self, inputs: Sequence[Tensor]) -> bool:
-        """Whether these do."""
+        """Return True if the condition holds for these tensors."""
         taken = []
         for storage in [inputs[number]._storage for number in self.numbers]:
             if not storage.size:
@@ -159,29 +143,16 @@ class _Apart:
             taken.append((start, end))
         if not self.from_one_another:
             return True
-        distinct = sorted(set(taken))  # the signature tells which are the same
+        distinct = sorted(set(taken))  # the signature has which are the same
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
 
 
 def _roots_of(tensors: Sequence[Tensor]) -> int:
-    """On how many pieces of memory tensors lie."""
-    return len({id(root_of(one._storage)) for one in tensors})
+    """Return the number of pieces of memory in which tensors lie."""
+    return len({id(root_of(tensor._storage)) for tensor in tensors})
 
 
 def alignment(tensor: Tensor) -> int:
-    """The power of two, 16 at most, at a multiple of which a tensor on a GPU begins."""
+    """Return the power of two, 16 at most, of which the address of a tensor on a GPU is a multiple."""
     address = begin_of(tensor)
     return min(16, address & -address) or 16
-
-
-class ArgumentsOnGPU(Arguments):
-    """The same on a GPU, where kernels are chosen by where rows begin, and by what is said of sums' order."""
-
-    _address = staticmethod(place_of)
-
-    def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
-        self._names |= {"alignment": alignment, "deterministic": are_deterministic_algorithms_enabled}
-        yield f"deterministic() is {are_deterministic_algorithms_enabled()}"
-        for given, one in zip(self._given, made.inputs, strict=True):
-            yield f"alignment({given}) >= {alignment(one)}"
-        yield from super()._conditions(made, same, seen)

@@ -1,9 +1,9 @@
-"""Programs in files: the steps with the texts of their kernels, and the memory that they begin with.
+"""Programs in files: the steps with the texts of their kernels, and the initial contents of memory.
 
 Note [Programs in files]
-A file is a zip archive: ``program.json`` and the bytes of each array.  It has no machine code, which the kernel store
-makes or has, and no pickle.  But what kernels do with memory follows from numbers in the file, and their texts are
-Python: nobody can tell whether that is harmless, so that whoever loads a program must trust whoever saved it.
+A file is a zip archive: ``program.json`` and the bytes of each array.  It has no machine code, which comes from the
+kernel store, and no pickle.  But numbers in the file determine which memory kernels access, and the texts of kernels
+are Python.  No check can show that a file is harmless: load files of trusted origin only.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ..devices.cpu.saved_steps import VersionError, described_steps, restored_st
 from ..devices.memory import empty_row
 from ..serialization import replace_file
 from .linked import LinkedProgram
+from .recorded_steps import Block, Launch
 from .recorder import CaptureError
 from .standalone import Standalone, located
-from .steps import Block, Launch
 
-#: How files are made: a number that changes with that, and the order of bytes.
+#: The version of the format, and the order of bytes.
 _FORM = [1, sys.byteorder]
 
 _PROGRAM = "program.json"
 
-#: What is raised while a file is read, each part of which has a checksum, that is not as it was written.
+#: Errors raised while a damaged file is read, whose parts have checksums.
 _DAMAGES = (KeyError, OSError, RuntimeError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, struct.error)
 
 
@@ -49,14 +49,14 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
     """Write the program to a file.
 
     Raises:
-        CaptureError: it does something that needs the process in which it was recorded.
+        CaptureError: it needs the process in which it was recorded.
     """
     _check(program)
     arrays = {}
     for line, what in enumerate(program.plan.lines, 2):
         if line not in program.given_lines and line not in program.returned_lines:
             arrays[line] = _memory_of(what.held if isinstance(what, Block) else what)
-    reports = {id(one) for one in program.plan.reports}
+    reports = {id(report) for report in program.plan.reports}
     described = {
         "form": _FORM,
         **described_steps([step for stretch in program.plan.steps for step in stretch]),
@@ -67,9 +67,9 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
         "arrays": {line: [array.dtype.name, array.size] for line, array in arrays.items()},
         "reports": [line for line, what in enumerate(program.plan.lines, 2) if id(what) in reports],
         "messages": _messages(program),
-        "given": [_described(layout) for layout in program.given],
+        "given": [*map(_described, program.given)],
         "given lines": [*program.given_lines.items()],
-        "returned": [_described(layout) for layout in program.returned],
+        "returned": [*map(_described, program.returned)],
         "returned lines": [*program.returned_lines.items()],
         "result": _tree(program.result, itertools.count()),
     }
@@ -96,7 +96,7 @@ def _check(program: Standalone) -> None:
 
 
 def _memory_of(array: Any) -> np.ndarray:
-    """All elements of an array in the order in which they lie there."""
+    """Return all elements of an array in the order of memory."""
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise CaptureError(f"it uses memory with gaps, of an array of shape {list(array.shape)}: make a copy of that")
     return array.ravel(order="K")
@@ -107,7 +107,7 @@ def _described(layout: Layout) -> list[Any]:
 
 
 def _messages(program: Standalone) -> dict[int, str]:
-    """By the numbers of steps that look for what is wrong: what they say then."""
+    """Return the error messages of steps, by number."""
     launches = iter([step for step in program.steps if isinstance(step, Launch)])
     messages = {}
     for number, step in enumerate([step for stretch in program.plan.steps for step in stretch], 1):
@@ -119,14 +119,18 @@ def _messages(program: Standalone) -> dict[int, str]:
 
 
 def _tree(value: Any, numbers: Iterator[int]) -> Any:
-    """A result as JSON has it: tensors are counted, and all that it has no word for is refused."""
+    """Return a result in the form of JSON, with numbers in place of tensors.
+
+    Raises:
+        CaptureError: the result has other values.
+    """
     if isinstance(value, Tensor):
         return {"tensor": next(numbers)}
     if isinstance(value, tuple | list):
-        parts = [_tree(one, numbers) for one in value]
+        parts = [_tree(item, numbers) for item in value]
         return {"tuple": parts} if isinstance(value, tuple) else {"list": parts}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _tree(one, numbers) for key, one in value.items()}}
+        return {"dict": {key: _tree(item, numbers) for key, item in value.items()}}
     if value is None or isinstance(value, bool | int | float | str):
         return {"value": value}
     raise CaptureError(f"it returns a {type(value).__name__}, which a file cannot keep")
@@ -136,14 +140,14 @@ def _tree(value: Any, numbers: Iterator[int]) -> Any:
 
 
 class LoadedProgram:
-    """A program from a file: called with tensors of the layouts that it was recorded for, it returns new ones.
+    """A program from a file, called with tensors of the recorded layouts; it returns new tensors.
 
-    It has no backward.  Tensors that it changes besides are its own, and begin as they were when it was saved.
+    It has no backward.  Tensors that it changes are its own, and begin as they were when it was saved.
     """
 
     def __init__(self, described: dict[str, Any], arrays: dict[int, np.ndarray]):
-        self.given = [_layout(one) for one in described["given"]]
-        self._returned = [_layout(one) for one in described["returned"]]
+        self.given = [*map(_layout, described["given"])]
+        self._returned = [*map(_layout, described["returned"])]
         self._given_lines, self._returned_lines = described["given lines"], described["returned lines"]
         self._messages, self._result = described["messages"], described["result"]
         lines = [arrays.get(line) for line in range(2, 2 + described["lines"])]
@@ -155,40 +159,41 @@ class LoadedProgram:
         self._program = LinkedProgram(plan, described["one thread"])
 
     def __call__(self, *tensors: Tensor) -> Any:
-        """What the program computes.
+        """Run the program and return its result.
 
         Raises:
             TypeError, ValueError: other arguments than tensors of these layouts.
-            RuntimeError: a gradient is wanted, or this is called within a transform.
+            RuntimeError: an argument requires a gradient, or this is called within a transform.
             IndexError: an index, or the number of a class, is out of range.
         """
         self._check(tensors)
         recording.values_read("a program from a file")
         program = self._program
-        made = [empty_row(layout.size, layout.type.numpy) for layout in self._returned]
+        new = [empty_row(layout.size, layout.type.numpy) for layout in self._returned]
         with program.lock:
             for line, number in self._given_lines:
-                one = tensors[number]
-                program.addresses[line] = address_of(one._storage) + one._layout.type.dtype.itemsize * one._offset
+                tensor = tensors[number]
+                offset = tensor._layout.type.dtype.itemsize * tensor._offset
+                program.addresses[line] = address_of(tensor._storage) + offset
             for line, number in self._returned_lines:
-                program.addresses[line] = address_of(made[number])
+                program.addresses[line] = address_of(new[number])
             wrong = program.run()
             if wrong:
                 program.clear_reports()
         if wrong:
             raise IndexError(self._messages[str(wrong)])
-        results = [tensor_of(layout, row, 0) for layout, row in zip(self._returned, made, strict=True)]
-        return _grown(self._result, results)
+        results = [tensor_of(layout, buffer, 0) for layout, buffer in zip(self._returned, new, strict=True)]
+        return _from_tree(self._result, results)
 
     def _check(self, tensors: Sequence[Any]) -> None:
         if len(tensors) != len(self.given):
             raise TypeError(f"the program takes {len(self.given)} tensors, not {len(tensors)}")
-        for number, (one, layout) in enumerate(zip(tensors, self.given, strict=True)):
-            if not isinstance(one, Tensor):
-                raise TypeError(f"argument {number} must be a tensor, not {type(one).__name__}")
-            if one._layout is not layout:
-                raise ValueError(f"argument {number} must be {layout!r}, not {one._layout!r}")
-        if is_grad_enabled() and any(one.requires_grad for one in tensors):
+        for number, (tensor, layout) in enumerate(zip(tensors, self.given, strict=True)):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"argument {number} must be a tensor, not {type(tensor).__name__}")
+            if tensor._layout is not layout:
+                raise ValueError(f"argument {number} must be {layout!r}, not {tensor._layout!r}")
+        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             raise RuntimeError("a program from a file has no backward: call it with no_grad(), or detach its arguments")
         if state.mode & LEVELS:
             raise RuntimeError("a program from a file cannot be called within vmap, jvp and other transforms")
@@ -199,21 +204,21 @@ def _layout(described: Any) -> Layout:
     return layout_of(tensor_type(to_dtype(np.dtype(dtype))), tuple(shape), tuple(strides))
 
 
-def _grown(tree: dict[str, Any], tensors: Sequence[Tensor]) -> Any:
-    """The result that ``_tree`` describes."""
+def _from_tree(tree: dict[str, Any], tensors: Sequence[Tensor]) -> Any:
+    """Return the result that ``_tree`` describes."""
     ((kind, parts),) = tree.items()
     if kind == "tensor":
         return tensors[parts]
     if kind == "dict":
-        return {key: _grown(one, tensors) for key, one in parts.items()}
+        return {key: _from_tree(part, tensors) for key, part in parts.items()}
     if kind == "value":
         return parts
-    made = [_grown(one, tensors) for one in parts]
-    return tuple(made) if kind == "tuple" else made
+    items = [_from_tree(part, tensors) for part in parts]
+    return tuple(items) if kind == "tuple" else items
 
 
 def load_program(path: str | os.PathLike[str]) -> LoadedProgram:
-    """The program in a file.
+    """Return the program in a file.
 
     Raises:
         RuntimeError: the file is damaged, or was written by another version.
@@ -224,7 +229,7 @@ def load_program(path: str | os.PathLike[str]) -> LoadedProgram:
             archive = zipfile.ZipFile(file)
             described = json.loads(archive.read(_PROGRAM))
             if described["form"] == _FORM:
-                arrays = {int(line): _array(archive.read(line), *one) for line, one in described["arrays"].items()}
+                arrays = {int(line): _array(archive.read(line), *facts) for line, facts in described["arrays"].items()}
         except _DAMAGES as error:
             raise RuntimeError(f"{name} is damaged, or holds no program: {error}") from error
     if described["form"] != _FORM:

@@ -1,7 +1,7 @@
-"""Signatures: what of the arguments of a call can be looked up, to find the programs that may serve it.
+"""Signatures: the facts about the arguments of a call by which the programs for it are looked up.
 
-That is the layouts of tensors, whether they require gradients, numbers and other values, which of the tensors share
-memory.
+These are the layouts of tensors, whether they require gradients, which of them share memory, and numbers and other
+values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .attached import has_tensor_hooks
-from .steps import place_of, root_of
-from .trees import DICTIONARIES, is_record, parts_of
+from .recorded_steps import root_of, start_address
+from .trees import DICTIONARIES, fields_of, is_dataclass_value
 
 #: Classes whose values are part of a signature.
 _COMPARED = (int, float, complex, bool, str, bytes, type(None))
@@ -31,7 +31,7 @@ _COMPARED = (int, float, complex, bool, str, bytes, type(None))
 
 @dataclass
 class Guarded:
-    """A program, and when it may be replayed."""
+    """A program and its guard."""
 
     guard: Any
     program: Any
@@ -39,16 +39,16 @@ class Guarded:
 
 @dataclass
 class Signature:
-    """What is known of calls with one signature.
+    """The programs and the history of calls with one signature.
 
     Attributes:
-        call: the arguments of the first of them, in words.
-        programs: the latest first.
-        eager: why the calls run as they are, and where in the program that shows; None if they do not.
-        failed: what guards had against being replayed, when a program was recorded anew.
-        postponed: how many calls have made what the next ones find.
-        unchecked: how many replays are still to be compared with the function itself.
-        recorded: when the latest program was recorded, or a call that made what the next ones find.
+        call: the arguments of the first call, in words.
+        programs: the programs, the latest first.
+        eager: the reason why calls run uncompiled, and its place in the program; None if they do not.
+        failed: for each new recording, the conditions of guards that failed.
+        postponed: the number of calls that have made what later ones find.
+        unchecked: the number of replays still to be compared with the function itself.
+        recorded: the time of the latest recorded or postponed call.
     """
 
     call: str
@@ -61,14 +61,14 @@ class Signature:
 
 
 class UnknownArgumentError(TypeError):
-    """A signature cannot tell arguments of a class from one another."""
+    """A signature cannot distinguish arguments of a class."""
 
 
 def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
-    """What the signature of a call in this mode is looked up by, and the tensors among its arguments.
+    """Return the key of the signature of a call in this mode, and the tensors among its arguments.
 
     Raises:
-        UnknownArgumentError: it cannot tell some argument from others.
+        UnknownArgumentError: a signature cannot distinguish an argument from others.
     """
     tensors: list[Tensor] = []
     key: list[Any] = [mode]
@@ -78,9 +78,9 @@ def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Ha
             key.append(value._layout)
             if value._requires_grad:
                 plain = value._edge is value._view is value._grad is value._hooks is None
-                key.append(_LEAF if plain else _kind(value))
+                key.append(_LEAF if plain else _gradient_facts(value))
             elif value._grad is not None:
-                key.append(_kind(value))
+                key.append(_gradient_facts(value))
         else:
             _describe(value, key, tensors)
     if keywords:
@@ -89,99 +89,95 @@ def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Ha
             _describe(value, key, tensors)
     if len(tensors) > 1:
         roots = set()
-        for one in tensors:
-            memory = one._storage
+        for tensor in tensors:
+            memory = tensor._storage
             base = memory.base if memory.__class__ is _ARRAY else memory
             if base is not None:  # the owner itself, mostly
                 memory = base if base.__class__ is _ARRAY and base.base is None else root_of(memory)
             roots.add(id(memory))
         if len(roots) < len(tensors):
-            key += _shared(tensors)
+            key += _sharing(tensors)
     return tuple(key), tensors
 
 
 _ARRAY = np.ndarray
 
-#: What a signature says of tensors that require gradients, or have one: a sum of these.
+#: Flags of tensors that require gradients or have one.
 _REQUIRES_GRAD, _IS_LEAF, _HAS_GRAD, _HAS_HOOKS = 1, 2, 4, 8
 
-#: The same of a leaf that requires a gradient and has none yet.
+#: The flags of a leaf that requires a gradient and has none yet.
 _LEAF = _REQUIRES_GRAD + _IS_LEAF
 
 
-def _kind(tensor: Tensor) -> int:
-    """The same of other tensors."""
-    kind = _HAS_GRAD * (tensor._grad is not None)
+def _gradient_facts(tensor: Tensor) -> int:
+    """Return the flags of a tensor."""
+    facts = _HAS_GRAD * (tensor._grad is not None)
     if tensor.requires_grad:
         is_leaf = tensor._edge is None and tensor._view is None
-        kind += _REQUIRES_GRAD + _IS_LEAF * is_leaf + _HAS_HOOKS * has_tensor_hooks(tensor)
-    return kind
+        facts += _REQUIRES_GRAD + _IS_LEAF * is_leaf + _HAS_HOOKS * has_tensor_hooks(tensor)
+    return facts
 
 
-def _shared(tensors: Sequence[Tensor]) -> list[int]:
-    """Which of the tensors share memory, how far from the first of them each begins, and which are given twice."""
-    roots, objects = [id(root_of(one._storage)) for one in tensors], [*map(id, tensors)]
+def _sharing(tensors: Sequence[Tensor]) -> list[int]:
+    """Return which tensors share memory, the offset of each from the first on it, and which are the same object."""
+    roots, identities = [id(root_of(tensor._storage)) for tensor in tensors], [*map(id, tensors)]
     first = [roots.index(root) for root in roots]
-    begins = [begin_of(one) - begin_of(tensors[number]) for one, number in zip(tensors, first, strict=True)]
-    return first + begins + [objects.index(own) for own in objects]
+    offsets = [begin_of(tensor) - begin_of(tensors[number]) for tensor, number in zip(tensors, first, strict=True)]
+    return first + offsets + [identities.index(identity) for identity in identities]
 
 
 def begin_of(tensor: Tensor) -> int:
-    """Where a tensor begins, in bytes, among all on the same memory."""
-    start = place_of(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
+    """Return the address of a tensor's first element, or its offset in bytes if it has no memory."""
+    start = start_address(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
     return start + tensor._offset * tensor._layout.type.dtype.itemsize
 
 
 def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
+    """Add an argument to a key, and its tensors to these."""
     cls = value.__class__
     if cls is Tensor or isinstance(value, Tensor):
         tensors.append(value)
         key.append(value._layout)
         if value._requires_grad or value._grad is not None:
-            key.append(_kind(value))
+            key.append(_gradient_facts(value))
         if cls is not Tensor:
             key.append(cls)
     elif cls in _COMPARED:
-        key.append(cls)
-        key.append(value.hex() if cls is float else repr(value) if cls is complex else value)
+        key += cls, value.hex() if cls is float else repr(value) if cls is complex else value
     elif isinstance(value, tuple) or cls is list:
-        key.append(cls)
-        key.append(len(value))
-        for one in value:
-            _describe(one, key, tensors)
+        key += cls, len(value)
+        for item in value:
+            _describe(item, key, tensors)
     elif cls in DICTIONARIES:
-        key.append(cls)
-        key.append(len(value))
-        for name, one in value.items():
+        key += cls, len(value)
+        for name, item in value.items():
             exact = repr(name) if isinstance(name, float | complex | tuple) else None  # (1,) is equal to (True,)
             key.append((name.__class__, name, exact))
-            _describe(one, key, tensors)
+            _describe(item, key, tensors)
     elif isinstance(value, types.dtype | types.device):
         key.append(value)
     elif cls is slice or cls is range:
         key.append(cls)
-        for one in (value.start, value.stop, value.step):
-            _describe(one, key, tensors)
+        for part in (value.start, value.stop, value.step):
+            _describe(part, key, tensors)
     elif isinstance(value, np.generic):
         key += cls, value.tobytes()
-    elif isinstance(value, MethodType):  # each access makes one anew
-        key.append(MethodType)
-        key.append(_Same(value.__func__))
-        key.append(_Same(value.__self__))
+    elif isinstance(value, MethodType):  # each access makes another
+        key += MethodType, _Identity(value.__func__), _Identity(value.__self__)
     elif isinstance(value, Module | Optimizer | Generator | Enum) or callable(value):
-        key.append(_Same(value))
-    elif is_record(value):
+        key.append(_Identity(value))
+    elif is_dataclass_value(value):
         key.append(cls)
-        for name, one in parts_of(value).items():
+        for name, item in fields_of(value).items():
             key.append(name)
-            _describe(one, key, tensors)
+            _describe(item, key, tensors)
     else:
         instead = "numgrad.from_numpy() of it" if isinstance(value, np.ndarray) else "its tensors and numbers"
         raise UnknownArgumentError(f"an argument of the class {cls.__name__}: give {instead}")
 
 
-class _Same:
-    """An object in a signature: equal to itself alone."""
+class _Identity:
+    """An object in a key, equal to itself alone."""
 
     __slots__ = ("value",)
 
@@ -192,4 +188,4 @@ class _Same:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+        return isinstance(other, _Identity) and other.value is self.value

@@ -1,4 +1,4 @@
-"""A program by itself: what a call comes to without its function, for who runs it without Python, or elsewhere.
+"""Programs by themselves: the steps of a call without its function, to run without Python or in another process.
 
 Such a program makes no graph, and each of its results has memory of its own.
 """
@@ -17,59 +17,60 @@ from ..ops.memory.copying import clone
 from .capture import Capture, capture
 from .guards import Guard
 from .linked import LinkedProgram
-from .plan import Plan
+from .memory_plan import MemoryPlan
+from .recorded_steps import FRESH, OUTSIDE, Block, HostCall, root_of
 from .recorder import CaptureError
-from .steps import FRESH, OUTSIDE, Block, HostCall, root_of
-from .trees import mapped, records_in
+from .trees import dataclass_values_in, mapped
 
-#: Calls that may change what the next ones find, such as gradients and an optimizer's state, before one is recorded.
+#: The number of calls that may change what later ones find, such as gradients and an optimizer's state.
 CALLS = 4
 
 
 class Standalone:
-    """What was recorded of a call.
+    """A program by itself.
 
     Args:
-        made: the record, of a function made by ``with_own_results``.
-        guard: whether what the program finds around it is still what it was.
+        captured: the record of a call of a function made by ``with_own_results``.
+        guard: the guard of its environment.
 
     Attributes:
-        given, requires_grad: of the tensors that it takes the layouts, and which require gradients.
-        result, returned: what the call returned, and the layouts of the tensors in it.
-        program: what is run.
-        given_lines, returned_lines: which of these begins at the address in a line of the table.
-        changed: which of the arguments it writes.
-        is_random: whether it draws random numbers.
-        steps: what was recorded.
-        effects: what Python does before a run; see ``Recorder``.
-        gradients: the tensors whose ``grad`` it sets, and these, which stay where they are.
-        versions: the version counters of other tensors than arguments, and by how much they go up.
+        given, requires_grad: the layouts of its arguments, and which require gradients.
+        result, returned: the result of the call, and the layouts of the tensors in it.
+        plan, linked: the plan of its memory, and the linked program.
+        given_lines, returned_lines: by line of the table, the argument or result at that address.
+        changed: the arguments that it writes.
+        is_random: True if it draws random numbers.
+        steps: the recorded steps.
+        effects: the actions of Python before a run; see ``Recorder``.
+        gradients: the tensors whose ``grad`` it sets, with these, whose memory is fixed.
+        versions: the version counters of other tensors than arguments, with their increments.
 
     Raises:
-        CaptureError: it cannot be run without Python.
+        CaptureError: it cannot run without Python.
     """
 
-    def __init__(self, made: Capture, guard: Guard):
-        recorder, results = made.recorder, made.results()
-        self._check(made)
-        self.given = [one._layout for one in made.inputs]
-        self.requires_grad = [one.requires_grad for one in made.inputs]
-        self.result, self.returned = made.result, [one._layout for one in results]
-        self.guard, self.effects, self.gradients = guard, recorder.effects, made.grads
+    def __init__(self, captured: Capture, guard: Guard):
+        recorder, results = captured.recorder, captured.results()
+        self._check(captured)
+        self.given = [tensor._layout for tensor in captured.inputs]
+        self.requires_grad = [tensor.requires_grad for tensor in captured.inputs]
+        self.result, self.returned = captured.result, [tensor._layout for tensor in results]
+        self.guard, self.effects, self.gradients = guard, recorder.effects, captured.grads
         self.one_thread, self.steps = recorder.one_thread, recorder.steps
-        counters = [one._counter for one in made.inputs]
-        self.versions = [(one, by) for one, by in made.versions if not any(one is own for own in counters)]
-        self.versions += [(grad._counter, 1) for _, grad in made.grads if grad is not None]
-        blocks = [recorder.block_of(one._storage) for one in results]
-        new = [recorder.block_of(one._storage) for _, one in made.grads if one is not None]
-        fixed = [block for block in new if block is not None and block.origin == FRESH]
-        self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
+        counters = {id(tensor._counter) for tensor in captured.inputs}
+        self.versions = [(counter, by) for counter, by in captured.versions if id(counter) not in counters]
+        new = [grad for _, grad in captured.grads if grad is not None]
+        self.versions += [(grad._counter, 1) for grad in new]
+        blocks = [recorder.block_of(tensor._storage) for tensor in results]
+        of_grads = [recorder.block_of(grad._storage) for grad in new]
+        fixed = [block for block in of_grads if block is not None and block.origin == FRESH]
+        self.plan = MemoryPlan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
         self.linked = LinkedProgram(self.plan, recorder.one_thread)
         self.given_lines: dict[int, int] = {}
         self.returned_lines: dict[int, int] = {}
         self.changed: set[int] = set()
         self.is_random = False
-        storages = {id(root_of(one.storage)) for one in made.known.values()}
+        known = {id(root_of(before.storage)) for before in captured.known.values()}
         for line, block in enumerate(self.plan.lines, 2):
             if not isinstance(block, Block) or not block.size:
                 continue
@@ -78,46 +79,49 @@ class Standalone:
             elif block in fixed:
                 self.linked.addresses[line] = block.address
             elif block.origin == OUTSIDE:
-                owner = made.outside[block.number][0]
-                self.is_random |= id(root_of(owner)) not in storages
-                for number, one in enumerate(made.inputs):
-                    if one._storage is owner:
+                owner = captured.outside[block.number][0]
+                self.is_random |= id(root_of(owner)) not in known
+                for number, tensor in enumerate(captured.inputs):
+                    if tensor._storage is owner:
                         self.given_lines[line] = number
                         self.changed |= {number} if block.written else set()
 
-    def _check(self, made: Capture) -> None:
-        if made.recorder.device >= 0:
+    def _check(self, captured: Capture) -> None:
+        if captured.recorder.device >= 0:
             raise CaptureError("it works on a GPU")
-        if records_in(made.result):
+        if dataclass_values_in(captured.result):
             raise CaptureError("it returns an object of a dataclass: return its tensors")
-        for step in made.recorder.steps:
+        for step in captured.recorder.steps:
             if isinstance(step, HostCall):
                 name = getattr(step.function, "__name__", type(step.function).__name__)
                 operation = step.operation.removesuffix("_op") or "a part of it"
                 text = f"{operation} is computed by {name}, which is called from Python"
                 raise CaptureError(located(text, step.location))
-        roots = [id(root_of(array)) for array, _ in made.outside]
-        if len({id(one._storage) for one in made.inputs}) < len(made.inputs) or len(set(roots)) < len(roots):
+        roots = [id(root_of(array)) for array, _ in captured.outside]
+        storages = {id(tensor._storage) for tensor in captured.inputs}
+        if len(storages) < len(captured.inputs) or len(set(roots)) < len(roots):
             raise CaptureError("arguments share memory with each other, or with what the program finds around it")
-        known = made.known.keys() - {id(one) for one in made.inputs}
-        storages = [one._storage for one in made.results()]
-        for owner, grad in made.grads:
-            if any(owner is one for one in made.inputs):
+        arguments = {id(tensor) for tensor in captured.inputs}
+        returned = {id(tensor._storage) for tensor in captured.results()}
+        for owner, grad in captured.grads:
+            if id(owner) in arguments:
                 raise CaptureError(
                     f"the program sets the gradient of an argument, of shape {list(owner.shape)}: return it instead"
                 )
-            if grad is not None and any(grad._storage is one for one in storages):
+            if grad is None:
+                continue
+            if id(grad._storage) in returned:
                 raise CaptureError("the program returns a gradient that it sets: return its clone()")
-            block = None if grad is None else made.recorder.block_of(grad._storage)
+            block = captured.recorder.block_of(grad._storage)
             is_fresh = block is not None and block.origin == FRESH
-            if grad is not None and not is_fresh and id(grad) not in known:
+            if not is_fresh and id(grad) not in captured.known.keys() - arguments:
                 raise CaptureError("the program takes an argument, or a constant, for a gradient: take its clone()")
 
 
 def standalone(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
 ) -> Standalone:
-    """The program of a call, which is made once, or more often if it changes what the next one finds.
+    """Return the program of a call, which is made again as long as it changes what the next one finds.
 
     Raises:
         CaptureError: it cannot be recorded, or run without Python.
@@ -129,42 +133,42 @@ def standalone(
             raise CaptureError(f"an argument of shape {list(tensor.shape)} has a graph: detach() it")
     failed: list[str] = []
     for _ in range(CALLS):
-        made = capture(with_own_results(function), args, keywords, inputs, True)
-        if made.recorder.broken is not None:
-            raise CaptureError(located(*made.recorder.broken))
-        guard = Guard(made)
-        if not made.postponed and guard.stands():
-            return Standalone(made, guard)
-        failed = [*made.changed, *guard.failed()]
+        captured = capture(with_own_results(function), args, keywords, inputs, True)
+        if captured.recorder.broken is not None:
+            raise CaptureError(located(*captured.recorder.broken))
+        guard = Guard(captured)
+        if not captured.postponed and guard.environment_holds():
+            return Standalone(captured, guard)
+        failed = [*captured.changed, *guard.failed()]
     raise CaptureError(f"each call changes what the next one finds ({', '.join(failed) or 'tensors'})")
 
 
 def located(text: str, location: Location | None) -> str:
-    """A message with the place in the user's program, if it is known."""
+    """Return a message with the place in the user's program, if it is known."""
     return text if location is None else f"{text}\n{location}"
 
 
 def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with results in no graph, contiguous, each with memory of its own that a kernel writes as a whole.
-    """
+    """Return the function with contiguous results in no graph, each a whole piece of new memory."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         taken: set[int] = set()
 
-        def own(value: Any) -> Any:
-            if not isinstance(value, Tensor):
-                return value
-            value = value.detach()
+        def separate(leaf: Any) -> Any:
+            if not isinstance(leaf, Tensor):
+                return leaf
+            leaf = leaf.detach()
             recorder: Any = recording.recorder
-            storage = value._storage
+            storage = leaf._storage
             block = recorder.block_of(storage)
-            whole = block is not None and block.origin == FRESH and storage.nbytes == block.size
-            if not (whole and value._layout.contiguous and storage.size == value.numel() and id(storage) not in taken):
-                value = clone(value, memory_format=contiguous_format)
-            taken.add(id(value._storage))
-            return value
+            is_whole = block is not None and block.origin == FRESH and storage.nbytes == block.size
+            is_whole &= leaf._layout.contiguous and storage.size == leaf.numel()
+            if not is_whole or id(storage) in taken:
+                leaf = clone(leaf, memory_format=contiguous_format)
+            taken.add(id(leaf._storage))
+            return leaf
 
-        return mapped(function(*args, **keywords), own)
+        return mapped(function(*args, **keywords), separate)
 
     call.__wrapped__ = function  # type: ignore[attr-defined]
     return call

@@ -11,7 +11,7 @@ from numgrad.autograd.grad_mode import inference_blocks, state
 from numgrad.autograd.graph import save_on_cpu, saved_tensors_hooks
 from numgrad.autograd.thread_state import thread_state
 from numgrad.devices import launches, recording
-from numgrad.programs.turns import recording_turn
+from numgrad.programs.recording_lock import recording_lock
 from numgrad.utils.checkpoint import checkpoint
 
 
@@ -49,7 +49,7 @@ DEFAULTS = {name: value for name, value in vars(type(state)).items() if not name
 def present_state():
     return (
         {**DEFAULTS, **thread_state()}, len(inference_blocks), recording.recorder, recording.observed,
-        launches.listeners, [*recording_turn.taken],
+        launches.listeners, [*recording_lock.holder],
     )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_a_wrong_derivative_is_found_and_shown_in_one_line(mode):
 
 
 def test_a_change_that_is_not_seen_is_found_and_shown(monkeypatch):
-    monkeypatch.setattr("numgrad.programs.guards.Guard.stands", lambda self: True)
+    monkeypatch.setattr("numgrad.programs.guards.Guard.environment_holds", lambda self: True)
     script = random_script(0, tuple(state for state in STATES if state.name == "variable"))
     assert changing_difference(script)[0] is not None
     found = shortest(script, lambda shorter: changing_difference(shorter)[0] is not None, shorter_scripts)

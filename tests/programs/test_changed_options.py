@@ -6,7 +6,7 @@ from programs.beside import beside, ramp, replays
 
 import numgrad
 from numgrad import nn
-from numgrad.programs.surroundings import Surroundings
+from numgrad.programs.environment import Environment
 
 
 @beside
@@ -66,7 +66,7 @@ def test_guards_ask_for_options():
     made = [*modules()]
     assert len(made) > 100
     for module in made:
-        read = {(id(one.holder), one.key) for one in Surroundings(lambda x, module=module: module(x)).read}
+        read = {(id(one.holder), one.key) for one in Environment(lambda x, module=module: module(x)).read}
         options = {key for key in module.__dict__ if not key.startswith("_") and key != "training"}
         unread = {key for key in options if (id(module.__dict__), key) not in read}
         assert unread <= SHOWN, module

@@ -5,9 +5,9 @@ import random
 import pytest
 
 import numgrad
-from numgrad.programs.plan import Plan
+from numgrad.programs.memory_plan import MemoryPlan
+from numgrad.programs.recorded_steps import FRESH, Block
 from numgrad.programs.recorder import Recorder
-from numgrad.programs.steps import FRESH, Block
 
 
 def test_machine_code_in_several_functions(monkeypatch):
@@ -35,7 +35,7 @@ def test_blocks_in_use_at_once_lie_apart(seed):
         block = Block(FRESH, 0, choose.choice([4, 64, 100, 4096]), None, None, first=first)
         block.last = last
         recorder.blocks.append(block)
-    plan = Plan(recorder, [])
+    plan = MemoryPlan(recorder, [])
     spans = [(plan.arena_offset(block), block) for block in recorder.blocks]
     for number, (begin, block) in enumerate(spans):
         for other, later in spans[number + 1:]:

@@ -18,7 +18,7 @@ def holds_everywhere(condition: Tensor) -> bool:
     """
     if recording.recorder is None:
         return bool(condition.all())
-    holds = recording.untold(lambda: bool(condition.all()))
+    holds = recording.unrecorded(lambda: bool(condition.all()))
     if holds:
         index_select_op(zeros(1, device=condition.device), convert(~condition.all(), int64).reshape(1), 0)
     return holds

@@ -167,7 +167,7 @@ class Frame:
         self.handles: list[ref[_Handle]] = []
         self._arguments = SavedArguments(args)
         self._level = state.level  # such as one of vmap: the function runs at this level again, even after its end
-        self._random_states = recording.untold(States) if preserve_rng_state else None
+        self._random_states = recording.unrecorded(States) if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
         #: Recomputed tensors, keyed by the backward pass or group of passes that they belong to.

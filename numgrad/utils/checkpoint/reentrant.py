@@ -48,7 +48,7 @@ class CheckpointFunction(Function):
         """Run the function without recording it."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        states = recording.untold(States) if preserve_rng_state else None
+        states = recording.unrecorded(States) if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
         ctx.save_for_backward(*[value if is_tensor(value) else None for value in args])
         result = run_function(*args)

@@ -13,11 +13,11 @@ import numpy as np
 from ...autograd.locations import Location
 from ...programs.compiled import Compiled
 from ...programs.differentiation import Differentiated
-from ...programs.plan import Plan
+from ...programs.memory_plan import MemoryPlan
 from ...programs.program import Program
+from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
 from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
-from ...programs.steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
 from .scratch import Scratch
 
 #: Kinds of memory private to a program; the others are in ``programs.names``.
@@ -182,7 +182,7 @@ class _Description:
             self._buffers[block] = Buffer(name, kind, shape, dtype.name, block.size, self.plan.arena_offset(block))
         return self._buffers[block]
 
-    def _all_steps(self, plan: Plan, recorder: Recorder) -> Iterator[ProgramStep]:
+    def _all_steps(self, plan: MemoryPlan, recorder: Recorder) -> Iterator[ProgramStep]:
         begun = iter(plan.begun(recorder))
         launches = iter([step for step in recorder.steps if isinstance(step, Launch)])
         number = 0

@@ -10,8 +10,8 @@ from ...autograd.locations import Location
 from ...core.display import counted
 from ...core.tensor import type_name
 from ...programs.compiled import Compiled
+from ...programs.recorded_steps import HostCall
 from ...programs.signatures import Guarded, Signature
-from ...programs.steps import HostCall
 from ..listing import Listing
 from .description import compiled_of, parts_of
 

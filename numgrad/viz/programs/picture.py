@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...core.display import counted
+from ...programs.block_names import RESULT
 from ...programs.compiled import Compiled
-from ...programs.names import RESULT
 from ..graph.picture import Arrow, Box, Group, Picture, Row
 from .description import CONSTANT_KIND, TEMPORARY, Buffer, InspectedProgram, ProgramStep, programs_of
 

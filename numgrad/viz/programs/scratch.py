@@ -12,7 +12,7 @@ import numpy as np
 from ...devices.cpu.linking import link
 from ...programs.linked import LinkedProgram
 from ...programs.program import Program
-from ...programs.steps import Block, HostCall, place_of
+from ...programs.recorded_steps import Block, HostCall, start_address
 
 #: The number of runs, of which the shortest counts: the first one meets cold memory and caches.
 RUNS = 5
@@ -35,7 +35,7 @@ class Scratch:
         ]
         self._program = LinkedProgram(plan, program.recorder.one_thread)
         self.saved: np.ndarray = np.zeros(plan.saved_size, np.uint8) if forward is None else forward.saved
-        self._program.addresses[1] = place_of(self.saved)
+        self._program.addresses[1] = start_address(self.saved)
         self._memory: list[np.ndarray] = []
         for line, what in enumerate(plan.lines, 2):
             self._program.addresses[line] = self._place(what) if isinstance(what, Block) else self._kept(what.copy())
@@ -59,14 +59,14 @@ class Scratch:
 
     def _kept(self, array: np.ndarray) -> int:
         self._memory.append(array)
-        return place_of(array)
+        return start_address(array)
 
     def _place(self, block: Block) -> int:
         """Return the address of a block's copy."""
         array = block.held if block.held is not None else block.array()
         if array is None:  # a result, or the array is gone
             return self._kept(np.zeros(block.size, np.uint8))
-        return self._kept(array.copy("K")) + block.address - place_of(array)
+        return self._kept(array.copy("K")) + block.address - start_address(array)
 
 
 def _time(run: Any) -> tuple[int, int]:

@@ -1,12 +1,12 @@
-"""Parts of a recorded program: blocks of memory, and steps that work on them.
+"""Parts of a recorded program: blocks of memory, and the steps that work on them.
 
 A ``Block`` is the memory of one owner: an array, or on a GPU a block of the allocator.  Operands of kernels are spans
 of blocks.  There are three kinds of blocks:
 
-- *outside*: the memory was there before (arguments, parameters, the state of optimizers and generators);
-- *fresh*: the memory was allocated by a step while the program was recorded, and a replay may put it anywhere;
+- *outside*: the memory existed before the call (arguments, parameters, the state of optimizers and generators);
+- *fresh*: a step allocated the memory during recording, and a replay may place it anywhere;
 - *constant*: any other memory, whose elements matter, such as the sizes of a loop or the result of ``torch.arange``.
-  If it is written later, a replay begins with a copy.
+  If a step writes it, a replay begins with a copy.
 
 Fresh blocks are held weakly, so that recording needs no more memory than running.
 """
@@ -25,7 +25,7 @@ from ..core.layout import Layout
 from ..devices.recording import Watched
 from ..devices.rows import DeviceRow, Memory
 
-#: How a block is met first.
+#: Origins of blocks.
 OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
 
 
@@ -35,15 +35,15 @@ class Block:
 
     Attributes:
         origin: OUTSIDE, FRESH or CONSTANT.
-        address, size: where it lies while the program is recorded, and its bytes.
-        array: a weak reference to what owns it.
-        held: the array itself, or all of the piece as a row, unless the block is fresh.
-        initial: of a constant that is written: what it held before.
-        first, last: the numbers of the first and the last step that have to do with it.
-        written: whether a step writes it.
-        changed: the number of the first step that does, or may do, so.
-        number: of blocks outside, which of those known before it is.
-        layout: of a tensor that lies in it.
+        address, size: its address during recording, and its number of bytes.
+        array: a weak reference to the owner.
+        held: the whole array or piece of memory as a flat buffer, unless the block is fresh.
+        initial: for a constant that is written, a copy of its first contents.
+        first, last: the indices of the first and the last step that use it.
+        written: True if a step writes it.
+        changed: the index of the first step that does or may write it; -1 for none.
+        number: for blocks outside, the index in the list of memory that existed before.
+        layout: the layout of a tensor in it.
     """
 
     origin: str
@@ -62,7 +62,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a block as an array: where it begins, in bytes, and how it lies."""
+    """A part of a block as an array; ``offset`` and ``strides`` are in bytes."""
 
     block: Block
     offset: int
@@ -72,33 +72,33 @@ class Span:
 
     @property
     def count(self) -> int:
-        """Elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A number that stands in memory."""
+    """A number that is read from memory."""
 
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A tensor for a host function: its memory from its first element on, and its layout."""
+    """A tensor for a host function: its memory from the first element on, and its layout."""
 
     span: Span
     layout: Layout
 
 
 @dataclass(slots=True)
-class Step:
-    """What happens next in a program.
+class RecordedStep:
+    """A step of a program.
 
     Attributes:
-        operands: of a kernel one for each parameter: a Span, a Load or a number; of a host function its arguments.
-        operation: the name of the operation that asked for it, or of the node of the graph.
-        location: where in the user's program; of a node, where its operation was called.
+        operands: for a kernel a Span, a Load or a number per parameter; for a host function its arguments.
+        operation: the name of the operation or graph node that the step belongs to.
+        location: the place in the user's program where the operation was called.
     """
 
     operands: tuple[Any, ...]
@@ -107,12 +107,12 @@ class Step:
 
 
 @dataclass(slots=True)
-class Launch(Step):
+class Launch(RecordedStep):
     """A run of a kernel.
 
     Attributes:
-        addresses: for rows of addresses: (parameter, element, the Span that begins there).
-        watched: by the numbers of parameters: operands that are numbers which the program was given.
+        addresses: for buffers of addresses (parameter, element, the Span at that address).
+        watched: by parameter, the operands that are numbers among the program's arguments.
     """
 
     kernel: Any = None
@@ -121,22 +121,22 @@ class Launch(Step):
 
 
 @dataclass(slots=True)
-class HostCall(Step):
-    """A call of a function of the host's, whose results are new arrays."""
+class HostCall(RecordedStep):
+    """A call of a host function, whose results are new arrays."""
 
     function: Any = None
     results: tuple[Span, ...] = ()
 
 
 @dataclass(slots=True)
-class DeviceCall(Step):
-    """Work that is put on the stream of a GPU.
+class DeviceCall(RecordedStep):
+    """Work put on the stream of a GPU.
 
     Attributes:
-        function: is called with the operands; a kernel is run with them.
-        name: what messages call it.
-        grid: of a kernel its blocks and threads.
-        written: what it writes.
+        function: the function or kernel that takes the operands.
+        name: its name in messages.
+        grid: for a kernel the numbers of blocks and threads.
+        written: the memory that it writes.
     """
 
     function: Any = None
@@ -146,7 +146,7 @@ class DeviceCall(Step):
 
 
 def root_of(memory: Any) -> Any:
-    """What owns the memory of an array or a row: an array, or a block of a GPU's allocator."""
+    """Return the owner of an array's or buffer's memory: an array, or a block of a GPU's allocator."""
     if isinstance(memory, np.ndarray):
         while isinstance(memory.base, np.ndarray):
             memory = memory.base
@@ -154,18 +154,18 @@ def root_of(memory: Any) -> Any:
     return memory.block if memory.__class__ is DeviceRow else memory
 
 
-def place_of(memory: Any) -> int:
-    """The address of the first element."""
+def start_address(memory: Any) -> int:
+    """Return the address of the first element."""
     return memory.__array_interface__["data"][0] if isinstance(memory, np.ndarray) else memory.address
 
 
-def is_known(memory: Any) -> bool:
-    """Whether it is known what owns the memory: not if another library has lent it, or there is none."""
+def has_known_owner(memory: Any) -> bool:
+    """Return True if NumPy or this package owns the memory, False if there is none or another library owns it."""
     return isinstance(root_of(memory), np.ndarray | Memory)
 
 
 def whole(root: Any) -> Any:
-    """All that such an owner has, as one array or row."""
+    """Return all memory of an owner as one flat buffer."""
     if isinstance(root, np.ndarray):
         return root.ravel("K")
     return DeviceRow(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)

@@ -1,0 +1,62 @@
+"""Conditions of guards: Python expressions that are evaluated as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..core.tensor import Tensor
+
+#: Errors of conditions on objects that no longer exist.
+MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+class Conditions:
+    """Python expressions that must hold.
+
+    Attributes:
+        names: the objects in the expressions, by name.
+        described: the expressions, each with what it compares in the words of messages.
+    """
+
+    def __init__(self, **names: Any):
+        self.names = names
+        self.described: dict[str, str] = {}
+
+    def name(self, value: Any) -> str:
+        """Return the name of an object in expressions."""
+        name = f"v{id(value)}"
+        self.names[name] = value
+        return name
+
+    def require(self, condition: str, what: str) -> None:
+        """Add a condition."""
+        self.described[condition] = what
+
+    def require_same(self, expression: str, value: Any, what: str) -> None:
+        """Add the condition that an expression gives this object."""
+        self.require(f"{expression} is {self.name(value)}", what)
+
+    def require_equivalent(self, expression: str, value: Any, what: str) -> None:
+        """Add the condition that a program cannot tell an expression from this value."""
+        name = self.name(value)
+        self.require(f"({expression} is {name} or equivalent({expression}, {name}))", what)
+
+    def same_memory(self, expression: str, tensor: Tensor) -> list[str]:
+        """Return the conditions that a tensor lies where this one does."""
+        layout, storage = tensor._layout, tensor._storage
+        conditions = [f"{expression}._storage is {self.name(storage)}", f"{expression}._layout is {self.name(layout)}"]
+        if not layout.contiguous or storage.size > layout.size:  # others of this layout may begin elsewhere
+            conditions.append(f"{expression}._offset == {tensor._offset}")
+        return conditions
+
+    def holds(self, condition: str) -> bool:
+        """Return True if a condition holds."""
+        try:
+            return bool(eval(condition, self.names))
+        except MISSING:
+            return False
+
+    def function(self, conditions: Iterable[str], parameters: str = "") -> Callable[..., bool]:
+        """Return a function that is True if all conditions hold, and may raise errors in MISSING."""
+        return eval(f"lambda {parameters}: {' and '.join(conditions) or 'True'}", self.names)

@@ -1,0 +1,266 @@
+"""Kinds of objects that functions find: whose code they belong to, and whether a guard can see that they change.
+
+An object that may change where no guard sees it ends a program that reads it.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import gc
+import inspect
+import logging
+import operator
+import os
+import pathlib
+import random
+import re
+import sys
+import sysconfig
+import types
+import uuid
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..core.types import device, dtype, layout, memory_format
+from ..devices.generators import Generator
+from ..nn.modules.module import Module
+from ..optim.optimizer import Optimizer
+from .sources import ABSENT, Source
+
+_NUMGRAD = __name__.partition(".")[0]
+
+# -- whose code ---------------------------------------------------------------------------------------------------
+
+#: Directories of code that is not the user's own: this package, Python's library and installed packages.
+_INSTALLED = tuple({
+    os.path.dirname(os.path.dirname(__file__)) + os.sep,
+    *[sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")],
+})
+
+#: Names of directories of installed packages: a process may have several, such as a user's and the system's.
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+
+#: Modules of classes whose objects hold what users put there: schedules, distributions, namespaces.
+_OPEN = (
+    "argparse", "collections", "configparser", "types",
+    *(f"{_NUMGRAD}.{name}" for name in ("amp", "distributions", "optim", "utils")),
+)
+
+_NO_ATTRIBUTES: MappingProxyType[str, Any] = MappingProxyType({})
+
+
+@functools.cache
+def is_installed(file: str) -> bool:
+    """Return True if a file belongs to a library."""
+    return file.startswith(_INSTALLED) or any(name in file for name in _PACKAGES)
+
+
+@functools.cache
+def is_own(cls: Any) -> bool:
+    """Return True if a class is the user's own."""
+    module = sys.modules.get(cls.__module__)
+    return module is not None and is_own_module(module, cls.__module__)
+
+
+def is_own_module(module: Any, name: str = "") -> bool:
+    """Return True if a module is the user's own."""
+    file = getattr(module, "__dict__", {}).get("__file__")
+    return (name or module.__name__) not in sys.builtin_module_names and not (file and is_installed(file))
+
+
+def is_library(value: Any) -> bool:
+    """Return True if an object is the module of a library."""
+    return issubclass(type(value), ModuleType) and not is_own_module(value)
+
+
+@functools.cache
+def is_numgrad(cls: type) -> bool:
+    """Return True if a class is this package's."""
+    return cls.__module__.partition(".")[0] == _NUMGRAD
+
+
+def is_open(value: Any) -> bool:
+    """Return True if an object holds what users put there."""
+    cls: Any = type(value)
+    return is_own(cls) or cls.__module__.startswith(_OPEN)
+
+
+# -- what objects consist of --------------------------------------------------------------------------------------
+
+#: Classes of objects without tensors in them.
+PLAIN = (int, float, complex, str, bytes, type(None), type, np.generic, types.CodeType, type(ABSENT))
+
+#: Classes of objects that are compared by value.
+VALUES = (int, float, complex, str, bytes)
+
+#: Views of dictionaries, and methods of built-in objects.
+VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
+BUILT_IN = (BuiltinFunctionType, types.MethodWrapperType)
+
+#: Containers whose items may change.
+CONTAINERS = (list, set, dict, collections.deque, MappingProxyType)
+
+#: The class of functions that ``functools.lru_cache`` returns.
+CACHING = type(functools.lru_cache(len))
+
+#: Attributes that the dictionary of an object lacks, by class; those of classes as descriptors.
+_OUTSIDE_DICTIONARY: dict[type, tuple[Any, ...]] = {
+    FunctionType: ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"),
+    type: tuple([vars(type)[name] for name in ("__name__", "__qualname__")]),
+    BaseException: ("args",),
+    np.ndarray: ("base",),
+}
+
+
+def attributes_of(value: Any) -> Any:
+    """Return the dictionary of an object's attributes without calling any of its code."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return _NO_ATTRIBUTES
+
+
+@functools.cache
+def attributes_outside_dictionary(cls: type) -> tuple[Any, ...]:
+    """Return the attributes that the dictionary of a class's objects lacks."""
+    return tuple([key for base, keys in _OUTSIDE_DICTIONARY.items() if issubclass(cls, base) for key in keys])
+
+
+def is_explored(value: Any) -> bool:
+    """Return True for a class, number or text with attributes of the user's own."""
+    if isinstance(value, type):
+        return is_own(value)
+    cls: Any = type(value)
+    return isinstance(value, VALUES) and is_own(cls)
+
+
+def cached_by(function: Any) -> Iterator[Any]:
+    """Yield the keys and results that ``functools.lru_cache`` keeps."""
+    for value in gc.get_referents(function):
+        is_part = isinstance(value, type | FunctionType) or type(value) is object or value is attributes_of(function)
+        if not is_part:
+            yield value
+
+
+# -- what guards can see ------------------------------------------------------------------------------------------
+
+#: Bytes of the largest array that a guard compares before each call.
+LARGEST_ARRAY = 1 << 16
+
+#: Immutable classes of Python and NumPy.
+_IMMUTABLE: tuple[type, ...] = (
+    int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), enum.Enum, re.Pattern,
+    fractions.Fraction, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
+    pathlib.PurePath, uuid.UUID, np.generic, np.dtype, np.finfo, np.iinfo,
+)
+
+#: Classes, with those derived from them, whose changes guards see.
+_GUARDED: tuple[type, ...] = (
+    *_IMMUTABLE,
+    # containers and objects that are looked into
+    tuple, frozenset, *CONTAINERS, *VIEWS, types.CellType, type(os.environ), logging.Logger, np.ndarray, Tensor,
+    Generator, Module, Optimizer,
+    # functions, classes, and parts of them
+    type, ModuleType, FunctionType, types.MethodType, *BUILT_IN, types.CodeType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.GenericAlias, types.UnionType, property, staticmethod, classmethod,
+    functools.cached_property, functools.partial, functools.partialmethod, functools.singledispatchmethod,
+    operator.attrgetter, operator.itemgetter, operator.methodcaller, np.ufunc, inspect.Signature, inspect.Parameter,
+    type(vars(inspect.FullArgSpec)["args"]), dataclasses.Field, type(dataclasses.MISSING),
+    type(vars(dataclasses)["_HAS_DEFAULT_FACTORY"]), type(dataclasses.KW_ONLY), super,
+)
+
+#: Names of classes of C extensions' functions: each library brings its own.
+_C_FUNCTIONS = frozenset({
+    "cython_function_or_method", "fused_cython_function", "_ArrayFunctionDispatcher", "instancemethod", "nb_func",
+    "nb_method", "_lru_cache_wrapper", "_lru_list_elem",
+})
+
+#: Packages whose objects do not change, as far as functions read them: this one's, types, symbols.
+_UNCHANGING = ("numgrad", "typing", "abc", "_abc", "_weakrefset", "sympy", "numba.core", "numpy.lib", "numpy._globals")
+
+#: Modules whose functions return another value in each call.
+_RANDOM = ("random.", "secrets.", "uuid.", "numpy.random.")
+
+#: Functions that return hidden state, and a pattern for the names of others that return or change it.
+_READS_STATE = (decimal.getcontext, decimal.setcontext, decimal.localcontext, os.getenv, os.getcwd)
+_STATE_NAMES = re.compile(
+    r"(sys|gc|_?threading|_thread)\.(get|set|is|active|current|main|enumerate|enable|disable)|numpy\.(get|set)_?(err|buf|print)"
+)
+
+
+def unguardable(source: Source) -> str | None:
+    """Return why a guard could not see that an object changes, and the remedy; None if it could."""
+    value, what = source.value, source.name()
+    cls: Any = type(value)
+    if is_opaque(value):
+        return f"{what} is of the class {cls.__name__}, whose __getattribute__ may return anything"
+    if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
+        return f"{what} is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return f"{what} is a NumPy array of objects, which may change"
+    if _is_random(value):
+        return f"{what} draws random numbers that are not numgrad's: draw them outside and give them as an argument"
+    if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
+        return f"{what}() reads a clock, which a replay would not: call it outside"
+    if any(value is function for function in _READS_STATE) or (
+        isinstance(value, FunctionType | BuiltinFunctionType)
+        and _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
+    ):
+        return f"{what}() returns what may be another object or value in each call: call it outside"
+    if hasattr(cls, "__next__"):
+        return f"{what} is an iterator, which changes when it is read"
+    is_guarded = (
+        isinstance(value, _GUARDED) or is_open(value) or cls.__name__ in _C_FUNCTIONS
+        or "__wrapped__" in attributes_of(value)
+        or any(base.__module__.startswith(_UNCHANGING) for base in cls.__mro__[:-1])
+    )
+    return None if is_guarded else (
+        f"{what} is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
+        "argument"
+    )
+
+
+def is_opaque(value: Any) -> bool:
+    """Return True if code of its class computes all attributes of an object."""
+    return isinstance(type(value).__getattribute__, FunctionType)
+
+
+def hidden_state(value: Any) -> Callable[[], Any] | None:
+    """Return a function for the state on which operations on an object depend; None if there is none."""
+    if value is decimal.Decimal or isinstance(value, decimal.Decimal):
+        return _decimal_context
+    is_abstract = isinstance(value, type) and type(value) is not type and issubclass(type(value), abc.ABCMeta)
+    return abc.get_cache_token if is_abstract else None
+
+
+def _decimal_context() -> tuple[Any, ...]:
+    context = decimal.getcontext()
+    limits = context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp
+    return *limits, *context.traps.values()
+
+
+def is_immutable(value: Any) -> bool:
+    """Return True if an object cannot change, or is a tensor, whose version shows changes."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(is_immutable, value))
+    return isinstance(value, (*_IMMUTABLE, Tensor, type, FunctionType, dtype, device, layout, memory_format))
+
+
+def _is_random(value: Any) -> bool:
+    """Return True for generators of Python's or NumPy's random numbers, and for functions that draw them."""
+    if isinstance(value, random.Random | np.random.Generator | np.random.RandomState | np.random.BitGenerator):
+        return True
+    module = getattr(value, "__module__", None) if isinstance(value, type) or callable(value) else None
+    return isinstance(module, str) and f"{module}.".startswith(_RANDOM)

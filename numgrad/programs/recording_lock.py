@@ -1,0 +1,46 @@
+"""The lock of recording: one thread at a time records a program."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ..devices import recording
+
+
+class RecordingLock:
+    """A lock that its thread may take again, as after Ctrl-C kept the thread from releasing it.
+
+    As a context manager it does not wait: it is True for the thread that holds it, and False if another thread does.
+
+    Attributes:
+        holder: the identity of the thread that holds it, under "thread".
+    """
+
+    def __init__(self) -> None:
+        self.holder: dict[str, int] = {}  # ``setdefault`` is atomic
+
+    def __enter__(self) -> bool:
+        try:
+            return self.holder.setdefault("thread", threading.get_ident()) == threading.get_ident()
+        except BaseException:  # Ctrl-C
+            self.__exit__()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        if self.holder.get("thread") == threading.get_ident():
+            self.holder.clear()
+
+
+recording_lock = RecordingLock()
+
+
+def _after_fork() -> None:
+    """Release the lock in a child: the thread that held it does not exist there."""
+    if recording_lock.holder:
+        recording_lock.holder.clear()
+        recording.record_with(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

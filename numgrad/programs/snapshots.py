@@ -1,0 +1,82 @@
+"""Snapshots of tensors and memory before a call: they show what the call has changed, and restore it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from .recorded_steps import root_of
+from .sources import ABSENT
+
+if TYPE_CHECKING:
+    from .capture import Capture
+    from .environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class TensorState:
+    """The state of a tensor at one moment."""
+
+    tensor: Tensor
+    grad: Tensor | None
+    version: int
+    storage: Any
+    layout: Any
+    offset: int
+    edge: Any
+    requires_grad: int
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> TensorState:
+        """Return the present state of a tensor."""
+        counter = tensor._counter
+        version = counter[0] if counter.__class__ is list else 0
+        return cls(
+            tensor, tensor._grad, version, tensor._storage, tensor._layout, tensor._offset, tensor._edge,
+            tensor._requires_grad,
+        )
+
+    def has_changed(self) -> bool:
+        """Return True if the tensor is in another state by now."""
+        now = TensorState.of(self.tensor)
+        is_same = all(getattr(now, name) is getattr(self, name) for name in ("grad", "storage", "layout", "edge"))
+        return not is_same or (now.version, now.offset, now.requires_grad) != (
+            self.version, self.offset, self.requires_grad
+        )
+
+    def restore(self) -> None:
+        """Give the tensor this state again."""
+        tensor = self.tensor
+        tensor._grad, tensor._edge, tensor._requires_grad = self.grad, self.edge, self.requires_grad
+        tensor._storage, tensor._layout, tensor._offset = self.storage, self.layout, self.offset
+        if tensor._counter.__class__ is list:
+            tensor._counter[0] = self.version
+
+
+class Undo:
+    """Restores what a call has changed: memory and tensors that existed before, and values in its environment.
+
+    Args:
+        captured: the record of the call, before the function runs.
+        look: returns the environment as it is now.
+    """
+
+    def __init__(self, captured: Capture, look: Callable[[], Environment]):
+        self._environment, self._look = captured.environment, look
+        self._known = [*captured.known.values()]
+        roots = [root_of(memory) for memory, _ in captured.outside]
+        self._memory = [(root, root.copy()) for root in roots if isinstance(root, np.ndarray)]
+
+    def __call__(self) -> None:
+        for array, content in self._memory:
+            if array.flags.writeable:
+                array[...] = content
+        for before in self._known:
+            before.restore()
+        for source, value in self._environment.changed(self._look()):
+            if source.holder.__class__ is dict and source.key in source.holder and value is not ABSENT:
+                source.holder[source.key] = value

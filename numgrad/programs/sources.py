@@ -1,0 +1,113 @@
+"""Sources: the objects that a function finds, each with the place where it finds it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import Any
+
+from ..core.tensor import Tensor
+
+#: Attributes of modules that messages leave out: users read their items as attributes of the module.
+REGISTRIES = ("_buffers", "_modules", "_parameters")
+
+
+class _Absent:
+    """The value of a place that holds nothing yet."""
+
+
+ABSENT = _Absent()
+
+
+@dataclass(eq=False)
+class Source:
+    """An object and the place where it was found.
+
+    Attributes:
+        value: the object; ABSENT if there is none.
+        holder: a dictionary, list, cell, class or object that holds it; None for parts of the function itself, which
+            do not change.
+        key: its key in the holder: None for a cell, an attribute's name or descriptor for an object.
+        parent: the source of the object that the holder belongs to.
+        read_names: for an attribute, collections of names: it is read only if one of them has its name; None if it is
+            read in any case.
+    """
+
+    value: Any
+    holder: Any = None
+    key: Any = None
+    parent: Source | None = None
+    read_names: Any = None
+
+    @property
+    def attribute(self) -> Any:
+        """The key, or the name of a descriptor."""
+        key = self.key
+        return key.__name__ if key.__class__ in (MemberDescriptorType, GetSetDescriptorType) else key
+
+    @property
+    def is_read(self) -> bool:
+        """True if the program may read this place."""
+        if self.read_names is None:
+            return True
+        key = self.attribute
+        return any(key in names for names in self.read_names)
+
+    def name(self) -> str:
+        """Return its name in messages: ``model.fc.weight``."""
+        root = self
+        while root.parent is not None:
+            root = root.parent
+        return self.path() or type(root.value).__name__
+
+    def path(self) -> str:
+        """Return the attributes and keys that lead to it; an empty text for a part of the function itself."""
+        parts: list[str] = []
+        source: Source | None = self
+        while source is not None:  # no recursion: a list may be linked through thousands of objects
+            key = source.attribute
+            if isinstance(key, str):
+                parts += () if key in REGISTRIES else (f".{key}",)
+            elif key is not None:
+                parts.append(f"[a tensor of shape {list(key.shape)}]" if isinstance(key, Tensor) else f"[{key}]")
+            source = source.parent
+        return "".join(reversed(parts)).strip(".")
+
+
+def cells_of(function: FunctionType) -> Iterator[Source]:
+    """Yield the sources in a function's closure."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # the cell is empty
+            value = ABSENT
+        yield Source(value, cell, None, Source(None, key=name))
+
+
+def equivalent(one: Any, other: Any) -> bool:
+    """Return True if a program cannot tell values apart: one object, or equal numbers, texts or tuples of these.
+
+    An object with attributes is equivalent to itself alone.
+    """
+    if one is other:
+        return True
+    if one.__class__ is not other.__class__ or hasattr(one, "__dict__"):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(equivalent, one, other))
+    return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
+
+
+def items_of(container: Any) -> list[Any]:
+    """Return the items of a container, or the keys of a dictionary, without calling code of a user's class."""
+    cls: Any = next(cls for cls in type(container).__mro__ if not isinstance(vars(cls).get("__iter__"), FunctionType))
+    return [*cls.__iter__(container)]
+
+
+def equivalent_items(items: Any, others: Any) -> bool:
+    """Return True if two lists, sets or collections of keys have equivalent items in the same order."""
+    if len(items) != len(others):
+        return False
+    return all(map(operator.is_, items, others)) or all(map(equivalent, items, others))
