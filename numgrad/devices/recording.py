@@ -42,6 +42,10 @@ class Effect:
         """Return True if the action would be the same at the end of the call."""
         return True
 
+    def counters(self) -> Sequence[list[int]]:
+        """Return the version counters that it increments."""
+        return ()
+
     def reads(self) -> Sequence[Any]:
         """Return the tensors whose elements it reads."""
         return ()

@@ -276,8 +276,9 @@ def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
         recorder.break_off("options of an optimizer are others after the call than they were in its step")
     check_memory(recorder, captured.returned())
     counters = {id(each.tensor._counter): (each.tensor._counter, each.version) for each in captured.known.values()}
-    lists = [(counter, before) for counter, before in counters.values() if counter.__class__ is list]
-    captured.versions = [(counter, counter[0] - before) for counter, before in lists if counter[0] != before]
+    increments = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
+    counted = {id(counter) for effect in recorder.effects for counter in effect.counters()}
+    captured.versions = [(counter, by) for counter, by in increments if by and id(counter) not in counted]
     read = {id(tensor._counter) for effect in recorder.effects for tensor in effect.reads()}
     if any(id(counter) in read for counter, _ in captured.versions):
         recorder.break_off("it changes an option of an optimizer in place, and replays look at these before all else")

@@ -23,11 +23,18 @@ class RecordingLock:
     def __enter__(self) -> bool:
         try:
             return self.holder.setdefault("thread", threading.get_ident()) == threading.get_ident()
-        except BaseException:  # Ctrl-C
-            self.__exit__()
+        except BaseException:  # see Note [Ctrl-C]
+            self._release()
             raise
 
     def __exit__(self, *exception: object) -> None:
+        try:
+            self._release()
+        except BaseException:  # see Note [Ctrl-C]
+            self._release()
+            raise
+
+    def _release(self) -> None:
         if self.holder.get("thread") == threading.get_ident():
             self.holder.clear()
 

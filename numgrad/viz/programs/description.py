@@ -20,7 +20,7 @@ from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
 from .scratch import Scratch
 
-#: Kinds of memory private to a program; the others are in ``programs.names``.
+#: Kinds of memory private to a program; the others are in ``programs.block_names``.
 TEMPORARY, CONSTANT_KIND, SAVED = "temporary", "constant", "saved"
 
 
