@@ -286,7 +286,8 @@ class Environment:
     # -- parts of objects -------------------------------------------------------------------------------------------
 
     def _parts(self, value: Any, source: Source) -> Iterator[Source]:
-        cls, names = type(value), [self.referenced.names]
+        cls: Any = type(value)
+        names = [self.referenced.names]
         for key in kinds.attributes_outside_dictionary(cls):
             part = getattr(value, key) if isinstance(key, str) else key.__get__(value)
             yield Source(part, value, key, source, names)
