@@ -16,7 +16,6 @@ from ..autograd.watching import unwatch, watch
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import recording
-from ..devices.generators import MersenneTwister
 from ..nn.parameter import is_lazy
 from .attached import check_graph, has_attributes, has_hooks
 from .block_names import argument_names

@@ -143,7 +143,7 @@ class Differentiated:
         return mapped(captured.result, lambda leaf: outer.get(id(leaf), leaf))
 
     def preview(self) -> Program | None:
-        """Return the program of forward, linked for inspection if no backward has come to it yet; None if it is gone."""
+        """Return the program of forward, linked for inspection if no backward has come yet; None if it is gone."""
         if self.forward is None and "_captured" in self.__dict__:
             return Program(self._captured, (), self._attach_without_backward, self._live)
         return self.forward

@@ -27,7 +27,7 @@ class _Copy:
     def __init__(self, table: UpdateTable, device: int):
         self._table = table
         self._sent = table.memory.copy()
-        self._memory = recording.untold(lambda: [row_from(array, device) for array in (self._sent, table.blocks)])
+        self._memory = recording.unrecorded(lambda: [row_from(array, device) for array in (self._sent, table.blocks)])
         self.row, self.blocks = [
             DeviceRow(row.address, row.size, row.dtype, device, FIXED) for row in self._memory  # which programs keep
         ]
