@@ -1,4 +1,4 @@
-"""What the examples share: their options, progress, and the picture of how the loss fell."""
+"""Shared parts of the examples: options, progress, and a plot of the loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 
 def options(description: str, steps: int, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What is given on the command line: ``steps``, ``seed`` and ``plot``."""
+    """Return the options of the command line: ``steps``, ``seed`` and ``plot``."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )

@@ -17,7 +17,7 @@ WIDTH, POINTS, WINDOW, BATCH, STEP = 48, 400, 8, 32, 0.05
 
 
 def solve(field: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor, count: int) -> torch.Tensor:
-    """Where the field takes the points ``start`` in ``count`` steps: (count + 1, *shape)."""
+    """Return the points to which the field moves ``start`` in ``count`` steps: (count + 1, *shape)."""
     path = [start]
     for _ in range(count):
         y = path[-1]

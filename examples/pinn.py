@@ -23,7 +23,7 @@ def solution(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 
 def derivative(u: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
-    """How each element of u changes with its own element of another tensor."""
+    """Return the derivative of each element of u with respect to its own element of another tensor."""
     return torch.autograd.grad(u.sum(), of, create_graph=True)[0]
 
 

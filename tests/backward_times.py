@@ -1,4 +1,4 @@
-"""How the processor time of backward grows with the graph."""
+"""Growth of the processor time of backward with the graph."""
 
 import time
 

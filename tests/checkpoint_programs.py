@@ -1,4 +1,4 @@
-"""What programs with checkpoints have in common that run with PyTorch and with numgrad."""
+"""Parts of the programs with checkpoints that run with PyTorch and with numgrad."""
 
 import warnings
 
@@ -35,7 +35,7 @@ def warned(function):
 
 
 def message(m, function):
-    """What a CheckpointError says, as far as numgrad says the same."""
+    """Return the part of a CheckpointError's message that both libraries have."""
     try:
         function()
     except m.utils.checkpoint.CheckpointError as error:
@@ -44,7 +44,7 @@ def message(m, function):
 
 
 def fails(function):
-    """How a call fails."""
+    """Return the error of a call."""
     try:
         function()
     except Exception as error:

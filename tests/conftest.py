@@ -1,4 +1,4 @@
-"""What all tests share, and the count of those left out by name, which processes that share the work do not report."""
+"""Fixtures of all tests, and the count of the deselected ones, which worker processes do not report."""
 
 import gc
 import os

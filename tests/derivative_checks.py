@@ -1,4 +1,4 @@
-"""What the tests of ``gradcheck`` share: Functions whose derivatives are wrong, and what is said of them."""
+"""Shared parts of the tests of ``gradcheck``: Functions with wrong derivatives, and the messages for them."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def drifting(step):
 
 
 def message(function, inputs, check=gradcheck, **options):
-    """What is said of a derivative that is wrong."""
+    """Return the message for a wrong derivative."""
     with pytest.raises(GradcheckError) as caught:
         check(function, inputs, **options)
     assert check(function, inputs, raise_exception=False, **options) is False

@@ -57,5 +57,5 @@ class Page(HTMLParser):
 
 
 def page_of(thing):
-    """What a notebook shows of a thing, as a Page."""
+    """Return a notebook's display of an object, as a Page."""
     return Page(thing._repr_html_())

@@ -1,4 +1,4 @@
-"""What the tests of profiles share: things to profile, and the look at what is left behind."""
+"""Shared parts of the tests of profiles: programs to profile, and checks that nothing is left behind."""
 
 import pytest
 

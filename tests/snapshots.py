@@ -1,4 +1,4 @@
-"""What must be as it was before: the state of tensors, and of a graph, around something that fails."""
+"""Snapshots of the state of tensors, and of a graph, that a failure must leave unchanged."""
 
 from contextlib import contextmanager
 

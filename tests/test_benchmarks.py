@@ -103,7 +103,7 @@ def test_the_solver_solves(benchmarks):
 
 @pytest.fixture
 def options():
-    """Those of the command that the tables of compiled programs look at, for the shortest run."""
+    """Return the options that the tables of compiled programs use, for the shortest run."""
     threads = numgrad.get_num_threads()
     yield SimpleNamespace(threads=1, rounds=1, seconds=0, only="", torch_compile=False, jax=None)
     numgrad.set_num_threads(threads)

@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_written_is_noticed_before_the_training(run, tmp_p
 
 
 def test_the_estimate_of_time_begins_after_the_first_step(monkeypatch):
-    """Which compiles kernels, here for half a second."""
+    """The first step compiles kernels, here for half a second."""
     step, slow = numgrad.optim.AdamW.step, iter([0.5])
     monkeypatch.setattr(numgrad.optim.AdamW, "step", lambda self: (time.sleep(next(slow, 0)), step(self)))
     with tqdm(total=2, file=io.StringIO()) as progress:
@@ -240,7 +240,7 @@ def test_info_says_what_a_bug_report_needs(run):
 
 
 def test_info_tells_the_generation_of_a_processor(tmp_path):
-    """Which its name may leave out; on ARM it is all there is, and on other systems not there."""
+    """A processor's name may lack it; on ARM there is nothing else, and other systems do not have it."""
     from llvmlite.binding import get_host_cpu_name
 
     from numgrad.commands.info import _processor

@@ -80,7 +80,7 @@ def test_a_wrong_example_is_found():
 
 
 def undocumented(owner, names):
-    """Those of the public functions, classes and modules that have no docstring of their own."""
+    """Return the public functions, classes and modules without a docstring of their own."""
     kinds = types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType
     found = {name: getattr(owner, name) for name in names}
     # A class inherits no docstring here: it is to say itself what it is.
@@ -88,7 +88,7 @@ def undocumented(owner, names):
 
 
 def without_signature(owner, names):
-    """Those of the public functions and classes whose parameters are not known."""
+    """Return the public functions and classes with unknown parameters."""
     found = []
     for name in names:
         value = getattr(owner, name)
@@ -110,7 +110,7 @@ def vars_doc(value):
     ids=lambda module: module.__name__,
 )
 def test_everything_exported_is_documented(module):
-    """What ``help`` prints and editors show: a docstring, and the parameters of what can be called."""
+    """``help`` and editors show a docstring, and the parameters of everything that can be called."""
     assert module.__doc__
     assert undocumented(module, module.__all__) == []
     assert without_signature(module, module.__all__) == []
@@ -118,7 +118,7 @@ def test_everything_exported_is_documented(module):
 
 
 def public_methods(cls):
-    """What a class defines itself, inherited and special methods aside."""
+    """Return the methods that a class defines itself, except inherited and special ones."""
     methods = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
     methods = {name: value.fget if isinstance(value, property) else value for name, value in methods.items()}
     return {name: value for name, value in methods.items() if inspect.isroutine(value)}

@@ -18,7 +18,7 @@ STEPS = {"gpt": 6, "lstm": 8, "neural_ode": 25, "pinn": 2, "vae": 25}
 
 @contextlib.contextmanager
 def _without_torch():
-    """As if PyTorch had not been imported, whatever other tests did."""
+    """Remove PyTorch from the imported modules, whatever other tests did."""
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "torch"}
     try:
         yield

@@ -53,7 +53,7 @@ def within(name, package):
 
 
 def violations(package, forbidden):
-    """What modules of ``package`` import although ``forbidden(module, imported)``."""
+    """Return the imports of modules of ``package`` for which ``forbidden(module, imported)``."""
     return sorted(
         f"{module} imports {name}" for module, names in modules(package) for name in names if forbidden(module, name)
     )
@@ -109,7 +109,7 @@ def layer_of(module):
 
 
 def test_layers_import_only_lower_ones():
-    """Those inside of functions, and those that only type checkers see, count, too."""
+    """Imports inside of functions, and those for type checkers, count, too."""
     found = {module for package in PACKAGES for module, _ in modules(package)}
     upwards = {
         (module, origin)
@@ -153,7 +153,7 @@ def circle(graph):
 
 
 def test_no_imports_make_a_circle():
-    """Those inside of functions count, too."""
+    """Imports inside of functions count, too."""
     graph = dict(modules("numgrad", for_types=False))
     files = {
         name: {each if each in graph else each.rpartition(".")[0] for each in names} & graph.keys() - {name}

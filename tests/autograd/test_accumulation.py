@@ -1,4 +1,4 @@
-"""What ``grad`` of a leaf becomes: a new tensor or the one that is there, and how it lies in memory."""
+"""The ``grad`` of a leaf after backward: a new tensor or the present one, and its strides."""
 
 import contextlib
 import threading

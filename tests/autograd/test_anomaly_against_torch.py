@@ -176,7 +176,7 @@ def a_second_derivative_of_what_was_not_watched(m, show):
 
 
 def outcome(m, program):
-    """What a program shows and warns of under anomaly mode, and the error that it ends with, without the tracebacks."""
+    """Return the output and warnings of a program under anomaly mode, and its error without the tracebacks."""
     shown = []
     with warnings.catch_warnings(record=True) as caught, m.autograd.set_detect_anomaly(True):
         warnings.simplefilter("always")

@@ -34,7 +34,7 @@ def x():
 
 
 def message(call, start):
-    """What an error says after PyTorch's words."""
+    """Return the part of an error's message that follows PyTorch's words."""
     with pytest.raises(RuntimeError, match=re.escape(start)) as caught:
         call()
     return str(caught.value).partition("\n")[2]

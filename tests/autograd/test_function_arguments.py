@@ -1,4 +1,4 @@
-"""How a Function is called: keyword arguments and defaults, forms that are refused, the names that it has."""
+"""Calls of a Function: keyword arguments and defaults, refused forms, parameter names."""
 
 import pickle
 

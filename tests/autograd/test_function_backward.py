@@ -1,4 +1,4 @@
-"""What backward does beside computing: other graphs, hooks, threads, depth; whose memory gradients are."""
+"""Effects of backward besides gradients: other graphs, hooks, threads, depth; ownership of gradients' memory."""
 
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""What ``forward`` and ``backward`` of a Function share: attributes, saved tensors, who needs a gradient."""
+"""The context that ``forward`` and ``backward`` of a Function share: attributes, saved tensors, needed gradients."""
 
 import gc
 from weakref import ref

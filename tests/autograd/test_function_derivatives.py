@@ -254,7 +254,7 @@ def test_the_decorator_keeps_the_name_and_the_error_is_a_node(x):
         @staticmethod
         @once_differentiable
         def backward(ctx, g):
-            """What it does."""
+            """Compute the gradients."""
             return g * 2
 
     assert (Once.backward.__name__, Once.backward.__doc__) == ("backward", "What it does.")

@@ -1,4 +1,4 @@
-"""What is refused of operations of one's own: wrong counts, shapes and types of what they return."""
+"""Errors of users' Functions: results of a wrong number, shape or type."""
 
 import pytest
 

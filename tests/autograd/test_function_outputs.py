@@ -1,4 +1,4 @@
-"""What forward may return: the same tensor twice, tensors made elsewhere, what has no gradient, no tensor at all."""
+"""Results of forward: one tensor twice, tensors made elsewhere, tensors without a gradient, other objects."""
 
 import pytest
 from autograd_functions import returning

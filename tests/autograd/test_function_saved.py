@@ -1,4 +1,4 @@
-"""What a Function saves for backward: inputs, outputs, others; when it may be asked for, and when it goes."""
+"""Tensors that a Function saves for backward: inputs, outputs, others; their access and their release."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""What the ``jvp`` of a Function is given, and what it may return for each type of output."""
+"""Arguments of a Function's ``jvp``, and its permitted results for each type of output."""
 
 import pytest
 

@@ -32,7 +32,7 @@ def double_without_zeros(ctx, x):
 
 
 def judged(m, show, check, function, inputs, **options):
-    """What a check returns or says, with its warnings; of long messages the beginning, and numbers rounded."""
+    """Return a check's result or error, and its warnings; long messages are cut and numbers rounded."""
     m.manual_seed(0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""What ``gradcheck`` is given: inputs, outputs and options that it cannot check; and PyTorch's older functions."""
+"""Arguments of ``gradcheck``: inputs, outputs and options that it cannot check; PyTorch's older functions."""
 
 import numpy as np
 import pytest

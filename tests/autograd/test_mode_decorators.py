@@ -49,7 +49,7 @@ ways = pytest.mark.parametrize(("decorate", "inside"), DECORATORS.values(), ids=
 
 
 def probe(a, b=2, *rest, c, **others):
-    """What a decorated function still says of itself."""
+    """Return the metadata of a decorated function."""
     return modes(), a, b, rest, c, others
 
 

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled`` in blocks and as functions."""
+"""Modes of recording: ``no_grad``, ``enable_grad``, ``set_grad_enabled`` in blocks and as functions."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""What user code switches inside of backward lasts no longer than its node."""
+"""Modes that user code sets inside of backward end with its node."""
 
 import pytest
 

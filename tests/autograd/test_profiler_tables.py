@@ -1,4 +1,4 @@
-"""What is made of the events of a profile: sums, tables, traces and stacks in files."""
+"""Reports on the events of a profile: sums, tables, traces and stacks in files."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Who is watched by a profile, named blocks, and what a profile refuses."""
+"""Threads that a profile watches, named blocks, and refused arguments."""
 
 import threading
 

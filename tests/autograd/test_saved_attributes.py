@@ -1,4 +1,4 @@
-"""What nodes show of what they saved: the attributes ``_saved_*`` and ``_raw_saved_*``."""
+"""Attributes of nodes that show saved values: ``_saved_*`` and ``_raw_saved_*``."""
 
 import numpy as np
 import pytest

@@ -90,7 +90,7 @@ PROGRAMS = [plain, views, function, hooks, saved, twice, nested, abandoned]
 
 
 def live():
-    """How many nodes and tensors there are."""
+    """Return the numbers of live nodes and tensors."""
     return sum(issubclass(type(thing), Node | numgrad.Tensor) for thing in gc.get_objects())
 
 

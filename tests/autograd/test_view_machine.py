@@ -39,7 +39,7 @@ WRITES = {
 
 
 class Memory:
-    """What all tensors on the same memory have in common."""
+    """State that all tensors on one memory share."""
 
     def __init__(self, base, requires_grad):
         self.base, self.requires_grad, self.version = base, requires_grad, 0
@@ -54,7 +54,7 @@ class Model:
 
     @property
     def stale(self):
-        """Whether the tensor can be used no more: its memory was changed, and it cannot follow."""
+        """Return whether the tensor is unusable, as its memory was changed and it cannot follow."""
         return self.made is not None and self.memory.requires_grad and self.version != self.memory.version
 
 

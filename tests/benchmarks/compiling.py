@@ -102,7 +102,7 @@ def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
 
 
 def time_of_call(module: Any, options: Any) -> float:
-    """What a compiled call takes besides its program: what is left of the time if the program's share is taken away.
+    """Return the time of a compiled call without its program: the rest once the program's share is subtracted.
 
     That share is known from a function that calls the same module three times, whose parameters are the same.
     """

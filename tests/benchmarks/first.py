@@ -1,4 +1,4 @@
-"""How long a fresh process takes to its first results, with an empty kernel cache and with a warm one."""
+"""Time from the start of a process to its first results, with an empty and with a warm kernel cache."""
 
 from __future__ import annotations
 

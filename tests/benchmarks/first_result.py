@@ -1,4 +1,4 @@
-"""How long one of ``parts/compiled.py``, compiled, takes to its first results in this process.
+"""Time to the first results, in this process, of a compiled program of ``parts/compiled.py``.
 
     python first_result.py LIBRARY NAME
 

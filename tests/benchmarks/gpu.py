@@ -1,4 +1,4 @@
-"""What is timed on a GPU, with what it is measured against, and what has to be there for it."""
+"""Benchmarks on a GPU, their comparisons, and their requirements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SMALL = ("layer_norm of few rows",)
 
 
 def missing(with_torch: bool) -> str | None:
-    """What keeps the benchmark from running on a GPU, in a sentence; None if nothing does."""
+    """Return the reason why the benchmark cannot run on a GPU, as a sentence; None if it can."""
     import numgrad
 
     try:

@@ -1,4 +1,4 @@
-"""How the cost grows with the size of the tensors and with the depth of the graph, as tables and as a plot."""
+"""Growth of the cost with the size of the tensors and the depth of the graph, as tables and as a plot."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def zeros_like(parameters: Any) -> Any:
 
 
 def sgd(lr: float, momentum: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """How its memory begins, and how it updates."""
+    """Return the initial state and the update function."""
 
     def update(parameters: Any, memory: Any, gradients: Any) -> Any:
         memory = jax.tree.map(lambda old, grad: momentum * old + grad, memory, gradients) if momentum else gradients
@@ -46,7 +46,7 @@ def sgd(lr: float, momentum: float) -> tuple[Callable[..., Any], Callable[..., A
 
 
 def adamw(lr: float = 1e-3, decay: float = 1e-2) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """How its memory begins, and how it updates."""
+    """Return the initial state and the update function."""
 
     def begin(parameters: Any) -> Any:
         return zeros_like(parameters), zeros_like(parameters), jnp.float32(0)

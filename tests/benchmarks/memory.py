@@ -38,7 +38,7 @@ def chain(step: Callable[[Any, Any], Any]) -> Callable[[Any, int, int], None]:
 
 
 def unrecorded(module: Any, depth: int, size: int) -> None:
-    """The same forward, under no_grad."""
+    """Run the same forward under no_grad."""
     z = module.full((size,), 0.5)
     with module.no_grad():
         for _ in range(depth):

@@ -1,4 +1,4 @@
-"""What is timed, and how: programs of either library taking turns, the best of several rounds."""
+"""Timing: programs of both libraries take turns, and the best of several rounds counts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Part:
     brief: bool = False
 
     def misses(self, ours: float, ratio: float) -> bool:
-        """Whether a case that takes numgrad so many seconds, and so many times PyTorch's, is above its limit."""
+        """Return whether numgrad's seconds, and their ratio to PyTorch's, exceed the limit of a case."""
         return (self.each is not None and ratio > self.each) or (self.seconds is not None and ours > self.seconds)
 
 

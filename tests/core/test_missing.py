@@ -1,4 +1,4 @@
-"""What is said of names that there are not, and that there are none but those that are meant."""
+"""Messages for missing names, and completeness of the lists of these names."""
 
 import contextlib
 import difflib

@@ -26,7 +26,7 @@ def prints(text, programs=PROGRAMS):
 
 
 def output(program, module, capsys):
-    """What a program prints when ``module`` is its torch."""
+    """Return the output of a program that imports ``module`` as torch."""
     program(module)
     return re.sub(r"0x[0-9a-f]+", "0x...", capsys.readouterr().out)
 

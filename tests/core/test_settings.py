@@ -1,4 +1,4 @@
-"""What programs set once at their start."""
+"""Settings that programs make once at their start."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What a tensor tells of itself, and how it becomes numbers, lists and arrays."""
+"""Attributes of a tensor, and its conversion to numbers, lists and arrays."""
 
 import operator
 

@@ -14,7 +14,7 @@ DTYPES = ["torch.float32", "torch.float64", "torch.int64", "torch.bool"]
 
 
 def described(value):
-    """What is to be the same of a value: everything about a tensor but its address."""
+    """Return everything about a value that both libraries must have in common: all but addresses."""
     if isinstance(value, tuple | list):
         return [described(item) for item in value]
     if not hasattr(value, "grad_fn"):

@@ -1,4 +1,4 @@
-"""What a tensor is as a Python object: its identity, its copies and pickles, its attributes and subclasses."""
+"""Tensors as Python objects: identity, copies and pickles, attributes and subclasses."""
 
 import copy
 import pickle

@@ -131,7 +131,7 @@ def recorded():
 
 
 def assert_repeated(function, leaves, kept=()):
-    """What a function of nothing does is what the steps that it told of do again, also for other elements.
+    """Assert that the recorded steps of a function without arguments repeat it, also for other elements.
 
     Args:
         function: returns a tuple of tensors and anything else.

@@ -121,7 +121,7 @@ def test_the_library_of_numpy_is_found():
 
 
 def address_of_sgemm(path):
-    """Where the OpenBLAS in the file has the product of float32 matrices with 64-bit integers, 0 if it has none."""
+    """Return the address of the float32 product with 64-bit integers in this OpenBLAS file, 0 if it has none."""
     library = ctypes.CDLL(path)
     found = [getattr(library, f"{prefix}cblas_sgemm{suffix}", None) for prefix, suffix in blas._NAMES]
     return next((ctypes.cast(function, ctypes.c_void_p).value for function in found if function is not None), 0)

@@ -1,4 +1,4 @@
-"""Who listens is told of every run of a kernel; who does not listen pays nothing."""
+"""Listeners are notified of every run of a kernel; without listeners, runs cost nothing more."""
 
 import threading
 
@@ -10,7 +10,7 @@ from numgrad.devices import compiled_kernels, launches, recording
 
 
 def told(function):
-    """What was told of the kernels that a function ran."""
+    """Return the notifications of the kernels that a function ran."""
     found = []
     with launches.listening(found.append):
         function()

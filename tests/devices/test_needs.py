@@ -1,4 +1,4 @@
-"""What is said where something that a GPU needs is missing."""
+"""Messages if a requirement of GPUs is missing."""
 
 import importlib.util
 import os

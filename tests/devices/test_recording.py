@@ -1,4 +1,4 @@
-"""What devices tell a recorder is all that they do with memory: from it alone a run can be repeated, bit for bit."""
+"""Notifications of a recorder are complete: from them alone a run can be repeated, bit for bit."""
 
 import copy
 import io

@@ -28,7 +28,7 @@ def within(array, step):
 
 
 def claimed(function):
-    """What a function returns, and the bytes that the runs of kernels in it claimed, by name."""
+    """Return a function's result, and the bytes that its kernels claimed to move, by name."""
     found = []
     with launches.listening(found.append):
         result = function()

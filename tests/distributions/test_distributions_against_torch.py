@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`sample_n:Fu
 assert_alike = functools.partial(assert_same, graph=False, tolerance=1e-12)
 
 def compare(program, *arrays):
-    """As exactly as float64 allows; distributions that are not made of arrays are of float32."""
+    """Compare to the accuracy of float64; distributions without array parameters are float32."""
     assert_same(program, *arrays, graph=False, tolerance=1e-12 if arrays else None)
 
 
@@ -63,7 +63,7 @@ def values(m, kind):
 
 
 def results(*functions):
-    """What the functions return; those that are not implemented, None."""
+    """Return the results of the functions, with None for those that are not implemented."""
     found = []
     for function in functions:
         try:
@@ -212,7 +212,7 @@ def test_divergences_at_the_edges():
 
 
 def test_exponential_families():
-    """What follows from the normalizer agrees with the formulas, in PyTorch, too."""
+    """Values derived from the normalizer agree with the formulas, in PyTorch, too."""
     def program(m, a, b):
         d, family = m.distributions, m.distributions.ExponentialFamily
         made = [d.Normal(a, b.exp()), d.Bernoulli(logits=a), d.Exponential(a.exp())]

@@ -217,7 +217,7 @@ def test_an_error_leaves_nothing_behind(x):
 
 
 def test_two_graphs_are_kept_apart(x):
-    """What is differentiated inside is recorded for each example, what is outside for the whole batch."""
+    """Inner derivatives are recorded for each example, outer ones for the whole batch."""
     leaf = x.clone().requires_grad_()
     seen = []
 

@@ -24,7 +24,7 @@ JUMP = 1e-2
 
 
 def beside(torch: ModuleType, mode_name: str, program: Program, seed: int) -> Disagreement | None:
-    """What numgrad does differently from PyTorch, with an excuse where that is no fault of numgrad's."""
+    """Return numgrad's deviation from PyTorch, with an excuse if the fault is not numgrad's."""
     mode = MODES[mode_name]
     expected, found = outcome(torch, mode, program, seed), outcome(numgrad, mode, program, seed)
     unlike = difference(expected, found, single=program.single)
@@ -49,14 +49,14 @@ def _of_derivative(unlike: Disagreement) -> bool:
 
 
 def _right(mode_name: str, program: Program, seed: int) -> bool:
-    """Whether finite differences, which need doubles and a whole graph, agree with numgrad."""
+    """Return whether finite differences, which need doubles and a whole graph, agree with numgrad."""
     return program.connected and itself(mode_name, program.widened(), seed) is None
 
 
 def _sensitivity(
     module: ModuleType, mode: Mode, program: Program, seed: int, expected: Outcome
 ) -> dict[str, float] | None:
-    """How far each fact moves when the leaves are moved a little; None when it is another kind of outcome."""
+    """Return how far each fact moves if the leaves move a little; None if the kind of outcome changes."""
     relative = MOVE[program.single]
     moves: dict[str, float] = {}
     for number in range(4):

@@ -145,7 +145,7 @@ def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
 
 
 def _logs(script: Script, compiled: bool) -> tuple[list, bool]:
-    """What a script notes, and whether it was refused."""
+    """Return a script's notes, and whether it was refused."""
     scope: dict[str, Any] = {"SCRIPT": compile(script.text, "<script>", "exec"), "__name__": __name__}
     exec(HEAD, scope)
     with warnings.catch_warnings(record=True) as caught:
@@ -157,7 +157,7 @@ def _logs(script: Script, compiled: bool) -> tuple[list, bool]:
 
 
 def difference(script: Script) -> tuple[str | None, bool]:
-    """What a script does differently when its function is compiled, if anything, and whether it was refused."""
+    """Return the deviation of a script whose function is compiled, if any, and whether it was refused."""
     expected, _ = _logs(script, compiled=False)
     found, is_refused = _logs(script, compiled=True)
     for number, (one, other) in enumerate(zip(expected, found, strict=False)):

@@ -1,4 +1,4 @@
-"""What a run of a program has shown, and in what two such runs differ."""
+"""Outcomes of runs of a program, and their comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = (1e-7, 3e-4)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has shown, or the error it ended with."""
+    """Facts that a run has shown, or the error that ended it."""
 
     facts: Facts
     error: Exception | None = None
@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """What differs; ``kind`` stays the same while a program is made shorter."""
+    """Difference of two outcomes; ``kind`` stays the same while a program is shortened."""
 
     kind: str
     text: str
@@ -53,7 +53,7 @@ def outcome(module: ModuleType, mode: Mode, program: Program, seed: int) -> Outc
 def difference(
     expected: Outcome, found: Outcome, slack: dict[str, float] | None = None, single: bool = False
 ) -> Disagreement | None:
-    """How two outcomes differ, None where they agree; ``slack`` allows each fact to lie further away."""
+    """Return the difference of two outcomes, None if they agree; ``slack`` allows each fact to deviate further."""
     if expected.error is not None and found.error is not None:
         if isinstance(found.error, type(expected.error)):
             return None

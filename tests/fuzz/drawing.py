@@ -1,4 +1,4 @@
-"""How a program is drawn from a seed: operands are chosen among the values that there are, numbers at random."""
+"""Drawing of a program from a seed: operands among the present values, numbers at random."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Value:
 
 
 class Draw:
-    """What an operation chooses its operands and numbers from."""
+    """Source of the operands and numbers that an operation chooses."""
 
     def __init__(self, choose: random.Random, differentiable: bool):
         self.random, self.differentiable = choose, differentiable

@@ -1,4 +1,4 @@
-"""What numgrad's derivatives must be, without PyTorch: finite differences, and one example after the other for batches.
+"""Identities of derivatives that need no PyTorch: finite differences, and loops over examples for batches.
 
 Every mode has a counterpart here that gives the same facts.  The differences are taken with a step, with twice the
 step and with more of it to one side: where these disagree (at a kink, or where numbers are huge) nothing is said.
@@ -31,7 +31,7 @@ REFUSED = re.compile("derivative for .* is not implemented|modified by an inplac
 
 
 def itself(mode_name: str, program: Program, seed: int) -> Disagreement | None:
-    """What numgrad computes in this mode, beside the counterpart."""
+    """Return numgrad's result in this mode, and its counterpart."""
     found = outcome(numgrad, MODES[mode_name], program, seed)
     if found.error is not None:
         plain = outcome(numgrad, _outputs, program, seed)
@@ -160,7 +160,7 @@ def _second(steps: Steps, program: Program, choose: random.Random) -> Facts:
 
 
 def _of_order(program: Program, order: int, number: int, x: Any) -> Any:
-    """What the gradient of an order is the gradient of, at another value of a leaf."""
+    """Return the function whose gradient is the gradient of an order, at another value of a leaf."""
     tensors = program.tensors(numgrad)
     tensors[number] = x.detach().clone().requires_grad_()
     outputs = program.function(numgrad)(*tensors)

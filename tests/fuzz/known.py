@@ -1,4 +1,4 @@
-"""Where PyTorch is not what numgrad is held against: it lacks something there, or numgrad deliberately goes further."""
+"""Exceptions to the comparison with PyTorch: it lacks something, or numgrad deliberately goes further."""
 
 from __future__ import annotations
 

@@ -105,16 +105,16 @@ class Program:
 
     @functools.cached_property
     def single(self) -> bool:
-        """Whether single precision comes in."""
+        """Return whether the program uses single precision."""
         return self.widened().body != self.body or any(leaf.values.dtype == np.float32 for leaf in self.leaves)
 
     @functools.cached_property
     def connected(self) -> bool:
-        """Whether all that depends on a leaf is recorded so; integers made of what is detached do not."""
+        """Return whether all values that depend on a leaf are recorded so; integers made of detached values are not."""
         return not any(word in self.body.replace(".detach().amax(", "") for word in ("detach", "no_grad"))
 
     def widened(self) -> Program:
-        """The same program in double precision."""
+        """Return the same program in double precision."""
         leaves = tuple(
             replace(leaf, values=leaf.values.astype(np.float64)) if leaf.values.dtype == np.float32 else leaf
             for leaf in self.leaves
@@ -123,7 +123,8 @@ class Program:
         return replace(self, leaves=leaves, steps=steps)
 
     def moved(self, seed: int, relative: float) -> Program:
-        """The same program on other numbers, changed by up to ``relative`` of themselves, or of 1 if that is more."""
+        """Return the program on other numbers, changed by up to ``relative`` of themselves, or of 1 if that is more.
+        """
         choose = np.random.default_rng(seed)
 
         def move(leaf: Leaf) -> Leaf:

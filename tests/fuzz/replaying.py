@@ -28,7 +28,7 @@ class CompiledProgram(Program):
 
 
 def replayed(mode_name: str, program: Program, seed: int) -> Disagreement | None:
-    """What a compiled program does differently: its function in this mode, or all derivatives within the program.
+    """Return the deviation of a compiled program: its function in this mode, or all derivatives within the program.
 
     Leaves are no results: their gradients from within the program are added up before those from outside are.
     """

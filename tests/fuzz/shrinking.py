@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 
 def shortest(failing: T, fails: Callable[[T], bool], shorter: Callable[[T], Iterator[T]]) -> T:
-    """What fails made shorter, step by step, as long as it fails; ``shorter`` yields what is simpler in one respect."""
+    """Shorten a failing program step by step while it fails; ``shorter`` yields programs simpler in one respect.
+    """
     found: T | None = failing
     while found is not None:
         failing = found

@@ -62,7 +62,7 @@ def test_a_module_is_run_and_its_error_shown(program):
 
 @pytest.fixture
 def without_torch(monkeypatch):
-    """As if PyTorch had not been imported, whatever other tests did."""
+    """Remove PyTorch from the imported modules, whatever other tests did."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
 

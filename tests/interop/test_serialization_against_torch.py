@@ -48,7 +48,7 @@ def test_tensors(tmp_path, layout, dtype, mmap):
 
 
 def states(m):
-    """What checkpoints are made of, by name."""
+    """Return the contents of checkpoints, by name."""
     metadata = OrderedDict(a=1)
     metadata._metadata = OrderedDict({"": {"version": 2}})
     noted, parameter = m.ones(2), m.nn.Parameter(m.ones(2), requires_grad=False)

@@ -310,7 +310,7 @@ def test_small_files_that_describe_much(program):
 
 
 def test_marks_of_tensors_that_show_much():
-    """What is negated or conjugated is the memory, once, however much a tensor shows of it."""
+    """The memory is negated or conjugated once, however much of it a tensor shows."""
     marks = b"}X\x03\x00\x00\x00neg\x88s"
     pickled = rebuilt(shape=b"J\x00\x00\x00\x40K\x02\x86", strides=b"K\x00K\x01\x86", marks=marks)
     shown = load(archive(b"\x80\x02" + pickled, np.arange(6, dtype=np.float32)))

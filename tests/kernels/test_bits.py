@@ -79,7 +79,7 @@ def results(op, statics, values, gradient=None):
 
 
 def same_bits(left, right):
-    """Whether all numbers are equal, zeros' signs included; any NaN is like another."""
+    """Return whether all numbers are equal, including the signs of zeros; all NaNs are alike."""
     left, right = (np.ascontiguousarray(x.detach().numpy()) for x in (left, right))
     assert left.dtype == right.dtype
     assert left.shape == right.shape

@@ -30,7 +30,7 @@ def test_the_largest_is_found_wherever_it_is(dtype):
 
 
 def blocks(x, y, out):
-    """What kernels do with blocks, one after another; in plain Python they are arrays."""
+    """Apply the operations of kernels on blocks, one after another; in plain Python the blocks are arrays."""
     left, right = block(x, 3, 32), block(y, 5, 32)
     put(out, 0, left + right * left - x[0])
     put(out, 32, x[1] * left)

@@ -20,7 +20,7 @@ ARGUMENTS = ROW, ROW, types.int64
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """What is compiled, with an empty cache directory."""
+    """Return the kernels that are compiled with an empty cache directory."""
     made = []
     compile_ptx = adapter.compile_ptx
 

@@ -1,4 +1,4 @@
-"""What is known of kernels besides their text: what they read and write."""
+"""Facts of kernels besides their text: the arrays that they read and write."""
 
 import ast
 import importlib

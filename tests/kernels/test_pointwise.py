@@ -323,7 +323,7 @@ def test_compiled_kernels_and_the_same_text_in_python_agree(rank, dtype):
 @pytest.mark.parametrize("dtype", [F4, F8, np.dtype("complex64"), I8])
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_is_read_may_be_written(place, dtype, tmp_path, monkeypatch):
-    """As in an operation in place; then, too, the loop runs on vectors, and asks nothing before it does."""
+    """As in an operation in place; the loop then also runs on vectors, without checks before it."""
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
     kernel = compiled(program("rate_of_change", rate_of_change, "input", "other", compute=dtype, out=dtype))

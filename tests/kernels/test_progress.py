@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def waited(monkeypatch):
-    """As if two seconds had gone into nine kernels, outside of pytest."""
+    """Pretend that nine kernels took two seconds, outside of pytest."""
     monkeypatch.delenv("PYTEST_VERSION", raising=False)
     monkeypatch.delenv("NUMGRAD_PROGRESS", raising=False)
     monkeypatch.setattr(progress, "_waited", progress._Waited())

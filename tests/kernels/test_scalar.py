@@ -115,7 +115,7 @@ def near_minus_1(info):
 
 
 def exponents(factor):
-    """Where the function e^(x / factor) is neither 0 nor infinite."""
+    """Return arguments for which e^(x / factor) is neither 0 nor infinite."""
     return lambda info: factor * RNG.uniform(info.minexp - info.nmant, info.maxexp - 0.01, COUNT) * np.log(2)
 
 

@@ -53,7 +53,7 @@ def environment(cache, roots=ROOTS, **variables):
 
 
 def run(program, cache, *arguments, before=(), **options):
-    """What a fresh process prints; ``before`` stands in front of its command."""
+    """Return the output of a fresh process; ``before`` precedes its command."""
     command = [*before, sys.executable, "-c", program, *arguments]
     done = subprocess.run(command, env=environment(cache, **options), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -187,7 +187,7 @@ def test_one_product_projects_what_is_one_tensor():
     x = torch.ones(3, 2, 4)
 
     def products(*inputs):
-        """How many there are, that of the result among them."""
+        """Return the number of products, including that of the result."""
         with torch.autograd.profiler.profile() as profile:
             module(*inputs, need_weights=False)
         return sum(event.name == "aten::addmm" for event in profile.function_events)

@@ -112,7 +112,7 @@ def test_what_layers_keep_compute_and_learn(make):
 
 
 def _facts(m, make):
-    """What can be said of a layer, and all its numbers after a step."""
+    """Return the properties of a layer, and all its numbers after a step."""
     m.manual_seed(1)
     layer, parametrize = make(m), _parametrize(m)
     said = [repr(layer), type(layer).__name__, [name for name, _ in layer.named_modules()]]

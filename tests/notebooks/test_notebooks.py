@@ -26,7 +26,7 @@ def tags(cell):
 
 
 def text_of(output):
-    """What a reader without pictures sees of an output, and in which forms it comes."""
+    """Return the text of an output that a reader without pictures sees, and its media types."""
     if output.output_type == "stream":
         return output.name, _NOTICE.sub("", comparable(output.text))
     if output.output_type == "error":

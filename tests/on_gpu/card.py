@@ -1,4 +1,4 @@
-"""What is to be found out on a day on which there is a card: does it work, how fast, and how fast is PyTorch there.
+"""Questions for a day with a card: does everything work, how fast is it, and how fast is PyTorch there?
 
 ``python tests/on_gpu/card.py OUT`` runs all stages, ``python tests/on_gpu/card.py OUT smoke bandwidth`` these two.
 Each has a process and a time limit of its own; what one finds is written to OUT before the next begins, and a stage
@@ -171,7 +171,7 @@ def _tests(paths: list[str], found: Path, simulator: bool, before: tuple[str, ..
 
 
 def _counts(file: Path) -> dict[str, Any]:
-    """How many tests there were, and which of them failed."""
+    """Return the number of tests, and the failed ones."""
     suites = xml.etree.ElementTree.parse(file).getroot().iter("testsuite")
     cases = [case for suite in suites for case in suite.iter("testcase")]
     failed = [case.get("name") for case in cases if case.find("failure") is not None or case.find("error") is not None]

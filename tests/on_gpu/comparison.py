@@ -1,4 +1,4 @@
-"""How tensors on a GPU are held against the CPU's."""
+"""Comparison of tensors on a GPU with the CPU's."""
 
 import numpy as np
 

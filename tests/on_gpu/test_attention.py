@@ -53,7 +53,7 @@ def test_one_kernel_is_launched_forward_and_two_backward(cuda):
 
 
 def test_heads_that_lie_beside_each_other(cuda):
-    """As a transformer makes them: one tensor for queries, keys and values of all heads."""
+    """In one tensor for queries, keys and values of all heads, as in a transformer."""
     random = np.random.default_rng(0)
     together, grad = random.normal(size=(2, 6, 3, 2, 4)), random.normal(size=(2, 6, 2, 4))
     results = []

@@ -1,4 +1,4 @@
-"""What computes on a device: one package for the CPU and one for GPUs, with the same functions."""
+"""Packages of the devices: one for the CPU and one for GPUs, with the same functions."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What cuBLAS is asked for: in the simulator of a stand-in that computes with NumPy at the addresses it is given."""
+"""Calls of cuBLAS; in the simulator, of a stand-in that computes with NumPy at the addresses that it receives."""
 
 import ctypes
 import inspect
@@ -109,7 +109,7 @@ def number(kind, address):
 
 
 def earlier(kind, beta, out):
-    """What is added to: nothing that is there is read, NaN or not, if the factor is 0."""
+    """Return the target of an addition, whose elements are not read, NaN or not, if the factor is 0."""
     factor = number(kind, beta)
     return factor * out if factor else 0
 

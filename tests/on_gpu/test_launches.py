@@ -1,4 +1,5 @@
-"""Who listens is told of kernels that run on a GPU: which, how long, how many bytes; others pay nothing."""
+"""Listeners are notified of kernels on a GPU: their names, times and bytes; without listeners, runs cost nothing more.
+"""
 
 import io
 

@@ -39,7 +39,7 @@ def normalized(device, x, weight, bias, length):
 
 
 def gradients(device, grad, x, means, scales, weight, length, name="layer_norm_gradients"):
-    """What a device's steps of this name make of a gradient."""
+    """Return the gradients that a device's steps of this name compute."""
     return run_steps(device, name, grad, x, means, scales, weight, length)
 
 
@@ -104,6 +104,6 @@ def test_nothing(cuda, type):
 
 
 def test_rows_whose_squares_are_too_large():
-    """What is squared are distances from the mean, not the elements."""
+    """The squares are those of distances from the mean, not of the elements."""
     x = numgrad.full((2, 8), 3e20, device="cuda")
     assert numgrad.nn.functional.layer_norm(x, (8,)).tolist() == [[0.0] * 8] * 2

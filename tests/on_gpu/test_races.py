@@ -27,7 +27,7 @@ def kernel(out):
 
 
 def run(statements, watch=True, blocks=1):
-    """What a kernel with these statements leaves in a row of 64 numbers."""
+    """Return the buffer of 64 numbers that a kernel with these statements leaves."""
     from numgrad_kernels.cuda import simulator
 
     text = BEGIN + "".join(f"    {line}\n" for line in statements)

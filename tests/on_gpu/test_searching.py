@@ -23,7 +23,7 @@ def deterministic():
 
 
 def counted(device, row, *others):
-    """What ``bincount`` of a device counts in memory; the last of the others is the least number of bins."""
+    """Return the ``bincount`` of a device; the last argument is the least number of bins."""
     if len(others) == 1:
         return run_steps(device, "bincount", row, None, *others)
     return run_steps(device, "bincount", row, *others)

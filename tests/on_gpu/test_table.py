@@ -85,5 +85,5 @@ def test_long_rows_are_read_four_elements_at_a_time(case, cuda, monkeypatch):
 
 
 def test_every_operation_is_tried():
-    """Those that move tensors between devices, or to what the host pins, have tests of their own."""
+    """Operations that move tensors between devices or pin memory have tests of their own."""
     assert {sample.name for sample in SAMPLES} == set(ops) - {"move_op", "pin_op"}

@@ -42,7 +42,7 @@ def check_gradients(function, *inputs, order=2, relative=1e-6, absolute=1e-8):
 
 
 def differentiable(outputs):
-    """Those of the outputs that may have a gradient, as a list."""
+    """Return the outputs that may have a gradient, as a list."""
     outputs = outputs if isinstance(outputs, tuple | list) else (outputs,)
     return [output for output in outputs if output.is_floating_point() or output.is_complex()]
 

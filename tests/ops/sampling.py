@@ -1,4 +1,4 @@
-"""How operations are tried: samples of the op table, in every layout that tensors can have.
+"""Trials of operations: samples of the op table, in every layout that tensors can have.
 
 The samples themselves stand in ``samples``.
 """
@@ -27,7 +27,7 @@ INTEGERS = ("int64", "bool")
 
 @dataclass(frozen=True)
 class Domain:
-    """Which elements an input may have: ``value`` maps numbers between 0 and 1 to them.
+    """Elements that an input may have: ``value`` maps numbers between 0 and 1 to them.
 
     ``dtype`` fixes the input's dtype: it is a condition or an index, and has no gradient.
     """
@@ -207,7 +207,7 @@ MAKING = {"complex_op", "fft_r2c", "polar_op", "view_as_complex_op"}
 
 
 def takes_complex(op):
-    """Whether the entry is defined for complex numbers and has derivatives."""
+    """Return whether the entry is defined for complex numbers and has derivatives."""
     if not op.rules or op.name in REAL | MAKING:
         return False
     return "c" in op.dtypes if isinstance(op, Pointwise) else True

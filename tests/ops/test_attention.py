@@ -19,7 +19,7 @@ def heads(*shape, kind=np.float64, seed=0):
 
 
 def results(function, *tensors, seed=9):
-    """What the function gives, and the gradients for the tensors, as arrays."""
+    """Return the function's results and the gradients of the tensors, as arrays."""
     for tensor in tensors:
         tensor.grad = None
     out = function(*tensors)

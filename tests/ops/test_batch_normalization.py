@@ -15,7 +15,7 @@ def _randoms(*shape, seed=0):
 
 @pytest.mark.parametrize("training", [True, False])
 def test_the_third_derivative(training):
-    """Which in PyTorch takes mean and scale for constants."""
+    """PyTorch treats mean and scale as constants there."""
     mean, variance = numgrad.zeros(2, dtype=numgrad.float64), numgrad.ones(2, dtype=numgrad.float64)
 
     def normalized(x, weight):
@@ -31,7 +31,7 @@ def test_small_differences_beside_a_large_mean():
 
 
 def test_a_later_change_of_the_running_statistics():
-    """What a call in evaluation has saved is not what one in training overwrites."""
+    """A call in training mode does not overwrite the values that one in evaluation mode has saved."""
     x, mean, variance = _randoms(3, 2), *numgrad.ones(2, 2, dtype=numgrad.float64)
     out = F.batch_norm(x, mean, variance)
     F.batch_norm(x.detach(), mean, variance, training=True)

@@ -43,7 +43,7 @@ def batches(case):
 
 
 def choices(case, given):
-    """Which inputs are batched: all of them, or each by itself; most pointwise operations are broadcast alike."""
+    """Return the choices of batched inputs: all, or each by itself; most pointwise operations broadcast alike."""
     places = [place for place, batch in enumerate(given) if batch is not None]
     if len(places) < 2 or (isinstance(case.op, Pointwise) and case.op.name not in REPRESENTATIVES):
         return [places]

@@ -137,7 +137,7 @@ def test_sums_kept_in_registers_are_those_of_products_of_matrices(images, filter
 
 
 def test_products_by_the_kernels_themselves(monkeypatch):
-    """Where BLAS is not known, and of integers."""
+    """Without BLAS, and of integers."""
     x, w = [(tensor.detach() * 4).round().requires_grad_() for tensor in _randoms((3, 4, 11, 13), (4, 2, 3, 3))]
 
     def results(*tensors):

@@ -1,4 +1,4 @@
-"""What a call comes to is found out once for its layouts and arguments: what else differs must still be seen."""
+"""Decisions are made once per layouts and arguments; all other differences between calls must still take effect."""
 
 import math
 import threading

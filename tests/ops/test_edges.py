@@ -1,4 +1,4 @@
-"""Where rounding, overflow and missing numbers meet the rules: NaN, infinities, signed zeros, ties, empty tensors."""
+"""Rounding, overflow and missing numbers: NaN, infinities, signed zeros, ties, empty tensors."""
 
 import math
 

@@ -11,7 +11,7 @@ from numgrad.ops.table.elementwise import Pointwise
 
 
 def layouts(op):
-    """Those an operation is tried in.
+    """Return the layouts in which an operation is tried.
 
     The tangents of a pointwise one are computed by pointwise operations, whatever the layout, and those are tried in
     all elsewhere; the others take memory with gaps as they take transposed memory.

@@ -97,7 +97,7 @@ def test_a_view_is_written_to_and_its_base_knows():
 
 
 def test_real_results_of_complex_numbers_are_written():
-    """What may not be done in place may still be written to another tensor."""
+    """An operation that is refused in place may still write to another tensor."""
     input, out = ng.tensor([3 + 4j]), ng.zeros(1)
     for _ in range(2):
         assert ng.abs(input, out=out) is out

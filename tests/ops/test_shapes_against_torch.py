@@ -24,7 +24,7 @@ def program(expression):
 
 
 def shares(expression):
-    """Which of the outputs lie in the memory of ``x``, and at which element of it they begin."""
+    """Return the outputs that lie in the memory of ``x``, with the elements at which they begin."""
 
     def run(m, x):
         outputs = eval(expression, {"m": m, "x": x})
@@ -279,7 +279,7 @@ def test_any_strides(arguments):
 
 
 def _leads_beyond(part, arguments):
-    """Whether the view has elements that the part has not, whose gradients PyTorch loses."""
+    """Return whether the view has elements outside of the part, whose gradients PyTorch loses."""
     numbers = numgrad.arange(16).reshape(4, 4)
     own, shown = [
         set(program(text)(numgrad, numbers).flatten().tolist()) for text in (part, f"({part}).as_strided({arguments})")

@@ -26,7 +26,7 @@ def layouts_tried(name, cases):
 
 
 def missing_samples(names, cases):
-    """What is not tried of these operations: (name, layout) pairs."""
+    """Return the untried (name, layout) pairs of these operations."""
     return [
         (name, layout) for name in names for layout in LAYOUTS
         if layout not in WITHOUT.get(name, ()) and layout not in layouts_tried(name, cases)
@@ -104,7 +104,7 @@ def test_a_name_stands_for_one_op():
 
 
 def names_for(op):
-    """What the parameters of an op's rules may be called."""
+    """Return the permitted names of the parameters of an op's rules."""
     if isinstance(op, Pointwise):
         return {"grad", "out", *op.inputs, *op.statics}
     inputs = [f"{name}_{what}" for name in op.inputs for what in ("shape", "layout")]

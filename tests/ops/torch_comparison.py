@@ -75,7 +75,7 @@ def assert_same(program, *inputs, requires_grad=True, graph=True, tolerance=None
 
 
 def _run(module, program, inputs, requires_grad, graph):
-    """What is seen of the results, or the error."""
+    """Return the observable results, or the error."""
     tensors = [_leaf(module, x, requires_grad) for x in inputs]
     try:
         outputs = program(module, *tensors)

@@ -1,4 +1,4 @@
-"""What a step does to parameters: each optimizer's formula in NumPy, and what it keeps."""
+"""Each optimizer's formula in NumPy, and its state."""
 
 import numpy as np
 import pytest

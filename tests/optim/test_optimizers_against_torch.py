@@ -51,7 +51,7 @@ def name_of(case):
 
 
 def twins(shapes=SHAPES, dtype=np.float32, seed=0):
-    """The same leaves in either library."""
+    """Return the same leaves in both libraries."""
     random = np.random.default_rng(seed)
     values = [np.asarray(random.standard_normal(shape), dtype) for shape in shapes]
     return [[module.tensor(value, requires_grad=True) for value in values] for module, _ in libraries()]

@@ -1,4 +1,4 @@
-"""What a step does to parameters, whatever the optimizer: groups, layouts, dtypes, threads."""
+"""Steps of all optimizers: groups, layouts, dtypes, threads."""
 
 import numba
 import numpy as np

@@ -60,7 +60,7 @@ def _run(scenario, compiled):
 
 
 def _plain(value):
-    """What can be compared: of a tensor all that is seen of it, and its bits."""
+    """Return a comparable form of a value: of a tensor all observable properties and its bits."""
     if isinstance(value, numgrad.Tensor):
         flags = value.requires_grad, value.is_leaf, value.is_inference()
         elements = value.detach().numpy()
@@ -75,7 +75,7 @@ def _plain(value):
 
 
 def replays(compiled):
-    """How many programs there are for each signature."""
+    """Return the number of programs for each signature."""
     return [len(one.programs) for one in compiled.signatures.values()]
 
 

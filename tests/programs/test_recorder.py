@@ -1,4 +1,4 @@
-"""What is recorded is right for other memory than that of the recorded call."""
+"""Records are right for other memory than that of the recorded call."""
 
 import pytest
 

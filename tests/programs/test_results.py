@@ -1,4 +1,4 @@
-"""What compiled functions return, and compiled functions as methods, in copies and in threads."""
+"""Results of compiled functions, and compiled functions as methods, in copies and in threads."""
 
 # ruff: noqa: B007, E741 - what changes is found by functions that were made before
 

@@ -1,4 +1,4 @@
-"""What cannot be one program: such calls run as they are, and say so, or are errors."""
+"""Calls that cannot be one program: they run uncompiled and warn, or raise errors."""
 
 import gc
 import logging

@@ -77,7 +77,7 @@ def program_of(kernel: tuple) -> tuple[str, str]:
 
 
 def faults(kernel: tuple, capabilities: tuple) -> list[str]:
-    """What is wrong with a kernel's code for these compute capabilities, the last one's down to machine code."""
+    """Return the faults of a kernel's code for these compute capabilities, for the last one down to machine code."""
     from numgrad_kernels.cuda import adapter
 
     name, text, arguments, dtype = kernel
@@ -104,7 +104,7 @@ def faults(kernel: tuple, capabilities: tuple) -> list[str]:
 
 
 def assembled(code: str, capability: tuple[int, int]) -> str:
-    """What NVIDIA's assembler says of a kernel: registers, stack, spills."""
+    """Return the report of NVIDIA's assembler on a kernel: registers, stack, spills."""
     from cuda.bindings import nvjitlink
 
     data = code.encode()

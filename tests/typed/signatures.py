@@ -93,7 +93,7 @@ RESULTS = {
 
 
 def result_text(name: str, function: Callable[..., Any]) -> str:
-    """What a function returns."""
+    """Return the text of a function's result type."""
     if name in RESULTS:
         return RESULTS[name]
     declared = argument_types(inspect.unwrap(function)).get("return")
@@ -135,7 +135,7 @@ def declaration(name: str, function: Callable[..., Any], method: bool = False) -
 
 
 def attached() -> Iterator[tuple[str, Any]]:
-    """What other packages than ``core`` made attributes of Tensor: functions and properties.
+    """Return the attributes of Tensor that packages other than ``core`` define: functions and properties.
 
     Operators in place are left out: ``x += y`` is checked as ``x = x + y``.
     """

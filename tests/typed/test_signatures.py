@@ -1,4 +1,4 @@
-"""What type checkers and editors are told of the op table is what it has, and what it gives."""
+"""The signatures for type checkers and editors are those of the op table, and its results have their types."""
 
 import inspect
 import runpy

@@ -116,7 +116,7 @@ def test_a_function_that_catches_its_errors_does_not_catch_the_stop():
 
 
 def count(**options):
-    """How often a function starts and ends with these options of its checkpoint."""
+    """Return how often a function starts and ends with these options of its checkpoint."""
     calls = []
 
     def function(x):

@@ -1,4 +1,4 @@
-"""How often a checkpoint runs its function, in which order, and how far: with PyTorch and with numgrad the same."""
+"""The number, order and extent of a checkpoint's calls of its function are PyTorch's."""
 
 import pytest
 from autograd_programs import Programs, assert_same, leaf

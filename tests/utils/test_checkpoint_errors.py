@@ -1,4 +1,4 @@
-"""What checkpoints say when something else is computed again, or when they are called wrongly."""
+"""Errors of checkpoints whose recomputation differs, or that are called wrongly."""
 
 import pytest
 from checkpoints import changing, kept, leaf, reentrant

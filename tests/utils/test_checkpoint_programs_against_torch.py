@@ -1,4 +1,4 @@
-"""What goes through a checkpoint, with all there is to autograd: with PyTorch and with numgrad the same."""
+"""Programs through a checkpoint, with all features of autograd, have PyTorch's results."""
 
 import threading
 import warnings

@@ -29,7 +29,7 @@ def plain(value):
 
 
 def outcome(module, program):
-    """What a program gives, what random numbers follow, and the warnings or the type of the error."""
+    """Return a program's result, the random numbers that follow, and the warnings or the type of the error."""
     module.manual_seed(11)
     generator = module.Generator().manual_seed(12)
     with warnings.catch_warnings(record=True) as caught:

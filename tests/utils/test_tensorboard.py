@@ -11,7 +11,7 @@ from numgrad.utils import tensorboard
 
 
 class Noting:
-    """As tensorboardX's SummaryWriter, as far as is asked of it."""
+    """Stand-in for tensorboardX's SummaryWriter, with the methods that are used."""
 
     def __init__(self, logdir=None):
         self.logdir, self.noted = logdir, []

@@ -34,7 +34,7 @@ def transferred(value):
 
 
 def mapped():
-    """How many arrays lie in memory from another process."""
+    """Return the number of arrays in memory of another process."""
     gc.collect()
     return Path("/proc/self/maps").read_text().count("memfd:numgrad")
 

@@ -1,4 +1,4 @@
-"""What is done, printed as it is done: ``numgrad.viz.debug`` and the variable ``NUMGRAD_DEBUG``."""
+"""Printing of operations as they run: ``numgrad.viz.debug`` and the variable ``NUMGRAD_DEBUG``."""
 
 import io
 import os
@@ -191,7 +191,7 @@ def test_a_file_must_be_written_to():
 
 
 def run(program, value):
-    """What a program prints to stderr with this value of the variable."""
+    """Return a program's output on stderr with this value of the variable."""
     paths = {str(Path(package.__file__).parent.parent) for package in (numgrad, sys.modules["numgrad_kernels"])}
     environment = {**os.environ, "NUMGRAD_DEBUG": value, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", program]

@@ -1,4 +1,4 @@
-"""What a picture of a graph says of its tensors and nodes."""
+"""Labels of tensors and nodes in a picture of a graph."""
 
 import gc
 import threading

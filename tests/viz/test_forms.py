@@ -19,7 +19,7 @@ def drawing():
 
 
 def numbers(svg):
-    """Where the boxes of an SVG are, in their order."""
+    """Return the positions of the boxes of an SVG, in order."""
     names = ("x", "y", "width", "height")
     return [[element.find(f"{SVG}rect").get(name) for name in names] for element in part(svg, "node")]
 

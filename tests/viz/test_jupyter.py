@@ -1,4 +1,4 @@
-"""What Jupyter is given of an object: its text as ever, and beside it a picture of a node or HTML."""
+"""Displays of objects in Jupyter: text, and in addition a picture of a node or HTML."""
 
 import pytest
 from html_pages import Page
@@ -11,7 +11,7 @@ formatters = pytest.importorskip("IPython.core.formatters")
 
 @pytest.fixture(scope="module")
 def shown():
-    """What is sent of an object, by media type."""
+    """Return the display data of an object, by media type."""
     formatter = formatters.DisplayFormatter()
     return lambda thing: formatter.format(thing)[0]
 

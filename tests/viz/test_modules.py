@@ -1,4 +1,4 @@
-"""Which module's call recorded what, and how a picture folds it."""
+"""Attribution of nodes to the modules whose calls recorded them, and the folding of modules in a picture."""
 
 import pytest
 from drawings import SVG, boxes, part

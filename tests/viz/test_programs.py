@@ -1,4 +1,4 @@
-"""What inspect, draw and explain show of compiled functions."""
+"""Compiled functions in inspect, draw and explain."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What notebooks show: tensors, sizes, modules, optimizers, profiles and explanations as HTML."""
+"""HTML in notebooks: tensors, sizes, modules, optimizers, profiles and explanations."""
 
 import time
 

@@ -97,7 +97,7 @@ def checked(module: Any) -> Program:
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """What PyTorch has under ``autograd.forward_ad``, ``func``, ``utils.checkpoint`` and ``gradcheck``."""
+    """Return the cases for ``autograd.forward_ad``, ``func``, ``utils.checkpoint`` and ``gradcheck``."""
     yield Part("Derivatives by forward mode, transforms and recomputation", [
         Case("a tangent through 25 operations, 10 elements", tangent(10)),
         Case("a tangent through 25 operations, 100,000 elements", tangent(100_000)),

@@ -1,4 +1,4 @@
-"""What networks of images compute: convolutions, pooling, normalization, and whole steps of training."""
+"""Benchmarks of image networks: convolutions, pooling, normalization, and whole training steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the layers of a network compute besides products: softmax, normalization, losses, attention."""
+"""Benchmarks of layers other than products: softmax, normalization, losses, attention."""
 
 from __future__ import annotations
 

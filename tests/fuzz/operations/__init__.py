@@ -1,4 +1,4 @@
-"""What steps are drawn from: each function writes one line of Python, and is put into ``FAMILIES``."""
+"""Steps to draw: each function writes one line of Python and is listed in ``FAMILIES``."""
 
 from fuzz.drawing import FAMILIES
 from fuzz.operations import combining, images, placing, pointwise, shaping

@@ -1,4 +1,4 @@
-"""What each operation of the table is tried on: one line, or a few, for each; the files are named as the table's.
+"""Samples of each operation of the table, in one line or a few; the files are named like the table's.
 
 ``sample("tanh", np.tanh)`` is all that a pointwise operation needs: shapes and layouts are generated.  Any other
 operation says which shapes it is tried on (one of them empty, one 0-d where it takes such) and with which further

@@ -9,7 +9,7 @@ without("convolution_op convolution_input convolution_weight conv_transpose_op i
 
 
 def _pairs(images, filters, out, stride, padding, dilation, groups):
-    """Which elements of an image, a filter and a result go together: for each position of a filter, three indices."""
+    """Return which elements of an image, a filter and a result belong together: three indices per filter position."""
     channels = filters[1]
     for o, c, *k in np.ndindex(filters):
         image = [slice(None), o // (filters[0] // groups) * channels + c]

@@ -17,7 +17,7 @@ def _selected(x, places, dim):
 
 
 def _changed(change):
-    """What a copy becomes when ``change(rows, places, values)`` has changed its rows."""
+    """Return a copy whose rows ``change(rows, places, values)`` has changed."""
 
     def reference(x, places, values, dim):
         out = x.copy()

@@ -54,7 +54,7 @@ def test_slider_buttons_and_player_show_the_step(stepper):
 
 
 def texts(svg):
-    """What is written in a picture."""
+    """Return the texts in a picture."""
     return re.findall(r">([^<>\n]+)</(?:text|tspan)>", svg)
 
 
