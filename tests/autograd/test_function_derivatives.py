@@ -257,7 +257,7 @@ def test_the_decorator_keeps_the_name_and_the_error_is_a_node(x):
             """Compute the gradients."""
             return g * 2
 
-    assert (Once.backward.__name__, Once.backward.__doc__) == ("backward", "What it does.")
+    assert (Once.backward.__name__, Once.backward.__doc__) == ("backward", "Compute the gradients.")
     (first,) = grad(Once.apply(x * x).sum(), x, create_graph=True)
     first.detach()
     (first,) = grad((Once.apply(x) ** 2).sum(), x, create_graph=True)
