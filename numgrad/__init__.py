@@ -182,4 +182,7 @@ if "NUMGRAD_DEBUG" in _environ:
     _start_debugging()
 
 if _collects:
+    if not _gc.get_freeze_count():
+        _gc.freeze()  # the two move all objects to the oldest generation, so that the next collection skips them
+        _gc.unfreeze()
     _gc.enable()
