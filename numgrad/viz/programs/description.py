@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...programs.compiled import Compiled
 from ...programs.differentiation import Differentiated
 from ...programs.memory_plan import MemoryPlan
 from ...programs.program import Program
-from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
+from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Placed, Span
 from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
 from .scratch import Scratch
@@ -189,70 +189,48 @@ class _Description:
         for stretch in plan.steps:
             for step in [stretch] if isinstance(stretch, HostCall) else stretch:
                 number += 1
-                if isinstance(step, HostCall):
-                    yield self._of_host(number, step)
-                elif isinstance(step, DeviceCall):
-                    yield self._on_gpu(number, step)
+                if isinstance(step, HostCall | DeviceCall):
+                    yield self._described(number, step)
                 elif hasattr(step, "kernel"):
-                    yield self._of_launch(number, next(launches))
+                    yield self._described(number, next(launches))
                 else:
                     block = next(begun)
                     buffer = self.buffer(block, block.initial.dtype)
                     yield ProgramStep(number, "zeros" if step.source is None else "copy", None, "", None, [], [buffer])
 
-    def _of_host(self, number: int, call: HostCall) -> ProgramStep:
-        made = ProgramStep(number, call.function.__name__, None, call.operation, call.location)
-        for span in _spans(call.operands):
-            _add(made.reads, self.buffer(span.block, span.dtype))
-        for span in call.results:
-            self._write(made, span)
+    def _described(self, number: int, step: Any) -> ProgramStep:
+        kernel = step.kernel if isinstance(step, Launch) else step.function if getattr(step, "grid", ()) else None
+        name = step.function.__name__ if isinstance(step, HostCall) else (kernel or step).name
+        made = ProgramStep(number, name, kernel, step.operation, step.location)
+        for span, is_read, is_written in _accesses(step, kernel):
+            buffer = self.buffer(span.block, span.dtype)
+            is_part = is_written and not is_read and span.count * span.dtype.itemsize < span.block.size
+            for buffers, belongs in ((made.reads, is_read), (made.writes, is_written), (made.parts, is_part)):
+                if belongs and buffer not in buffers:
+                    buffers.append(buffer)
         return made
 
-    def _on_gpu(self, number: int, call: DeviceCall) -> ProgramStep:
-        kernel = call.function if call.grid else None
-        made = ProgramStep(number, call.name, kernel, call.operation, call.location)
-        names = call.operands if kernel is None else kernel.facts.parameters
-        for name, operand in zip(names, call.operands, strict=True):
-            if kernel is None or name in kernel.facts.read:
-                for span in _spans([operand]):
-                    _add(made.reads, self.buffer(span.block, span.dtype))
-        for span in call.written:
-            self._write(made, span)
-        return made
 
-    def _of_launch(self, number: int, launch: Launch) -> ProgramStep:
-        kernel = launch.kernel
-        made = ProgramStep(number, kernel.name, kernel, launch.operation, launch.location)
-        for name, operand in zip(kernel.facts.parameters, launch.operands, strict=True):
-            if isinstance(operand, Load):
-                _add(made.reads, self.buffer(operand.span.block, operand.span.dtype))
-            elif isinstance(operand, Span) and name == "addresses" and kernel.facts.hides:
-                for _, _, span in launch.addresses:
-                    buffer = self.buffer(span.block, kernel.facts.compute)
-                    _add(made.reads, buffer)
-                    _add(made.writes, buffer)
-            elif isinstance(operand, Span):
-                if name in kernel.facts.read:
-                    _add(made.reads, self.buffer(operand.block, operand.dtype))
-                if name in kernel.facts.written:
-                    self._write(made, operand)
-        return made
-
-    def _write(self, made: ProgramStep, span: Span) -> None:
-        buffer = self.buffer(span.block, span.dtype)
-        _add(made.writes, buffer)
-        if span.count * span.dtype.itemsize < span.block.size:
-            _add(made.parts, buffer)
-
-
-def _add(buffers: list[Buffer], buffer: Buffer) -> None:
-    if buffer not in buffers:
-        buffers.append(buffer)
+def _accesses(step: Any, kernel: Any) -> Iterator[tuple[Span, bool, bool]]:
+    """Yield the memory of a step's operands and results, each with True if it is read, and if it is written."""
+    if kernel is None:
+        yield from [(span, True, False) for span in _spans(step.operands)]
+    else:
+        facts = kernel.facts
+        for name, operand in zip(facts.parameters, step.operands, strict=True):
+            if isinstance(step, Launch) and name == "addresses" and facts.hides:
+                yield from [(replace(span, dtype=facts.compute), True, True) for _, _, span in step.addresses]
+            else:
+                is_read = name in facts.read or isinstance(operand, Load)
+                is_written = name in facts.written and isinstance(step, Launch)
+                yield from [(span, is_read, is_written) for span in _spans([operand])]
+    if not isinstance(step, Launch):
+        yield from [(span, False, True) for span in (step.results if isinstance(step, HostCall) else step.written)]
 
 
 def _spans(values: Any) -> Iterator[Span]:
     for value in values:
-        if isinstance(value, Span):
-            yield value
+        if isinstance(value, Span | Load | Placed):
+            yield value if isinstance(value, Span) else value.span
         elif isinstance(value, tuple | list):
             yield from _spans(value)
