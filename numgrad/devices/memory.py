@@ -146,8 +146,13 @@ def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
 
 @functools.cache
 def no_row(dtype: np.dtype) -> np.ndarray:
-    """A row without elements, for a kernel that is to be given nothing."""
+    """Return an empty array: the operand of a kernel for an optional buffer that is absent."""
     return np.empty(0, dtype)
+
+
+def or_empty(buffer: Any, dtype: np.dtype) -> Any:
+    """Return a buffer, or an empty array if it is None."""
+    return no_row(dtype) if buffer is None else buffer
 
 
 def zero_row(count: int, dtype: np.dtype) -> np.ndarray:

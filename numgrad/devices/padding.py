@@ -1,4 +1,4 @@
-"""Numbers that kernels get which compute anew what convolutions made of padding's zeros, NaN and infinities."""
+"""Operands of the kernels that recompute what convolutions made of zeros of the padding, NaN and infinities."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["filter_numbers", "three", "window_numbers"]
 def window_numbers(
     image: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, low: Ints, end: Ints
 ) -> list[int]:
-    """Those for products of windows, of the groups first and, last, of where windows of a line begin and stop to meet
+    """Return the numbers for products of windows, from the number of groups to the range of windows of a line that meet
     no padding.
 
-    ``image`` and ``out`` are shapes; ``low`` and ``end`` say for each dimension where the images' own elements begin
-    and end.
+    ``image`` and ``out`` are shapes.  The elements of the images, without padding, extend from ``low`` to ``end`` in
+    each dimension.
     """
     windows, gap, reach = out[-1], stride[-1], dilation[-1] * (kernel[-1] - 1)
     begin = min(max(-(-low[-1] // gap), 0), windows)
@@ -28,7 +28,7 @@ def window_numbers(
 def filter_numbers(
     image: Ints, grad: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, low: Ints, end: Ints
 ) -> list[int]:
-    """Those for gradients of filters, given those for results of the shape ``grad``."""
+    """Return the numbers for gradients of filters, given gradients of results of the shape ``grad``."""
     numbers = [groups, image[1] // groups, grad[1] // groups, image[0]]
     return [*numbers, *_threes(image, grad, kernel, stride, dilation, low, end)]
 
@@ -37,9 +37,9 @@ def _threes(
     image: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, low: Ints, end: Ints
 ) -> list[int]:
     sizes = (image[2:], 1), (kernel, 1), (stride, 1), (dilation, 1), (low, 0), (end, 1), (out[2:], 1)
-    return [number for each, otherwise in sizes for number in three(each, otherwise)]
+    return [number for numbers, absent in sizes for number in three(numbers, absent)]
 
 
-def three(numbers: Sequence[int], otherwise: int) -> list[int]:
-    """The numbers of three dimensions, of one to three that there are."""
-    return [otherwise] * (3 - len(numbers)) + list(numbers)
+def three(numbers: Sequence[int], absent: int) -> list[int]:
+    """Return one to three numbers, preceded by ``absent`` for each of three dimensions that is missing."""
+    return [absent] * (3 - len(numbers)) + list(numbers)

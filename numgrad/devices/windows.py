@@ -1,4 +1,4 @@
-"""Sums of windows that overlap in memory, on all devices."""
+"""Sums of windows that overlap in memory, on every device."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["add_overlapping"]
 
 
 def add_overlapping(p: Plan, values: TensorRef, target: TensorRef) -> None:
-    """Add the step that adds values to a tensor of their shape, elements of which may share memory, one by one."""
-    own = zip(target.shape, values.layout.strides, target.layout.strides, strict=True)
-    dims = [(extent, step, goal) for extent, step, goal in own if extent != 1]
+    """Add the step that adds values one by one to a tensor of their shape, the elements of which may share memory."""
     if not target.size:
         return
+    geometry = zip(target.shape, values.layout.strides, target.layout.strides, strict=True)
+    dims = [(extent, step, goal) for extent, step, goal in geometry if extent != 1]
     together: set[int] = set()
     for dim in sorted(range(len(dims)), key=lambda d: -dims[d][0]):
         sizes, _, steps = zip(*[dims[d] for d in (*together, dim)], strict=True)
@@ -34,10 +34,10 @@ def add_overlapping(p: Plan, values: TensorRef, target: TensorRef) -> None:
 
 
 def _merged(dims: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Extents and two steps of dimensions, neighbours made one where both steps go on evenly."""
-    made: list[tuple[int, int, int]] = []
+    """Return dimensions, an extent and two strides each, with neighbours merged where both strides continue evenly."""
+    merged: list[tuple[int, int, int]] = []
     for extent, step, goal in dims:
-        if made and made[-1][1:] == (extent * step, extent * goal):
-            extent *= made.pop()[0]
-        made.append((extent, step, goal))
-    return made
+        if merged and merged[-1][1:] == (extent * step, extent * goal):
+            extent *= merged.pop()[0]
+        merged.append((extent, step, goal))
+    return merged

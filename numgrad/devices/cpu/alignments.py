@@ -1,4 +1,4 @@
-"""Connectionist temporal classification; see the kernels."""
+"""Steps of connectionist temporal classification; see the kernels."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from ..plan import Buffer, Plan
 
 __all__ = ["ctc_gradients", "ctc_losses"]
 
-#: What a state of a step costs, in additions: see Note [When threads pay].
+#: The cost of a state of a step, in additions: see Note [When threads pay].
 _WEIGHT = 64
 
 
 def ctc_losses(
     p: Plan, x: Buffer, labels: Buffer, steps: Buffer, lengths: Buffer, time: int, batch: int, classes: int, width: int
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The losses of (time, batch, classes), alpha and alpha's rounding errors.
+    """Return the buffers of the losses of (time, batch, classes), of alpha, and of the rounding errors of alpha.
 
-    ``width`` is how many states the labels of an example have place for.  Whoever calls sees to it that labels are
-    classes, and that no example has more than ``time`` steps or ``width`` states.
+    The labels of an example have room for ``width`` states.  The caller ensures that each label is a class, and that
+    no example has more than ``time`` steps or ``width`` states.
     """
     dtype, size = x.dtype, batch * time * width
-    found = p.new(batch, dtype), p.new(size, dtype), p.new(size, dtype)
-    given = x, time, batch, classes, labels, width, steps, lengths
-    p.run(alignments.ctc_losses, dtype, *given, *found, work=_WEIGHT * size)
-    return found
+    results = p.new(batch, dtype), p.new(size, dtype), p.new(size, dtype)
+    operands = x, time, batch, classes, labels, width, steps, lengths
+    p.run(alignments.ctc_losses, dtype, *operands, *results, work=_WEIGHT * size)
+    return results
 
 
 def ctc_gradients(
     p: Plan, grad: Buffer, x: Buffer, labels: Buffer, steps: Buffer, lengths: Buffer, alpha: Buffer, errors: Buffer,
     time: int, batch: int, classes: int, width: int, zero_infinity: bool,
 ) -> Buffer:
-    """The gradient for x."""
+    """Return the buffer of the gradient with respect to ``x``."""
     dtype, out = x.dtype, p.new(time * batch * classes, x.dtype)
     beta, beta_errors = p.new(batch * width, dtype), p.new(batch * width, dtype)
     p.run(

@@ -1,4 +1,4 @@
-"""Convolutions as products of matrices, where BLAS's functions are known; see the kernels."""
+"""Steps of convolutions, as products of matrices where the addresses of BLAS's functions are known; see the kernels."""
 
 from __future__ import annotations
 
@@ -8,57 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import convolution, direct_convolution
-from numgrad_kernels.cpu.convolution import (
-    BACK,
-    BACK_STEP,
-    CHANNEL_STEP,
-    CHANNELS,
-    COLUMN_STEP,
-    COLUMNS,
-    DOWN,
-    DOWN_STEP,
-    FILTERS,
-    GROUPS,
-    IMAGES,
-    LAYERS,
-    RIGHT,
-    RIGHT_STEP,
-    ROWS,
-    STRAIGHT,
-    TALL,
-    WIDE,
-)  # fmt: skip
+from numgrad_kernels.cpu import convolution as kernels
+from numgrad_kernels.cpu import direct_convolution as direct
 from numgrad_kernels.libm import variant
 
 from ...core.layout import Ints, numel
-from ..memory import no_row
+from ..memory import or_empty
 from ..padding import three
 from ..plan import Buffer, Plan, TensorRef
 from .blas import blas_addresses
 
 __all__ = ["correlation", "spread_products", "window_products"]
 
-#: Bytes of windows that are multiplied at a time, about: half of what the caches nearest to a core hold.
+#: Approximate number of bytes of the windows that are multiplied at a time: half of what the caches nearest to a core
+#: hold.
 BYTES = 1 << 18
 
 #: Bytes of a vector register, by the instruction set that libm finds; 16 if none.
 _REGISTERS = {"e": 64, "d": 32}
 
-#: Up to how many times the windows of a line may be computed, where blocks of them overlap, and how many windows there
-#: must be at least, for a kernel that copies none to be quicker than BLAS.
+#: For a kernel that copies no windows to be faster than BLAS: the greatest factor by which overlapping blocks may
+#: increase the number of computed windows of a line, and the least number of windows.
 _AGAIN, _MANY = 1.4, 128
 
-#: Windows over which such a kernel sums products one after the other, about; a line may have four times as many.
+#: Approximate number of windows over which such a kernel sums sequentially; a line may have four times as many.
 _SUMMED = 256
 
-#: How many windows of a line are multiplied at a time, at least.
+#: Least number of windows of a line that are multiplied at a time.
 _LEAST = 64
 
-#: How many parts of the work have memory of their own, at most.
+#: Greatest number of parts of the work that have memory of their own.
 _WORKERS = 16
 
-#: Into how many parts the gradient for filters is summed, at most, and how many elements they have together.
+#: Greatest number of parts in which the gradient of the filters is summed, and of the elements of all parts.
 _PARTS, _SUMS = 8, 1 << 22
 
 
@@ -66,112 +48,111 @@ def correlation(
     p: Plan, image: TensorRef, filters: Buffer, bias: Buffer | None, out: Ints, kernel: Ints, stride: Ints,
     dilation: Ints, groups: int,
 ) -> Buffer:  # fmt: skip
-    """The products of filters with the windows of images, plus a number for each filter, of the shape ``out``."""
+    """Return the buffer of the products of filters and the windows of images, plus the bias; its shape is ``out``."""
     dtype, plan = image.type.numpy, _plan(image, out, kernel, stride, dilation, groups)
-    made, added, work = p.new(numel(out), dtype), _row(bias, dtype), numel(out) * int(convolution.height(plan)) // 8
-    lanes = _lanes(plan, dtype)
+    results, added = p.new(numel(out), dtype), or_empty(bias, dtype)
+    work, lanes = results.size * int(kernels.height(plan)) // 8, _lanes(plan, dtype)
     if lanes:
         steps = _steps(plan)
-        sets = -(-int(plan[FILTERS]) // direct_convolution.TOGETHER)
-        room = p.new(int(plan[GROUPS]) * sets * direct_convolution.TOGETHER * steps.size, dtype)
-        p.run(
-            direct_convolution.direct_convolution, dtype, plan, steps, *p.strided(image), filters, added, room, made,
-            work=work, LANES=lanes,
-        )  # fmt: skip
-        return made
-    workers = min(_WORKERS, int(convolution.pieces(plan)))
-    room = p.new(workers * _room(plan), dtype)
-    _by_blas(p, convolution.convolution, dtype, work, plan, workers, *p.strided(image), filters, added, room, made)
-    return made
+        sets = -(-int(plan[kernels.FILTERS]) // direct.TOGETHER)
+        scratch = p.new(int(plan[kernels.GROUPS]) * sets * direct.TOGETHER * steps.size, dtype)
+        operands = plan, steps, *p.strided(image), filters, added, scratch, results
+        p.run(direct.direct_convolution, dtype, *operands, work=work, LANES=lanes)
+        return results
+    workers = min(_WORKERS, int(kernels.pieces(plan)))
+    scratch = p.new(workers * _copied(plan), dtype)
+    _by_blas(p, kernels.convolution, dtype, work, plan, workers, *p.strided(image), filters, added, scratch, results)
+    return results
 
 
 def spread_products(
     p: Plan, grad: Buffer, filters: Buffer, bias: Buffer | None, windows: Ints, out: TensorRef, kernel: Ints,
     stride: Ints, dilation: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Add up filters times gradients, of the shape ``windows``, where their windows lie in contiguous images ``out``.
+    """Add the steps that sum filters times gradients, of the shape ``windows``, where their windows lie in ``out``.
 
-    A bias for each channel is added, too.
+    The images ``out`` are contiguous.  A bias of each channel is added to them.
     """
     dtype, plan = grad.dtype, _plan(out, windows, kernel, stride, dilation, groups)
-    workers = min(_WORKERS, int(plan[IMAGES] * plan[GROUPS]))
-    room = p.new(workers * _matrix(plan), dtype)
-    work = grad.size * int(convolution.height(plan)) // 8
-    given = grad, filters, _row(bias, dtype), room, p.contiguous(out)
-    _by_blas(p, convolution.convolution_input, dtype, work, plan, workers, *given)
+    workers = min(_WORKERS, int(plan[kernels.IMAGES] * plan[kernels.GROUPS]))
+    scratch = p.new(workers * _multiplied(plan), dtype)
+    operands = grad, filters, or_empty(bias, dtype), scratch, p.contiguous(out)
+    work = grad.size * int(kernels.height(plan)) // 8
+    _by_blas(p, kernels.convolution_input, dtype, work, plan, workers, *operands)
 
 
 def window_products(
     p: Plan, image: TensorRef, grad: Buffer, windows: Ints, out: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Buffer:
-    """The products of gradients, of the shape ``windows``, with the windows of images."""
+    """Return the buffer of the products of gradients, of the shape ``windows``, and the windows of images."""
     dtype, plan = grad.dtype, _plan(image, windows, out[2:], stride, dilation, groups)
-    made, work = p.new(numel(out), dtype), grad.size * int(convolution.height(plan)) // 8
+    results, work = p.new(numel(out), dtype), grad.size * int(kernels.height(plan)) // 8
     lanes = _lanes_of_filters(plan, dtype)
     if not lanes:
-        parts = int(min(_PARTS, convolution.pieces(plan), max(1, _SUMS // made.size)))
-        sums, room = p.new(parts * made.size, dtype), p.new(parts * _room(plan), dtype)
-        given = parts, grad, *p.strided(image), room, sums, made
-        _by_blas(p, convolution.convolution_weight, dtype, work, plan, *given)
-        return made
+        parts = int(min(_PARTS, kernels.pieces(plan), max(1, _SUMS // results.size)))
+        sums, scratch = p.new(parts * results.size, dtype), p.new(parts * _copied(plan), dtype)
+        operands = parts, grad, *p.strided(image), scratch, sums, results
+        _by_blas(p, kernels.convolution_weight, dtype, work, plan, *operands)
+        return results
     steps = _steps(plan)
-    steps = np.concatenate([steps, np.repeat(steps[-1:], -steps.size % direct_convolution.TOGETHER)])
-    lines, columns = int(plan[LAYERS] * plan[ROWS]), int(plan[COLUMNS])
+    steps = np.concatenate([steps, np.repeat(steps[-1:], -steps.size % direct.TOGETHER)])
+    lines, columns = int(plan[kernels.LAYERS] * plan[kernels.ROWS]), int(plan[kernels.COLUMNS])
     tall = min(lines, max(1, _SUMMED // columns))
-    blocks = int(plan[GROUPS]) * -(-int(plan[FILTERS]) // lanes)
-    own = blocks * steps.size * lanes
-    parts = int(min(_PARTS, plan[IMAGES] * -(-lines // tall), max(1, _SUMS // own)))
-    room, sums = p.new(parts * blocks * tall * columns * lanes, dtype), p.new(parts * own, dtype)
+    blocks = int(plan[kernels.GROUPS]) * -(-int(plan[kernels.FILTERS]) // lanes)
+    summed = blocks * steps.size * lanes
+    parts = int(min(_PARTS, plan[kernels.IMAGES] * -(-lines // tall), max(1, _SUMS // summed)))
+    scratch, sums = p.new(parts * blocks * tall * columns * lanes, dtype), p.new(parts * summed, dtype)
     p.run(
-        direct_convolution.direct_convolution_weight, dtype, plan, steps, parts, tall, grad, *p.strided(image), room,
-        sums, made, work=work, LANES=lanes,
+        direct.direct_convolution_weight, dtype, plan, steps, parts, tall, grad, *p.strided(image), scratch, sums,
+        results, work=work, LANES=lanes,
     )  # fmt: skip
-    return made
+    return results
 
 
-def _by_blas(p: Plan, function: Callable[..., None], dtype: np.dtype, work: int, *given: Any) -> None:
-    """Add the run of a kernel of products by BLAS, or by its own loops where BLAS's functions are not known."""
+def _by_blas(p: Plan, function: Callable[..., None], dtype: np.dtype, work: int, *operands: Any) -> None:
+    """Add the run of a kernel of products by BLAS, or by its own loops if the address of BLAS's function is unknown."""
     address = blas_addresses("complex gemm" if dtype.kind == "c" else "gemm").get(dtype)
-    parts: dict[str, Any] = {} if address else {"gemm": convolution.gemm_of_any}
-    p.run(function, dtype, address or 0, *given, work=work, one_thread=bool(address), **parts)
-
-
-def _row(bias: Buffer | None, dtype: np.dtype) -> Any:
-    return no_row(dtype) if bias is None else bias
+    parts: dict[str, Any] = {} if address else {"gemm": kernels.gemm_of_any}
+    p.run(function, dtype, address or 0, *operands, work=work, one_thread=bool(address), **parts)
 
 
 def _lanes(plan: np.ndarray, dtype: np.dtype) -> int:
-    """Windows of a block in kernels that copy none; 0 where products of matrices are quicker."""
-    columns, windows = int(plan[COLUMNS]), int(np.prod(plan[[IMAGES, LAYERS, ROWS, COLUMNS]]))
-    if dtype.kind != "f" or plan[STRAIGHT] or plan[COLUMN_STEP] != 1 or windows < _MANY:
+    """Return the number of windows of a block in kernels that copy none; 0 if products of matrices are faster."""
+    columns, windows = int(plan[kernels.COLUMNS]), plan[[kernels.IMAGES, kernels.LAYERS, kernels.ROWS, kernels.COLUMNS]]
+    if dtype.kind != "f" or plan[kernels.STRAIGHT] or plan[kernels.COLUMN_STEP] != 1 or np.prod(windows) < _MANY:
         return 0
-    most = _REGISTERS.get(variant(), 16) // dtype.itemsize
-    computed, lanes = min([(-(-columns // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
-    return -lanes if -lanes <= columns and computed <= _AGAIN * columns else 0
+    lanes = _best_lanes(columns, dtype)
+    return lanes if lanes <= columns else 0
 
 
 def _lanes_of_filters(plan: np.ndarray, dtype: np.dtype) -> int:
-    """Filters of a block in the kernel that copies no windows for their gradients; 0 where BLAS is quicker."""
-    filters, most = int(plan[FILTERS]), _REGISTERS.get(variant(), 16) // dtype.itemsize
-    if dtype.kind != "f" or plan[STRAIGHT] or plan[COLUMNS] > 4 * _SUMMED:
+    """Return the number of filters of a block in the kernel of their gradients that copies no windows; 0 for BLAS."""
+    if dtype.kind != "f" or plan[kernels.STRAIGHT] or plan[kernels.COLUMNS] > 4 * _SUMMED:
         return 0
-    computed, lanes = min([(-(-filters // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
-    return 0 if computed > _AGAIN * filters else -lanes
+    return _best_lanes(int(plan[kernels.FILTERS]), dtype)
+
+
+def _best_lanes(count: int, dtype: np.dtype) -> int:
+    """Return the lanes of a vector, or half of them, whichever computes fewer of ``count``; 0 if both compute too many.
+    """
+    most = _REGISTERS.get(variant(), 16) // dtype.itemsize
+    computed, lanes = min([(-(-count // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
+    return -lanes if computed <= _AGAIN * count else 0
 
 
 def _steps(plan: np.ndarray) -> np.ndarray:
-    """How far each element of a window lies from its beginning."""
-    elements = np.indices(plan[[CHANNELS, BACK, DOWN, RIGHT]].tolist()).reshape(4, -1)
-    return plan[[CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP]] @ elements
+    """Return the distance of each element of a window from its first element."""
+    elements = np.indices(plan[[kernels.CHANNELS, kernels.BACK, kernels.DOWN, kernels.RIGHT]].tolist()).reshape(4, -1)
+    return plan[[kernels.CHANNEL_STEP, kernels.BACK_STEP, kernels.DOWN_STEP, kernels.RIGHT_STEP]] @ elements
 
 
 def _plan(
     image: TensorRef, windows: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
-    """The kernels' plan for contiguous results of the shape ``windows``."""
+    """Return the plan of the kernels for contiguous results of the shape ``windows``."""
     strides = image.layout.strides
-    (images, filters, *each), channels = windows, image.shape[1] // groups
-    counts, extents = three(each, 1), three(kernel, 1)
+    (images, filters, *positions), channels = windows, image.shape[1] // groups
+    counts, extents = three(positions, 1), three(kernel, 1)
     within = three([step * gap for step, gap in zip(strides[2:], dilation, strict=True)], 0)
     across = three([step * gap for step, gap in zip(strides[2:], stride, strict=True)], 0)
     lines, columns = counts[0] * counts[1], counts[2]
@@ -179,16 +160,16 @@ def _plan(
     tall, wide = min(lines, max(1, most // columns)), min(columns, max(most, _LEAST))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
     straight = math.prod(extents) == 1 and strides[1] >= lines * columns
-    straight = straight and all(count == 1 or step == own for count, step, own in follow)
+    straight = straight and all(count == 1 or step == dense for count, step, dense in follow)
     numbers = images, groups, channels, filters // groups, tall, *extents, *counts, *strides[:2], *within, *across
     return np.array([*numbers, straight, wide], np.int64)
 
 
-def _matrix(plan: np.ndarray) -> int:
-    """Elements of the windows of a piece."""
-    return int(convolution.height(plan) * plan[TALL] * plan[WIDE])
+def _multiplied(plan: np.ndarray) -> int:
+    """Return the number of elements of the windows that are multiplied at a time."""
+    return int(kernels.height(plan) * plan[kernels.TALL] * plan[kernels.WIDE])
 
 
-def _room(plan: np.ndarray) -> int:
-    """Of these, how many are copied."""
-    return 0 if plan[STRAIGHT] else _matrix(plan)
+def _copied(plan: np.ndarray) -> int:
+    """Return the number of elements that are copied of the windows that are multiplied at a time."""
+    return 0 if plan[kernels.STRAIGHT] else _multiplied(plan)

@@ -1,4 +1,4 @@
-"""Elements copied to another layout, joined, rolled, copied on one side of a diagonal; numbers at equal distances."""
+"""Steps that copy elements to another layout, join, roll and keep triangles; equally spaced numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from .launching import kernel_for
 __all__ = ["copy_step", "counted", "join_rows", "keep_triangle", "roll_rows", "spread"]
 
 
-#: Tensors that are joined by steps of their own: of more, the launcher's text would be long.
+#: Greatest number of tensors that are joined by steps of their own: for more, the text of the launcher would be long.
 TOGETHER = 32
 
-#: Elements from which a copy is worth finding out how it can be made in runs.
+#: Number of elements from which a copy in runs is worth planning.
 RUNS_FROM = 4096
 
+
 def copy_step(p: Plan, program: Any, source: TensorRef, target: TensorRef) -> None:
-    """Add the copy of a tensor, broadcast, into another; ``program`` copies one element."""
+    """Add the step that copies a tensor, broadcast, into another; ``program`` copies one element."""
     dtype, size, runs = target.type.numpy, target.size, None
     if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in WORDS:
         runs = _runs(source.layout, target.layout)
@@ -36,17 +37,15 @@ def copy_step(p: Plan, program: Any, source: TensorRef, target: TensorRef) -> No
         p.pointwise(program, [source], target)
         return
     word = WORDS[dtype.itemsize]
-    (x, first), (out, start), (steps, wanted, sizes) = p.strided(source), p.strided(target), runs
-    p.steps.append(Step(
-        HandWritten(copying.copy_runs, word),
-        (x._replace(dtype=word), first, *steps, out._replace(dtype=word), start, *wanted, *sizes), size,
-    ))  # fmt: skip
+    (x, first), (out, start), (steps, out_steps, sizes) = p.strided(source), p.strided(target), runs
+    operands = x._replace(dtype=word), first, *steps, out._replace(dtype=word), start, *out_steps, *sizes
+    p.steps.append(Step(HandWritten(copying.copy_runs, word), operands, size))
 
 
 def _runs(
     source: Layout, target: Layout
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """The steps through a source and a target, and the sizes, for ``copy_runs``; None if that cannot do it."""
+    """Return the strides of source and target, and the sizes, for ``copy_runs``; None if it cannot make the copy."""
     if source.contiguous and target.contiguous and source.shape == target.shape:
         return (0, 0, 0, 1), (0, 0, 0), (1, 1, 1, target.size)
     geometry = (target.shape, target.strides), (source.shape, source.strides)
@@ -58,14 +57,14 @@ def _runs(
 
 
 def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -> None:
-    """Add the steps that write contiguous tensors, of the result's dtype, beside each other along a dimension.
+    """Add the steps that concatenate contiguous tensors, of the dtype of the result, along a dimension.
 
-    The work is one thread's.
+    The kernels run on one thread.
     """
     outer = max(numel(out.shape[:dim]), 1)
-    widths, stride = [one.size // outer for one in tensors], out.size // outer
+    widths, stride = [tensor.size // outer for tensor in tensors], out.size // outer
     starts = [*itertools.accumulate(widths, initial=0)]
-    places = [p.strided(one) for one in tensors]
+    places = [p.strided(tensor) for tensor in tensors]
     if len(tensors) % 2:
         places.append(places[0])
         widths.append(0)
@@ -84,16 +83,16 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
 def _join_all(
     kernel_of: Callable[[], Any], pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
 ) -> None:
-    """Write tensors, given by their memory and where they begin, beside each other, two at a time."""
-    kernel, each = kernel_of(), iter(places)
-    for (_, width, other, start), x, begin, y, other_begin in zip(pairs, each, each, each, each, strict=True):
+    """Concatenate tensors, two at a time; ``places`` alternate between their memory and their first elements."""
+    kernel, place = kernel_of(), iter(places)
+    for (_, width, other, start), x, begin, y, other_begin in zip(pairs, place, place, place, place, strict=True):
         run_kernel(kernel, (x, begin, width, width, y, other_begin, other, other, outer, stride, start, out))
 
 
 def roll_rows(p: Plan, input: TensorRef, dim: int, shift: int, out: TensorRef) -> None:
-    """Add the copy of a contiguous tensor with the elements of a dimension moved on, the last to the front.
+    """Add the step that copies a contiguous tensor with the elements of a dimension rolled, the last to the front.
 
-    The work is one thread's.
+    The kernel runs on one thread.
     """
     outer, inner = numel(input.shape[:dim]), numel(input.shape[dim + 1 :])
     width, front = input.shape[dim] * inner, shift * inner
@@ -104,17 +103,17 @@ def roll_rows(p: Plan, input: TensorRef, dim: int, shift: int, out: TensorRef) -
 def _join(
     p: Plan, left: Sequence[Any], right: Sequence[Any], outer: int, stride: int, start: int, out: TensorRef
 ) -> None:
-    """Add one run of ``join_rows``."""
+    """Add one run of the kernel ``join_rows``."""
     word = word_of(out.type.numpy)
-    (x, *where), (y, *other) = left, right
-    given = x._replace(dtype=word), *where, y._replace(dtype=word), *other
-    p.run(copying.join_rows, word, *given, outer, stride, start, Buffer(out.memory, out.size, word))
+    (x, *x_place), (y, *y_place) = left, right
+    operands = x._replace(dtype=word), *x_place, y._replace(dtype=word), *y_place
+    p.run(copying.join_rows, word, *operands, outer, stride, start, Buffer(out.memory, out.size, word))
 
 
 def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, above: bool) -> None:
-    """Add the copy of matrices, in the last two dimensions, with zeros above (or below) a diagonal.
+    """Add the step that copies the triangle of matrices above (or below) a diagonal, with zeros elsewhere.
 
-    They are evenly spaced in both tensors, which may be the same.
+    The matrices are the last two dimensions, evenly spaced in both tensors, which may be the same.
     """
     if target.size:
         word, steps = word_of(source.type.numpy), matrix_steps(source.layout, target.layout)
@@ -127,8 +126,8 @@ def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, 
 
 
 def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
-    """A row of ``count`` numbers from ``start``, ``step`` apart."""
-    check_countable((count,), np.dtype(np.int64))  # of more NumPy's arange() gives none
+    """Return a buffer of ``count`` numbers from ``start``, spaced by ``step``."""
+    check_countable((count,), np.dtype(np.int64))  # NumPy's arange() returns no elements for more
     try:
         if type.numpy == np.int64 and abs(start) + abs(count * step) < 2**62:
             return np.arange(start, start + count * step, step)
@@ -138,6 +137,6 @@ def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
 
 
 def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
-    """A row of ``count`` numbers from ``start`` to ``end``."""
+    """Return a buffer of ``count`` numbers from ``start`` to ``end``, equally spaced."""
     check_countable((count,), np.dtype(np.int64))
     return evenly_spaced(start, end, count, type.numpy).astype(type.numpy)

@@ -1,7 +1,7 @@
-"""Reading and writing the elements at given indices.
+"""Steps that read and write the elements at given indices.
 
-The kernels follow no index that leads outside, but report it, and OutOfBoundsError is raised here: nothing need look
-at the indices before, and those that are saved for a gradient may be changed.
+The kernels skip indices that are out of bounds and report them.  The error is raised here, after the kernel.  So no
+check precedes a kernel, and indices saved for a gradient may change.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = [
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
-#: Elements that one piece of parallel work is about.
+#: Approximate number of elements in a piece of parallel work.
 PIECE = 4096
 
-#: Threads write to stripes of rows, multiples of a cache line's bytes; there are no more stripes than these.
+#: Bytes of a cache line, and greatest number of stripes.  Threads write to stripes of rows, multiples of a cache line.
 LINE, STRIPES = 64, 8
 
 MODES = {"set": 0, "add": 1, "multiply": 2}
 
 
 class _Report(threading.local):
-    """Where kernels that this thread runs note that an index leads outside."""
+    """Memory in which the kernels of this thread note that an index is out of bounds."""
 
     def __init__(self) -> None:
         self.one = np.zeros(1, _BOOL)
@@ -50,51 +50,50 @@ _report = _Report()
 
 
 def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, ignored: int | None = None) -> None:
-    """Raise if a kernel has met an index that is not in [low, high), nor ``ignored``.
+    """Raise an error if a kernel has reported an index that is not in [low, high), nor ``ignored``.
 
     Raises:
         OutOfBoundsError: it has.
     """
     if report.item():
-        report[0] = False  # it is used again
+        report[0] = False  # the next kernel uses it again
         wrong = ~((indices >= low) & (indices < high))
         if ignored is not None:
             wrong &= indices != ignored
-        found = indices[wrong].tolist() or ["that has changed meanwhile"]
-        raise OutOfBoundsError(found[0], high)
+        first, *_ = indices[wrong].tolist() or ["that has changed meanwhile"]
+        raise OutOfBoundsError(first, high)
 
 
 def check_inside(indices: np.ndarray, low: int, high: int) -> None:
-    """Raise unless all indices are in [low, high).
+    """Raise an error unless all indices are in [low, high).
 
     Raises:
-        OutOfBoundsError: one is not.
+        OutOfBoundsError: an index is out of bounds.
     """
     check_report(np.array([outside(indices, low, high) is not None]), indices, low, high)
 
 
 def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> int | None:
-    """The first index that is not in [low, high), or None.
+    """Return the first index that is not in [low, high), or None.
 
-    ``again`` says that what uses the indices looks at them as well: a GPU, which reports what it finds, then leaves it
-    at that.
+    ``again`` is True if the next kernel checks the indices as well.  A GPU then skips this check.
     """
-    found = np.empty(-(-indices.size // indexing.PIECE), np.bool_)
-    launch(indexing.find_outside, INT64, indices, low, high, found, size=indices.size)
-    if not (found.item() if found.size == 1 else found.any()):
+    wrong = np.empty(-(-indices.size // indexing.PIECE), np.bool_)
+    launch(indexing.find_outside, INT64, indices, low, high, wrong, size=indices.size)
+    if not (wrong.item() if wrong.size == 1 else wrong.any()):
         return None
     return int(indices[(indices < low) | (indices >= high)][0])
 
 
 def check_bounds(p: Plan, indices: Buffer, low: int, high: int) -> None:
-    """Have a launch raise OutOfBoundsError unless all indices are in [low, high)."""
+    """Add the step that raises OutOfBoundsError unless all indices are in [low, high)."""
     p.call(check_inside, indices, low, high)
 
 
 def fold_indices(p: Plan, indices: Sequence[Buffer], sizes: tuple[int, ...], dims: tuple[int, ...]) -> Buffer:
-    """Flat indices over dimensions of ``sizes`` made of indices for each of them.
+    """Return the buffer of flat indices over dimensions of ``sizes``, given indices in each dimension.
 
-    A launch raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
+    A launch raises IndexError if an index is out of bounds.  ``dims`` are the numbers of the dimensions.
     """
     flat, count, wrong = indices[0], indices[0].size, p.new(2, _BOOL, zeroed=True)
     for number, size in enumerate(sizes[1:], 1):
@@ -106,17 +105,17 @@ def fold_indices(p: Plan, indices: Sequence[Buffer], sizes: tuple[int, ...], dim
     return flat
 
 
-def _check_folded(wrong: np.ndarray, sizes: tuple[int, ...], dims: tuple[int, ...], *rows: np.ndarray) -> None:
+def _check_folded(wrong: np.ndarray, sizes: tuple[int, ...], dims: tuple[int, ...], *indices: np.ndarray) -> None:
     if True in wrong.tolist():
-        for row, size, dim in zip(rows, sizes, dims, strict=True):
-            found = outside(row, -size, size)
-            if found is not None:
-                raise IndexError(f"index {found} is out of bounds for dimension {dim} with size {size}")
+        for buffer, size, dim in zip(indices, sizes, dims, strict=True):
+            index = outside(buffer, -size, size)
+            if index is not None:
+                raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
         raise OutOfBoundsError("that has changed meanwhile", sizes[0])
 
 
 def flatnonzero(p: Plan, x: Buffer) -> Buffer:
-    """The flat indices of the elements that are not zero, in order."""
+    """Return the buffer of the flat indices of the nonzero elements, in order."""
     return p.host(_flatnonzero, [p.unsized(INT64)], x)[0]
 
 
@@ -127,7 +126,10 @@ def _flatnonzero(array: np.ndarray) -> tuple[np.ndarray]:
 
 
 def repeated_indices(p: Plan, counts: Buffer) -> Buffer:
-    """The index of each count as often as that; a launch raises RuntimeError if one is negative."""
+    """Return the buffer that contains the index of each count as many times as the count.
+
+    A launch raises RuntimeError if a count is negative.
+    """
     return p.host(_repeated_indices, [p.unsized(INT64)], counts)[0]
 
 
@@ -136,32 +138,32 @@ def repeated_indices(p: Plan, counts: Buffer) -> Buffer:
 def _repeated_indices(counts: np.ndarray) -> tuple[np.ndarray]:
     if (counts < 0).any():
         raise negative_repeats(counts.size)
-    check_countable((int(counts.sum(dtype=np.float64)),), INT64)  # in integers the sum could wrap around
+    check_countable((int(counts.sum(dtype=np.float64)),), INT64)  # a sum of integers could wrap around
     return (np.repeat(np.arange(counts.size), counts),)
 
 
 def nonzero_rows(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
-    """For each dimension the indices of the elements that are not zero, one after the other."""
+    """Return the buffer of the indices of the nonzero elements in the first dimension, then in each other dimension."""
     return p.host(_nonzero_rows, [p.unsized(INT64)], x, shape)[0]
 
 
 @reads_values("nonzero()")
 @reports_memory
-def _nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray]:
-    count = int(np.count_nonzero(row))
+def _nonzero_rows(x: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray]:
+    count = int(np.count_nonzero(x))
     out = np.empty(len(shape) * count, INT64)
-    launch(indexing.list_nonzero, row.dtype, row, _as_row(shape), count, out)
+    launch(indexing.list_nonzero, x.dtype, x, _as_array(shape), count, out)
     return (out,)
 
 
 @functools.lru_cache(maxsize=4096)
-def _as_row(shape: tuple[int, ...]) -> np.ndarray:
+def _as_array(shape: tuple[int, ...]) -> np.ndarray:
     return np.array(shape, INT64)
 
 
 @reports_memory
 def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
-    """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
+    """Return the rows, then the columns, of the elements on and above (or below) a diagonal, and their number."""
     check_countable((height,), INT64)
     diagonal = np.arange(height) + offset
     first: Any = np.clip(diagonal, 0, width) if upper else 0
@@ -175,12 +177,12 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
 
 @reads_values("the gradient of index_fill() for a tensor")
 def distinct_indices(indices: np.ndarray, size: int) -> np.ndarray:
-    """The indices without repetitions, counted from the front."""
+    """Return the distinct indices, counted from the front."""
     return np.unique(np.where(indices < 0, indices + size, indices))
 
 
 def counts(p: Plan, indices: Buffer, size: int) -> Buffer:
-    """How often each index below ``size`` occurs, 1 for one that does not.
+    """Return the buffer of the number of occurrences of each index below ``size``, or 1 if there is none.
 
     A launch raises OutOfBoundsError if an index is not in [0, size).
     """
@@ -196,9 +198,9 @@ def offsets(
     p: Plan, flat: Buffer, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
 ) -> Buffer:  # fmt: skip
-    """Offsets of flat indices, of ``shape``, over dimensions of ``sizes`` that are stepped through by ``steps``.
+    """Return the buffer of offsets of flat indices, of ``shape``, over dimensions of ``sizes`` and strides ``steps``.
 
-    ``dims`` are the dimensions of the result: dimensions of the indices, by number, and others (extent, step).
+    A dimension of the result is the number of a dimension of the indices, or the extent and the stride of another one.
     A launch raises OutOfBoundsError if an index is out of bounds.
     """
     total, count = numel(sizes), numel(tuple([shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]))
@@ -229,13 +231,13 @@ def _chunk(inner: int) -> int:
 
 
 def _columns(inner: int, itemsize: int) -> int:
-    """The width of the stripes of rows of ``inner`` elements."""
+    """Return the width of the stripes of rows of ``inner`` elements."""
     line = max(LINE // itemsize, 1)
     return max(-(-inner // (STRIPES * line)) * line, 2 * line)
 
 
 def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, low: int) -> Buffer:
-    """The elements of a storage at indices, with these steps from ``start`` on.
+    """Return the buffer of the elements of a storage at indices, with the strides ``steps`` from ``start`` on.
 
     A launch raises OutOfBoundsError if an index is not in [low, size).
     """
@@ -256,10 +258,10 @@ def put_rows(
     p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any, steps: Steps,
     low: int, accumulate: bool, distinct: bool,
 ) -> None:  # fmt: skip
-    """Write values, read in ``value_steps``, into a storage at indices, or add them.
+    """Add the step that writes values, with the strides ``value_steps``, to a storage at indices, or adds them.
 
-    A launch raises OutOfBoundsError if an index is not in [low, size), before anything is written.  Unless the indices
-    are ``distinct``, those that are the same are written to in order.
+    A launch raises OutOfBoundsError if an index is not in [low, size), before it writes.  Unless the indices are
+    ``distinct``, values for equal indices are written in order.
     """
     dtype, count = storage.dtype, indices.size
     outer_step, step, size, inner_step, outer, inner = steps
@@ -268,24 +270,24 @@ def put_rows(
         check_bounds(p, indices, low, size)
         return
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, dtype.itemsize))
-    shared = distinct or columns < inner or outer > 1  # among threads
+    divisible = distinct or columns < inner or outer > 1  # among threads
     parts: dict[str, Any] = {"put": indexing.add} if accumulate else {}
     p.run(
         indexing.put_rows, dtype, values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer,
-        inner, chunk, columns, storage, Report(), work=total if shared else 0, reports=Bounds(indices, low, size),
+        inner, chunk, columns, storage, Report(), work=total if divisible else 0, reports=Bounds(indices, low, size),
         **parts,
     )
 
 
 def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, inner: int) -> Buffer:
-    """The elements of (outer, length, inner) at indices of (outer, width, inner) on that axis.
+    """Return the buffer of elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
 
     A launch raises OutOfBoundsError if an index is not in [0, length).
     """
     count, word = indices.size, word_of(x.dtype)
     out = p.new(count, x.dtype)
     if count and not x.size:
-        check_bounds(p, indices, 0, length)  # the kernel goes through what there is to gather from
+        check_bounds(p, indices, 0, length)  # the kernel loops over the elements of x
     elif count:
         p.run(
             indexing.gather_axis, word, x.view(word), indices, length, width, inner, _chunk(inner),
@@ -297,10 +299,10 @@ def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, in
 def scatter_axis(
     p: Plan, values: Buffer, indices: Buffer, out: Buffer, length: int, width: int, inner: int, mode: str
 ) -> None:
-    """Write values to (outer, length, inner) at indices of (outer, width, inner) on that axis.
+    """Add the step that writes values to (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
 
-    There is one value for each index, or a single one for all.  A launch raises OutOfBoundsError if an index is not in
-    [0, length), before anything is written.  ``mode`` is "set", "add", "multiply", "amax" or "amin".
+    There is one value for each index, or one for all.  A launch raises OutOfBoundsError if an index is not in
+    [0, length), before it writes.  ``mode`` is "set", "add", "multiply", "amax" or "amin".
     """
     count, dtype = indices.size, out.dtype
     columns, step = _columns(inner, dtype.itemsize), int(values.size == count)

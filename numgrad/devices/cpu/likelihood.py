@@ -1,6 +1,6 @@
-"""Negative log-likelihood at targets: int64 classes, one for each column of (outer, classes, inner).
+"""Steps of the negative log-likelihood at targets: int64 classes, one for each column of (outer, classes, inner).
 
-The kernels follow no target that is no class, but report it, and an IndexError is raised here.
+The kernels skip a target that is not a class and report it.  The IndexError is raised here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numgrad_kernels.cpu import likelihood as kernels
 
 from ...core.layout import Ints
 from ..common import classes_of
-from ..memory import no_row
+from ..memory import no_row, or_empty
 from ..plan import Bounds, Buffer, Plan, Report
 from .launching import launch
 
@@ -22,39 +22,40 @@ __all__ = ["improbable", "likelihood", "likelihood_gradient"]
 
 _INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
-#: What it costs to read an element at a target, in elements read one after the other.
+#: The cost of reading the element at a target, in elements read sequentially.
 READING = 16
 
 
 def improbable(flat: np.ndarray, message: str) -> bool:
-    """Whether an element is not in [0, 1]; a GPU reports it later, with this message."""
-    found = np.empty(1, _BOOL)
-    launch(kernels.find_improbable, flat.dtype, flat, found)
-    return found.item()
+    """Return True if an element is not in [0, 1]; a GPU reports it later, with this message."""
+    out = np.empty(1, _BOOL)
+    launch(kernels.find_improbable, flat.dtype, flat, out)
+    return out.item()
 
 
 def likelihood(
     p: Plan, x: Buffer, target: Buffer, weight: Buffer | None, shape: Ints, ignored: int, reduction: str
 ) -> tuple[Buffer, Buffer]:
-    """Minus the element of (outer, classes, inner) at each target, times the weight of its class; 0 where ``ignored``.
+    """Return the buffers of the losses, or of their sum or mean, and of the sum of the weights of their targets.
 
-    These losses, or their sum, or mean, and the weights of the targets that count, added up.
+    A loss is minus the element of (outer, classes, inner) at a target times the weight of its class; 0 where the target
+    is ``ignored``.
     """
-    dtype, count, nothing = x.dtype, target.size, no_row(x.dtype)
+    dtype, count = x.dtype, target.size
     pieces = -(-count // kernels.PIECE) or 1
-    losses: Any = p.new(count, dtype) if reduction == "none" else nothing
+    losses: Any = p.new(count, dtype) if reduction == "none" else no_row(dtype)
     parts, wrong = p.new(2 * pieces, dtype), p.new(pieces, _INDICES)
     out, total_weight = p.new(1, dtype), p.new(1, dtype)
     p.run(
-        kernels.negative_likelihood, dtype, x, *classes_of(shape), target, nothing if weight is None else weight,
-        ignored, reduction == "mean", losses, parts, out, total_weight, wrong, work=count * READING,
+        kernels.negative_likelihood, dtype, x, *classes_of(shape), target, or_empty(weight, dtype), ignored,
+        reduction == "mean", losses, parts, out, total_weight, wrong, work=count * READING,
     )
     p.check(functools.partial(_check_targets, shape), wrong, target)
     return losses if reduction == "none" else out, total_weight
 
 
 def _check_targets(shape: Ints, wrong: np.ndarray, targets: np.ndarray) -> None:
-    """Raise if the kernel has found a target that is no class.
+    """Raise an error if the kernel has reported a target that is not a class.
 
     Raises:
         IndexError: it has.
@@ -70,16 +71,16 @@ def _check_targets(shape: Ints, wrong: np.ndarray, targets: np.ndarray) -> None:
 def likelihood_gradient(
     p: Plan, grad: Buffer, target: Buffer, weight: Buffer | None, divisor: Buffer | None, shape: Ints, ignored: int
 ) -> Buffer:
-    """Zeros of (outer, classes, inner) with minus the gradient, times the class's weight, at the targets.
+    """Return the buffer of the gradient: zeros of (outer, classes, inner), and minus ``grad`` at the targets.
 
-    The gradient is one number for all targets, or one for each, and divided by ``divisor``, which has one element.
+    ``grad`` has one element for all targets or one for each.  It is multiplied by the weight of the class, and divided
+    by the one element of ``divisor``.
     """
-    dtype, nothing = grad.dtype, no_row(grad.dtype)
+    dtype = grad.dtype
     classes, inner = classes_of(shape)
     out = p.new(target.size * classes, dtype)
     p.run(
-        kernels.put_negative, dtype, grad, classes, inner, target, nothing if weight is None else weight, ignored,
-        nothing if divisor is None else divisor, out, Report(), reports=Bounds(target, 0, classes, ignored),
-        work=out.size,
+        kernels.put_negative, dtype, grad, classes, inner, target, or_empty(weight, dtype), ignored,
+        or_empty(divisor, dtype), out, Report(), reports=Bounds(target, 0, classes, ignored), work=out.size,
     )
     return out

@@ -1,4 +1,4 @@
-"""Normalization of rows, and of sets of planes, and its gradients."""
+"""Steps of normalization of rows, and of sets of channels, and of its gradients."""
 
 from __future__ import annotations
 
@@ -12,96 +12,98 @@ from numgrad_kernels.cpu import normalization
 from ..plan import Buffer, Plan
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_gradients", "layer_norm_rows", "normalized_planes", "normalized_planes_gradients"]
+__all__ = ["layer_norm_gradients", "layer_norm_rows", "normalized_channels", "normalized_channels_gradients"]
 
-#: How much work an element is, in additions: see Note [When threads pay].
+#: The cost of an element, in additions: see Note [When threads pay].
 WEIGHT = 4
 
-#: Rows over which the gradient of the weight is summed in one piece: so few that the rounding error stays small, so
-#: many that their sums are little beside them.
+#: Greatest and least number of rows over which the gradient of the weight is summed in one piece: few enough to keep
+#: the rounding error small, and enough to keep the number of sums small.
 ROWS, LEAST = 64, 4
 
-#: Elements of a plane from which on it is worth a loop.
+#: Least number of elements of a channel that are worth a loop.
 SHORTEST = 16
 
-#: Pieces enough for all threads, and elements of a piece that are worth a thread's while.
+#: Number of pieces that occupies all threads, and number of elements of a piece that occupies a thread.
 PIECES, PIECE = 32, 16384
 
 
 def layer_norm_rows(
     p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, length: int, count: int, eps: float
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """``count`` rows of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
+    """Return the buffers of ``count`` normalized rows of ``length`` elements, of their means, and of their scales.
 
-    Besides these: the mean of each row, and 1 by the square root of its variance and ``eps``.
+    A normalized row has mean 0 and variance 1 before it is multiplied by ``weight`` and ``bias`` is added.  Its scale
+    is ``1 / sqrt(variance + eps)``.
     """
     dtype = x.dtype
     out, means, scales = p.new(x.size, dtype), p.new(count, dtype), p.new(count, dtype)
-    given = _given(weight, 1, length, dtype), _given(bias, 0, length, dtype)
-    p.run(
-        normalization.layer_norm_rows, dtype, x, length, *given, eps, out, means, scales, work=WEIGHT * x.size
-    )
+    affine = _or_repeated(weight, 1, length, dtype), _or_repeated(bias, 0, length, dtype)
+    p.run(normalization.layer_norm_rows, dtype, x, length, *affine, eps, out, means, scales, work=WEIGHT * x.size)
     return out, means, scales
 
 
 def layer_norm_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, length: int
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The gradients for what is normalized, for the weight and for the bias."""
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
     dtype, count = x.dtype, means.size
     rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
     pieces = -(-count // rows)
     out, parts = p.new(x.size, dtype), p.new(pieces * 2 * length, dtype)
     p.run(
-        normalization.layer_norm_gradients, dtype, grad, x, means, scales, length, _given(weight, 1, length, dtype),
-        rows, out, parts, work=WEIGHT * x.size,
+        normalization.layer_norm_gradients, dtype, grad, x, means, scales, length,
+        _or_repeated(weight, 1, length, dtype), rows, out, parts, work=WEIGHT * x.size,
     )  # fmt: skip
     sums = parts if pieces == 1 else fold_axis(p, parts, 1, pieces, 2 * length, "sum", dtype)
     return out, sums.part(0, length), sums.part(length, length)
 
 
-def normalized_planes(
+def normalized_channels(
     p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
     across: bool, eps: float,
 ) -> tuple[Buffer, Buffer, Buffer, Buffer] | None:
-    """Sets of planes with mean 0 and variance 1, times their channels' ``weight``, plus ``bias``.
+    """Return the buffers of normalized sets of channels, of the sets' means, of their scales, and of their variances.
 
-    Of the planes, each of ``inner`` elements and with its channel, those of a channel are a set if ``across``, else
-    neighbours are.  Besides: the mean of each set, 1 by the square root of its variance and ``eps``, and the variance.
-    None, and no step, where planes are too short.
+    Each example has ``channels`` channels of ``inner`` elements.  If ``across``, a set is a channel of all examples;
+    otherwise it is neighbouring channels of an example.  A normalized set has mean 0 and variance 1 before each channel
+    is multiplied by its ``weight`` and its ``bias`` is added.  The scale is ``1 / sqrt(variance + eps)``.
+
+    Return None, and add no step, if the channels are too short.
     """
     if inner < SHORTEST:
         return None
     dtype = x.dtype
     out, means, scales, variances = [p.new(size, dtype) for size in (x.size, sets, sets, sets)]
-    given = _given(weight, 1, channels, dtype), _given(bias, 0, channels, dtype)
+    affine = _or_repeated(weight, 1, channels, dtype), _or_repeated(bias, 0, channels, dtype)
     p.run(
-        normalization.normalized_planes, dtype, x, *given, inner, channels,
+        normalization.normalized_planes, dtype, x, *affine, inner, channels,
         *_steps(channels, x.size // inner, sets, across), eps, out, means, scales, variances, work=WEIGHT * x.size,
     )  # fmt: skip
     return out, means, scales, variances
 
 
-def normalized_planes_gradients(
+def normalized_channels_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
     across: bool,
 ) -> tuple[Buffer, Buffer, Buffer] | None:
-    """The gradients for what is normalized so, for the weight and for the bias."""
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias; None as above."""
     if inner < SHORTEST:
         return None
     dtype, count = x.dtype, x.size // inner
     out, parts = p.new(x.size, dtype), p.new(2 * count, dtype)
     p.run(
-        normalization.normalized_planes_gradients, dtype, grad, x, means, scales, _given(weight, 1, channels, dtype),
-        inner, channels, *_steps(channels, count, means.size, across), out, parts, work=WEIGHT * x.size,
+        normalization.normalized_planes_gradients, dtype, grad, x, means, scales,
+        _or_repeated(weight, 1, channels, dtype), inner, channels, *_steps(channels, count, means.size, across), out,
+        parts, work=WEIGHT * x.size,
     )  # fmt: skip
     sums = fold_axis(p, parts, 2, count // channels, channels, "sum", dtype)
     return out, sums.part(0, channels), sums.part(channels, channels)
 
 
-def _given(row: Buffer | None, number: int, length: int, dtype: np.dtype) -> Any:
-    """A weight or bias, or in place of one that is absent so many times a number."""
-    return _repeated(number, length, dtype) if row is None else row
+def _or_repeated(buffer: Buffer | None, number: int, length: int, dtype: np.dtype) -> Any:
+    """Return a weight or a bias; if it is None, an array that repeats a number ``length`` times."""
+    return _repeated(number, length, dtype) if buffer is None else buffer
 
 
 @functools.lru_cache(maxsize=64)
@@ -110,6 +112,9 @@ def _repeated(number: int, length: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _steps(channels: int, count: int, sets: int, across: bool) -> tuple[int, int, int]:
-    """How many planes a set has, how far apart the first ones of two sets are, and how far those of one."""
-    planes = count // max(sets, 1)
-    return (planes, 1, channels) if across else (planes, planes, 1)
+    """Return the number of channels of a set, the distance between two sets, and the distance between its channels.
+
+    ``count`` is the number of channels of all examples.
+    """
+    members = count // max(sets, 1)
+    return (members, 1, channels) if across else (members, members, 1)

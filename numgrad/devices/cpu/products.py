@@ -1,4 +1,4 @@
-"""Matrix products, by BLAS: in pieces on the kernels' own threads where its functions are known, else by NumPy."""
+"""Steps of matrix products: by BLAS, in pieces on the kernels' threads, or by NumPy if its functions are unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numgrad_kernels.cpu.products import dots, products, vector_products
 from ...core.layout import Layout, layout_of, span
 from .. import launches
 from ..common import factor, product_sizes
-from ..memory import no_row
+from ..memory import or_empty
 from ..plan import Buffer, Plan, TensorRef
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread_for
 from .launching import empty
@@ -20,57 +20,68 @@ from .threads import PARALLEL_FROM
 
 __all__ = ["blas_name", "product", "vector_product"]
 
-#: A product of so many multiplications takes as long as a pointwise kernel over one element.
+#: Number of multiplications that take as long as one element of a pointwise kernel.
 _MULTIPLICATIONS = 8
 
 #: Rows and columns of a piece are multiples of these, the sizes of the blocks that BLAS computes in registers.
 _ROWS, _COLUMNS = 4, 16
 
-#: Multiplications in a piece that BLAS computes without copying the factors first.
+#: Number of multiplications in a piece for which BLAS does not copy the factors first.
 _SMALL = 1 << 16
 
 
 class _Cut(NamedTuple):
-    """How to multiply matrices of given shapes and strides, in pieces."""
+    """How the product of matrices of given shapes and strides is cut into pieces.
 
-    numbers: np.ndarray  # the kernel's plan
-    shape: tuple[int, ...]  # of the result
-    size: int  # elements of it
-    work: int  # multiplications
-    one_thread: bool  # whether BLAS would otherwise use several
-    copies: tuple[bool, bool]  # of the factors that BLAS cannot read as they lie
+    Attributes:
+        numbers: plan of the kernel.
+        shape: of the result.
+        size: number of elements of the result.
+        work: number of multiplications.
+        one_thread: True if BLAS would otherwise use several threads.
+        copies: for each factor, True if BLAS needs a copy of it.
+    """
+
+    numbers: np.ndarray
+    shape: tuple[int, ...]
+    size: int
+    work: int
+    one_thread: bool
+    copies: tuple[bool, bool]
 
 
 def product(
-    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
-) -> Buffer:
-    """The product of two matrices, or two stacks of matrices, with ``bias`` added to each of its rows.
+    p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool] = (False, False),
+    bias: Buffer | None = None,
+) -> Buffer:  # fmt: skip
+    """Return the buffer of the product of two matrices, or two stacks of matrices, plus ``bias`` in each row.
+
+    BLAS reads factors with contiguous rows or columns in place.  Other factors are copied.
 
     Args:
-        left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
-        right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
+        left: of shape (m, k) or (b, m, k); if ``transposed[0]`` of shape (k, m) or (b, k, m).
+        right: of shape (k, n) or (b, k, n); if ``transposed[1]`` of shape (n, k) or (b, n, k).
+        transposed: True for factors that are transposed.
         bias: n elements.
-
-    A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
     dtype = left.type.numpy
     address = blas_addresses().get(dtype)
-    cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, turned)
+    cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, transposed)
     if address is None or not cut.work:
-        return _by_numpy(p, left, right, turned, bias, layout_of(left.type, cut.shape))
-    x, y = [p.packed(one) if copy else one for one, copy in zip((left, right), cut.copies, strict=True)]
+        return _by_numpy(p, left, right, transposed, bias, layout_of(left.type, cut.shape))
+    x, y = [p.packed(tensor) if copy else tensor for tensor, copy in zip((left, right), cut.copies, strict=True)]
     out = p.new(cut.size, dtype)
     p.run(
-        products, dtype, address, cut.numbers, *p.strided(x), *p.strided(y), no_row(dtype) if bias is None else bias,
-        out, work=cut.work // _MULTIPLICATIONS, one_thread=cut.one_thread,
+        products, dtype, address, cut.numbers, *p.strided(x), *p.strided(y), or_empty(bias, dtype), out,
+        work=cut.work // _MULTIPLICATIONS, one_thread=cut.one_thread,
     )  # fmt: skip
     return out
 
 
 @functools.lru_cache(maxsize=4096)
-def _cut(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Cut:
-    count, m, n, k = product_sizes(left, right, turned)
-    first, second = factor(left, left_strides, turned[0]), factor(right, right_strides, turned[1])
+def _cut(left: Any, left_strides: Any, right: Any, right_strides: Any, transposed: tuple[bool, bool]) -> _Cut:
+    count, m, n, k = product_sizes(left, right, transposed)
+    first, second = factor(left, left_strides, transposed[0]), factor(right, right_strides, transposed[1])
     work = count * m * n * k
     rows, columns = _piece(count, m, n, k, second.turned)
     numbers = np.array([count, m, n, k, *first[:3], *second[:3], rows, columns], np.int64)
@@ -78,22 +89,22 @@ def _cut(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: t
     return _Cut(numbers, shape, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
 
 
-def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
-    """The rows and columns of a piece of a product: the larger it is, the more pieces, but whatever the threads.
+def _piece(count: int, m: int, n: int, k: int, transposed: bool) -> tuple[int, int]:
+    """Return the rows and columns of a piece: a larger product has more pieces, for any number of threads.
 
-    BLAS copies a second factor that lies transposed element by element, so it is cut where each column is in one piece
-    only, or into pieces so small that BLAS reads them as they lie.
+    BLAS copies a second factor that is stored transposed element by element.  So such a factor is cut into pieces of
+    whole columns, or into pieces so small that BLAS reads them in place.
     """
     work = count * m * n * k
-    wanted = 1
+    least = 1  # pieces
     if work >= PARALLEL_FROM * _MULTIPLICATIONS:
-        wanted = -(-max(4 if count == 1 else 8, round(work ** (1 / 3)) // 64) // count)
-    small = turned and m * n * k <= _SMALL * 32
+        least = -(-max(4 if count == 1 else 8, round(work ** (1 / 3)) // 64) // count)
+    small = transposed and m * n * k <= _SMALL * 32
     if small:
-        wanted = max(wanted, -(-m * n * k // _SMALL))
-    weight = 4 if turned and not small else 1
+        least = max(least, -(-m * n * k // _SMALL))
+    weight = 4 if transposed and not small else 1
     rows, columns = max(m, 1), max(n, 1)
-    while -(-m // rows) * -(-n // columns) < wanted and (rows > _ROWS or columns > _COLUMNS):
+    while -(-m // rows) * -(-n // columns) < least and (rows > _ROWS or columns > _COLUMNS):
         if columns > _COLUMNS and (columns * weight >= rows or rows <= _ROWS):
             columns = -(-columns // (2 * _COLUMNS)) * _COLUMNS
         else:
@@ -102,10 +113,10 @@ def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
 
 
 def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
-    """The product of a matrix, or a vector, and a vector.
+    """Return the buffer of the product of a matrix, or a vector, and a vector.
 
-    Small ones are given to BLAS as they lie.  NumPy has BLAS multiply others, or copies them first, if they lie with
-    gaps or repeat an element.
+    A kernel passes small products to BLAS.  NumPy computes the others, by BLAS, and copies factors with gaps or
+    repeated elements.
     """
     dtype, strides, (count,), (step,) = left.type.numpy, left.layout.strides, right.shape, right.layout.strides
     shape = left.shape[:-1]
@@ -118,63 +129,57 @@ def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
         return _by_numpy(p, left, right, (False, False), None, layout_of(left.type, shape))
     out = p.new(rows, dtype)
-    given = [Buffer(one.memory, span(one.shape, one.layout.strides), dtype, one.start) for one in (left, right)]
-    p.run(function, dtype, address, np.array(numbers, np.int64), *given, out)
+    factors = [Buffer(one.memory, span(one.shape, one.layout.strides), dtype, one.start) for one in (left, right)]
+    p.run(function, dtype, address, np.array(numbers, np.int64), *factors, out)
     return out
 
 
 def _by_numpy(
-    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool], bias: Buffer | None, out: Layout
+    p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool], bias: Buffer | None, out: Layout
 ) -> Buffer:
-    """A product of this layout that NumPy computes."""
-    given: list[Any] = []
-    for one, turn in zip((left, right), turned, strict=True):
-        given += [*p.strided(one), one.layout, turn]
-    return p.contiguous(*p.host(_of_memory, [out], out, *given, bias))
+    """Add the step in which NumPy computes a product of the layout ``out``, and return its buffer."""
+    factors: list[Any] = []
+    for tensor, transpose in zip((left, right), transposed, strict=True):
+        factors += [*p.strided(tensor), tensor.layout, transpose]
+    return p.contiguous(*p.host(_numpy_product, [out], out, *factors, bias))
 
 
-def _of_memory(
-    out: Layout, x: Any, x_start: int, left: Layout, turn_left: bool, y: Any, y_start: int, right: Layout,
-    turn_right: bool, bias: Any,
+def _numpy_product(
+    out: Layout, x: Any, x_start: int, x_layout: Layout, transpose_x: bool, y: Any, y_start: int, y_layout: Layout,
+    transpose_y: bool, bias: Any,
 ) -> tuple[np.ndarray]:  # fmt: skip
-    one, other = _as_array(x, x_start, left, turn_left), _as_array(y, y_start, right, turn_right)
-    return (_multiplied(out, one, other, bias),)
+    left, right = _as_array(x, x_start, x_layout, transpose_x), _as_array(y, y_start, y_layout, transpose_y)
+    buffer = empty(out.shape, out.type)
+    result = buffer.reshape(out.shape)
+    vector, inner = right.ndim == 1, left.shape[-1]
+    rows, columns = (left.size // max(inner, 1), 1) if vector else (left.shape[-2], right.shape[-1])
+    with one_thread_for(rows, inner, columns):
+        if right.ndim < 3:
+            (_observed_dot if launches.listeners else np.dot)(left, right, result)
+        else:
+            (_observed_matmul if launches.listeners else np.matmul)(_for_blas(left), _for_blas(right), result)
+    if bias is not None:
+        np.add(result, bias, out=result)
+    return (buffer,)
 
 
-def _as_array(memory: np.ndarray, start: int, layout: Layout, turned: bool) -> np.ndarray:
+def _as_array(memory: np.ndarray, start: int, layout: Layout, transpose: bool) -> np.ndarray:
     item = memory.itemsize
     array = np.ndarray(layout.shape, memory.dtype, memory, start * item, [step * item for step in layout.strides])
-    return array.swapaxes(-1, -2) if turned else array
-
-
-def _multiplied(layout: Layout, one: np.ndarray, other: np.ndarray, bias: Any) -> np.ndarray:
-    row = empty(layout.shape, layout.type)
-    out = row.reshape(layout.shape)
-    if other.ndim == 1:
-        with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
-            (_dot_told if launches.listeners else np.dot)(one, other, out)
-        return row
-    with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
-        if one.ndim == 2:
-            (_dot_told if launches.listeners else np.dot)(one, other, out)
-        else:
-            (_matmul_told if launches.listeners else np.matmul)(_for_blas(one), _for_blas(other), out)
-    if bias is not None:
-        np.add(out, bias, out=out)
-    return row
+    return array.swapaxes(-1, -2) if transpose else array
 
 
 @launches.by_numpy("numpy.dot")
-def _dot_told(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> np.ndarray:
-    np.dot(one, other, out)
+def _observed_dot(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> np.ndarray:
+    np.dot(left, right, out)
     return out
 
 
-_matmul_told = launches.by_numpy("numpy.matmul")(np.matmul)
+_observed_matmul = launches.by_numpy("numpy.matmul")(np.matmul)
 
 
 def _for_blas(stack: np.ndarray) -> np.ndarray:
-    """The matrices with rows or columns in one piece: of others NumPy makes products without BLAS, and slowly."""
+    """Return matrices with contiguous rows or columns: NumPy multiplies others slowly, without BLAS."""
     rows, columns = stack.shape[-2:]
     down, right = stack.strides[-2:]
     item = stack.itemsize

@@ -1,4 +1,4 @@
-"""Products with sparse matrices along one axis; see the kernels."""
+"""Steps of products with sparse matrices along one axis; see the kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..plan import Buffer, Plan
 
 __all__ = ["csr_axis", "csr_scatter", "csr_weights"]
 
-#: Results that one piece of parallel work computes, at least.
+#: Least number of results that one piece of parallel work computes.
 _PIECE = 256
 
 
@@ -18,11 +18,11 @@ def csr_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, channels: int, count: int, matrix: tuple[Any, ...],
     work: int, step: int, evenly: bool = False,
 ) -> Buffer:  # fmt: skip
-    """Matrices of ``count`` rows times (outer, length, inner).
+    """Return the buffer of the products of matrices of ``count`` rows and (outer, length, inner).
 
-    ``matrix`` has the starts, the indices, the weights and the divisors; there is a matrix for each ``channels`` outer
-    entries.  ``work`` is how many terms there are, and ``step`` 1, or 0 for a single divisor.  With ``evenly`` there is
-    one number for the starts, how many weights each row has.
+    ``matrix`` contains the starts, the indices, the weights and the divisors of a matrix for each ``channels`` outer
+    entries.  ``work`` is the number of terms.  ``step`` is 1, or 0 for a single divisor.  With ``evenly`` the starts
+    are one number: the number of weights of each row.
     """
     out = p.new(outer * count * inner, x.dtype)
     p.run(
@@ -35,24 +35,26 @@ def csr_axis(
 def csr_scatter(
     p: Plan, grad: Buffer, outer: int, length: int, channels: int, count: int, matrix: tuple[Any, ...], work: int
 ) -> Buffer:
-    """The transposed product where the inner axis has one entry; ``matrix`` has one start, indices and weights."""
+    """Return the buffer of the transposed product, where the inner axis has one entry.
+
+    ``matrix`` contains the number of weights of each row, the indices and the weights.
+    """
     out = p.new(outer * length, grad.dtype, zeroed=True)
-    p.run(
-        resampling.csr_scatter, grad.dtype, grad, length, channels, count, *matrix, out, work=work, **_parts(True)
-    )
+    operands = grad, length, channels, count, *matrix, out
+    p.run(resampling.csr_scatter, grad.dtype, *operands, work=work, **_parts(True))
     return out
 
 
 def csr_weights(
     p: Plan, grad: Buffer, x: Buffer, length: int, channels: int, count: int, matrix: tuple[Any, Buffer], rows: int
 ) -> Buffer:
-    """The gradient for the weights of so many ``rows``; ``matrix`` has one start and the indices."""
-    size = matrix[1].size
-    out = p.new(size, x.dtype)
-    p.run(
-        resampling.csr_weights, x.dtype, grad, x, length, channels, count, *matrix, rows, out, work=size * channels,
-        **_parts(True),
-    )
+    """Return the buffer of the gradient with respect to the weights of the ``rows``.
+
+    ``matrix`` contains the number of weights of each row, and the indices.
+    """
+    out = p.new(matrix[1].size, x.dtype)
+    operands = grad, x, length, channels, count, *matrix, rows, out
+    p.run(resampling.csr_weights, x.dtype, *operands, work=out.size * channels, **_parts(True))
     return out
 
 

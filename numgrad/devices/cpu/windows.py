@@ -1,4 +1,4 @@
-"""Sums of windows that overlap in memory; see the kernel."""
+"""The step that sums windows that overlap in memory; see the kernel."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip
-    """Add values to memory, both in steps of their own from a first element on.
+    """Add the step that adds values to memory, both strided, from the elements ``start`` and ``first`` on.
 
-    Of each dimension given are the extent, and the steps in the values and in the target.  Elements of the target that
-    differ in the index of an ``outer`` dimension are different ones, as are those that differ in an ``inner`` one and
-    in none that is ``apart``.
+    A dimension is its extent, its stride in the values and its stride in the target.  Elements of the target are
+    distinct if their indices differ in an ``outer`` dimension, or in an ``inner`` one and in no ``apart`` one.
     """
-    nothing = (1, 0, 0)
-    dims = [*(outer or [nothing]), *apart, *[nothing] * (2 - len(inner)), *inner]
+    absent = (1, 0, 0)
+    dims = [*(outer or [absent]), *apart, *[absent] * (2 - len(inner)), *inner]
     sizes = [size for size, *_ in dims]
     numbers = np.ascontiguousarray(np.array(dims, np.int64).T)
     p.run(windows.add_overlapping, target.dtype, values, start, target, first, *numbers, work=math.prod(sizes))

@@ -1,13 +1,14 @@
-"""Convolutions on a GPU: products of matrices with copies of windows (im2col).
+"""Steps of convolutions on a GPU: products of matrices with copies of windows (im2col).
 
-An image of ``channels`` is cut into windows, one for each position of a filter, which are copied side by side as the
-columns of a matrix.
+The window of an image at each position of a filter is copied to a column of a matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
 from ..common import row_adder
@@ -17,7 +18,7 @@ from .products import product_into
 
 __all__ = ["correlation", "depthwise", "spread_products", "window_products"]
 
-#: Bytes of windows that are copied at a time, about, and how many times they are at most.
+#: Approximate number of bytes of the windows that are copied at a time, and greatest number of such copies.
 BYTES, _TIMES = 1 << 27, 16
 
 
@@ -25,22 +26,29 @@ def depthwise(
     p: Plan, name: str, first: TensorRef, second: TensorRef, bias: TensorRef | None, images: int, channels: int,
     multiplier: int, sizes: Sequence[int],
 ) -> None:  # fmt: skip
-    """None: convolutions of any groups are products with windows; see the CPU's."""
+    """Return None: convolutions of any groups are products with windows here."""
 
 
 class _Tile(NamedTuple):
-    """The windows of some images, or of some rows of one, of one group of channels after the other."""
+    """The windows of some images, or of some rows of an image, for each group of channels.
 
-    windows: TensorRef  # (groups, channels, *kernel, images, *positions), where they lie
-    columns: Ints  # (groups, channels * kernel, images * positions), the shape of a copy
-    start: int  # where their results begin
-    part: Layout  # (groups, filters, images, *positions), where these lie
+    Attributes:
+        windows: view of the images, (groups, channels, *kernel, images, *positions).
+        columns: shape of a copy, (groups, channels * kernel, images * positions).
+        start: offset of the first result.
+        part: layout of the results, (groups, filters, images, *positions).
+    """
+
+    windows: TensorRef
+    columns: Ints
+    start: int
+    part: Layout
 
 
 def _tiles(
     image: TensorRef, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Iterator[_Tile]:
-    """Tiles that hold all windows of the images, whose results are contiguous and of the shape ``out``."""
+    """Yield the tiles of all windows of the images, the results of which are contiguous and of the shape ``out``."""
     (count, filters, rows, *rest), (out_image, out_channel, *out_steps) = out, contiguous_strides(out)
     (image_step, channel_step, *steps), channels = image.layout.strides, image.shape[1] // groups
     filters //= groups
@@ -48,8 +56,8 @@ def _tiles(
     row_bytes = max(groups * height * numel(tuple(rest)) * image.type.numpy.itemsize, 1)
     most = max(BYTES, row_bytes * rows * count // _TIMES)
     images, tall = max(most // (row_bytes * max(rows, 1)), 1), min(max(most // row_bytes, 1), rows)
-    wide = [each * step for each, step in zip(stride, steps, strict=True)]
-    before = channels * channel_step, channel_step, *[each * step for each, step in zip(dilation, steps, strict=True)]
+    wide = [gap * step for gap, step in zip(stride, steps, strict=True)]
+    before = channels * channel_step, channel_step, *[gap * step for gap, step in zip(dilation, steps, strict=True)]
     for first in range(0, count, images):
         for row in range(0, rows, tall):
             positions = min(images, count - first), min(tall, rows - row), *rest
@@ -63,15 +71,27 @@ def _tiles(
             )  # fmt: skip
 
 
-def _matrices(p: Plan, tensor: TensorRef, shape: Ints, room: Buffer) -> TensorRef:
-    """A copy of a tensor in a buffer that has room for it, as a stack of matrices."""
-    buffer = room.part(0, tensor.size)
+class _Scratch(NamedTuple):
+    """Buffers that each tile uses again: for its columns, and for its results."""
+
+    columns: Buffer
+    results: Buffer
+
+
+def _scratch(p: Plan, tile: _Tile, dtype: np.dtype) -> _Scratch:
+    """Return the buffers for tiles, the largest of which is the first."""
+    return _Scratch(p.new(numel(tile.columns), dtype), p.new(tile.part.size, dtype))
+
+
+def _matrices(p: Plan, tensor: TensorRef, shape: Ints, scratch: Buffer) -> TensorRef:
+    """Add the step that copies a tensor to the beginning of a buffer, and return the copy as a stack of matrices."""
+    buffer = scratch.part(0, tensor.size)
     p.assign(tensor, p.tensor(buffer, tensor.type, tensor.shape))
     return p.tensor(buffer, tensor.type, shape)
 
 
-def _beside(bias: Buffer, type: Any, shape: Ints, dims: Ints) -> TensorRef:
-    """A number for each channel or filter, repeated: the first of these ``dims`` are groups."""
+def _expanded(bias: Buffer, type: Any, shape: Ints, dims: Ints) -> TensorRef:
+    """Return a view of a bias, which lies along ``dims``, expanded to a shape."""
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(dims):
@@ -84,58 +104,60 @@ def correlation(
     p: Plan, image: TensorRef, filters: Buffer, bias: Buffer | None, out: Ints, kernel: Ints, stride: Ints,
     dilation: Ints, groups: int,
 ) -> Buffer:  # fmt: skip
-    """The products of filters with the windows of images, plus a number for each filter, of the shape ``out``."""
-    type, made = image.type, p.new_tensor(layout_of(image.type, out))
+    """Return the buffer of the products of filters and the windows of images, plus the bias; its shape is ``out``."""
+    type, results = image.type, p.new_tensor(layout_of(image.type, out))
     tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
-    columns, products = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    scratch = _scratch(p, tiles[0], type.numpy)
     matrices = p.tensor(filters, type, (groups, out[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
-        found = products.part(0, tile.part.size)
-        product_into(p, matrices, _matrices(p, tile.windows, tile.columns, columns), (False, False), None, found)
-        each, part = p.tensor(found, type, tile.part.shape), made.viewed(tile.part, tile.start)
+        buffer = scratch.results.part(0, tile.part.size)
+        columns = _matrices(p, tile.windows, tile.columns, scratch.columns)
+        product_into(p, matrices, columns, (False, False), None, buffer)
+        products, part = p.tensor(buffer, type, tile.part.shape), results.viewed(tile.part, tile.start)
         if bias is None:
-            p.assign(each, part)
+            p.assign(products, part)
         else:
-            p.pointwise(row_adder(type.numpy), [each, _beside(bias, type, each.shape, (0, 1))], part)
-    return p.contiguous(made)
+            p.pointwise(row_adder(type.numpy), [products, _expanded(bias, type, products.shape, (0, 1))], part)
+    return p.contiguous(results)
 
 
 def spread_products(
     p: Plan, grad: Buffer, filters: Buffer, bias: Buffer | None, windows: Ints, out: TensorRef, kernel: Ints,
     stride: Ints, dilation: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Add up filters times gradients, of the shape ``windows``, where their windows lie in contiguous images ``out``.
+    """Add the steps that sum filters times gradients, of the shape ``windows``, where their windows lie in ``out``.
 
-    A bias for each channel is added, too.
+    The images ``out`` are contiguous.  A bias of each channel is added to them.
     """
     type = out.type
     if bias is None:
         p.fill(p.contiguous(out), 0)
     else:
-        p.assign(_beside(bias, type, out.shape, (1,)), out)
+        p.assign(_expanded(bias, type, out.shape, (1,)), out)
     grads = p.tensor(grad, type, windows)
     tiles = list(_tiles(out, windows, kernel, stride, dilation, groups))
-    columns, parts = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    scratch = _scratch(p, tiles[0], type.numpy)
     matrices = p.tensor(filters, type, (groups, windows[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
-        shape, found = (*tile.part.shape[:2], tile.columns[2]), columns.part(0, numel(tile.columns))
-        given = _matrices(p, grads.viewed(tile.part, tile.start), shape, parts)
-        product_into(p, matrices, given, (True, False), None, found)
-        add_overlapping(p, p.tensor(found, type, tile.windows.shape), tile.windows)
+        shape, columns = (*tile.part.shape[:2], tile.columns[2]), scratch.columns.part(0, numel(tile.columns))
+        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, scratch.results)
+        product_into(p, matrices, part, (True, False), None, columns)
+        add_overlapping(p, p.tensor(columns, type, tile.windows.shape), tile.windows)
 
 
 def window_products(
     p: Plan, image: TensorRef, grad: Buffer, windows: Ints, out: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Buffer:
-    """The products of gradients, of the shape ``windows``, with the windows of images."""
+    """Return the buffer of the products of gradients, of the shape ``windows``, and the windows of images."""
     type, grads = image.type, p.tensor(grad, image.type, windows)
     tiles = list(_tiles(image, windows, out[2:], stride, dilation, groups))
-    columns, parts = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    scratch = _scratch(p, tiles[0], type.numpy)
     total, later = [p.new(numel(out), type.numpy) for _ in range(2)]
     for tile in tiles:
-        shape, made = (*tile.part.shape[:2], tile.columns[2]), total if tile is tiles[0] else later
-        given = _matrices(p, grads.viewed(tile.part, tile.start), shape, parts)
-        product_into(p, given, _matrices(p, tile.windows, tile.columns, columns), (False, True), None, made)
-        if made is later:
+        shape, products = (*tile.part.shape[:2], tile.columns[2]), total if tile is tiles[0] else later
+        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, scratch.results)
+        columns = _matrices(p, tile.windows, tile.columns, scratch.columns)
+        product_into(p, part, columns, (False, True), None, products)
+        if products is later:
             p.backend.row_step(p, row_adder(type.numpy), [total, later, total], total.size)
     return total

@@ -1,4 +1,4 @@
-"""Elements joined, or copied on one side of a diagonal, and numbers at equal distances, on a GPU."""
+"""Steps that join elements and keep triangles on a GPU; equally spaced numbers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ..common import evenly_spaced
 from ..plan import Plan, TensorRef
 from ..rows import DeviceRow
 from .indexing import narrow
-from .launching import INT64, THREADS, blocks_for, launch
+from .launching import INT64, blocks_for, launch
 from .memory import empty_row, no_row, row_from
 
 __all__ = ["counted", "join_rows", "keep_triangle", "spread"]
 
 
-#: How many tensors one kernel joins.
+#: Number of tensors that one kernel joins.
 TOGETHER = 4
 
 
 def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -> None:
-    """Add the steps that write contiguous tensors, of the result's dtype, beside each other along a dimension."""
+    """Add the steps that concatenate contiguous tensors, of the dtype of the result, along a dimension."""
     outer, dtype, start = max(numel(out.shape[:dim]), 1), out.type.numpy, 0
     for group in range(0, len(tensors), TOGETHER):
         pairs: list[Any] = [(p.contiguous(one), one.size // outer) for one in tensors[group : group + TOGETHER]]
@@ -34,25 +34,22 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
         pairs += [(no_row(dtype), 0)] * (TOGETHER - len(pairs))
         most = outer * max(widths)
         if most:
-            p.run(
-                copying.join_rows, dtype, *itertools.chain(*pairs), outer, out.size // outer, start,
-                p.contiguous(out), grid=(blocks_for(most), THREADS), **narrow(most),
-            )
+            operands = *itertools.chain(*pairs), outer, out.size // outer, start, p.contiguous(out)
+            p.run(copying.join_rows, dtype, *operands, work=most, **narrow(most))
         start += sum(widths)
 
 
 def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, above: bool) -> None:
-    """Add the copy of matrices, in the last two dimensions, with zeros above (or below) a diagonal.
+    """Add the step that copies the triangle of matrices above (or below) a diagonal, with zeros elsewhere.
 
-    They are evenly spaced in both tensors, which may be the same.
+    The matrices are the last two dimensions, evenly spaced in both tensors, which may be the same.
     """
     if target.size:
-        steps = matrix_steps(source.layout, target.layout)
+        size, steps = target.size, matrix_steps(source.layout, target.layout)
         assert steps is not None
         p.run(
             copying.keep_triangle, source.type.numpy, *p.strided(source), *steps[0], *p.strided(target), *steps[1],
-            *target.shape[-2:], target.size, diagonal, above, grid=(blocks_for(target.size), THREADS),
-            **narrow(target.size),
+            *target.shape[-2:], size, diagonal, above, work=size, **narrow(size),
         )
 
 
@@ -60,7 +57,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def counted(start: float, step: float, count: int, type: Any) -> DeviceRow:
-    """A row of ``count`` numbers from ``start``, ``step`` apart."""
+    """Return a buffer of ``count`` numbers from ``start``, spaced by ``step``."""
     out = empty_row(count, type.numpy, type.device.index)
     compute = INT64 if isinstance(start, int) and isinstance(step, int) else _FLOAT64
     number = int if compute is INT64 else float
@@ -69,14 +66,12 @@ def counted(start: float, step: float, count: int, type: Any) -> DeviceRow:
 
 
 def spread(start: Any, end: Any, count: int, type: Any) -> DeviceRow:
-    """A row of ``count`` numbers from ``start`` to ``end``."""
+    """Return a buffer of ``count`` numbers from ``start`` to ``end``, equally spaced."""
     dtype = type.numpy
     if dtype.kind == "c" or count < 2:
         return row_from(evenly_spaced(start, end, count, dtype).astype(dtype), type.device.index)
     compute = dtype if dtype.kind == "f" else _FLOAT64
     out = empty_row(count, dtype, type.device.index)
     step = (compute.type(end) - compute.type(start)) / compute.type(count - 1)
-    launch(
-        copying.spread, compute, float(start), float(end), float(step), count, out, blocks=blocks_for(count)
-    )
+    launch(copying.spread, compute, float(start), float(end), float(step), count, out, blocks=blocks_for(count))
     return out

@@ -1,8 +1,8 @@
 """cuBLAS, by the bindings of the package nvmath-python: products of matrices and vectors of real and complex numbers.
 
-cuBLAS stores matrices column by column, numgrad row by row: what lies in memory as the rows of C is to cuBLAS the
-transpose of C, so that it is asked for the product of the transposed factors in the other order.  Float32 is
-multiplied as float32, never as TensorFloat-32: that is cuBLAS's own default, and nothing here changes it.
+cuBLAS stores matrices column by column, numgrad row by row: the rows of C in memory are the transpose of C to cuBLAS.
+So cuBLAS computes the product of the transposed factors in the opposite order.  It multiplies float32 as float32,
+never as TensorFloat-32; that is its default.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from ..common import Factor
 from ..rows import DeviceRow
 from ..traffic import Traffic
 from . import runtime
-from .launching import told
+from .launching import run_observed
 from .memory import empty_row, note_uses
 from .runtime import StreamHandle, side_streams
 
-#: Bytes of scratch memory for each stream: what cuBLAS's manual advises for Hopper, the most of all.
+#: Bytes of scratch memory for each stream: the recommendation of cuBLAS's manual for Hopper, the largest of all.
 WORKSPACE = 32 << 20
 
-#: The letter by which BLAS calls a dtype.
+#: The letters of dtypes in the names of BLAS's functions.
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
-#: cuBLAS's numbers for matrices as they lie, and transposed; for results in the host's memory, and in the GPU's.
-_AS_IT_LIES, _TRANSPOSED = 0, 1
+#: Constants of cuBLAS for matrices as stored, and transposed; for results in the memory of the host, and of the GPU.
+_AS_STORED, _TRANSPOSED = 0, 1
 _HOST, _DEVICE = 0, 1
 
 
 @functools.cache
 def bindings() -> Any:
-    """The module ``nvmath.bindings.cublas``; None where it is not installed, or there is no cuBLAS that it can use."""
+    """Return the module ``nvmath.bindings.cublas``; None if it is not installed, or cannot use a cuBLAS."""
     if adapter.is_simulated() or runtime.is_dry() or importlib.util.find_spec("nvmath") is None:
         return None
     try:
@@ -48,7 +48,7 @@ def bindings() -> Any:
         module.get_cudart_version()  # loads cuBLAS
     except (ImportError, OSError, RuntimeError) as error:
         warnings.warn(
-            f"matrix products are computed by numgrad's own kernels: nvmath-python is installed, but cannot use cuBLAS "
+            f"numgrad's own kernels compute matrix products: nvmath-python is installed, but cannot use cuBLAS "
             f"({type(error).__name__}: {error})",
             stacklevel=2,
         )
@@ -58,13 +58,13 @@ def bindings() -> Any:
 
 @functools.cache
 def routines(dtype: np.dtype) -> Routines | None:
-    """cuBLAS's routines for a dtype; None if it has none, or is not at hand."""
+    """Return the routines of cuBLAS for a dtype; None if there are none, or cuBLAS is unavailable."""
     letter = _LETTERS.get(dtype.name)
     return None if letter is None or bindings() is None else Routines(letter, dtype)
 
 
 class _Handle:
-    """What cuBLAS keeps for one thread that uses it on one GPU: which stream it works on, and with which memory."""
+    """State of cuBLAS for one thread on one GPU: the stream of its work, and the scratch memory."""
 
     def __init__(self, device: int):
         self.device = device
@@ -73,7 +73,7 @@ class _Handle:
         self.workspaces: dict[int, DeviceRow] = {}
 
     def work_on(self, stream: StreamHandle) -> int:
-        """The handle's number, for work on a stream; own memory for each stream keeps results reproducible."""
+        """Return the number of the handle, set to a stream; memory for each stream keeps results reproducible."""
         if stream != self.stream:
             memory = self.workspaces.get(stream)
             if memory is None:
@@ -84,12 +84,12 @@ class _Handle:
         return self.number
 
 
-#: Handles for each GPU that no thread has.
+#: The handles of each GPU that no thread uses.
 _free: dict[int, list[_Handle]] = {}
 
 
-class _Lent:
-    """A handle while a thread has it: the next thread takes it over."""
+class _Use:
+    """Use of a handle by a thread, at the end of which the handle is free for another thread."""
 
     def __init__(self, device: int):
         self.free = _free.setdefault(device, [])
@@ -105,25 +105,25 @@ class _Lent:
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
-        self.lent: dict[int, _Lent] = {}
+        self.uses: dict[int, _Use] = {}
 
 
 _of_thread = _OfThread()
 
 
 def _handle(stream: StreamHandle, left: DeviceRow, right: DeviceRow) -> int:
-    """This thread's handle for the GPU that a stream is of, set to the stream, on which it will use two rows."""
+    """Return this thread's handle for the GPU of a stream, set to the stream, where it will use two buffers."""
     if side_streams:
         note_uses(stream, (left, right))
     runtime.driver.use(stream.device)
-    lent = _of_thread.lent.get(stream.device)
-    if lent is None:
-        lent = _of_thread.lent[stream.device] = _Lent(stream.device)
-    return lent.handle.work_on(stream)
+    use = _of_thread.uses.get(stream.device)
+    if use is None:
+        use = _of_thread.uses[stream.device] = _Use(stream.device)
+    return use.handle.work_on(stream)
 
 
 class Routines:
-    """cuBLAS's routines for one dtype, for matrices that lie row by row."""
+    """Routines of cuBLAS for one dtype, for matrices that are stored row by row."""
 
     def __init__(self, letter: str, dtype: np.dtype):
         library = bindings()
@@ -142,32 +142,31 @@ class Routines:
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,
         left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: DeviceRow, added: bool,
     ) -> None:  # fmt: skip
-        """The products of ``count`` (m, k) and (k, n) matrices, written to ``out``, or ``added`` to what is there."""
-        turned = _TRANSPOSED if second.turned else _AS_IT_LIES, _TRANSPOSED if first.turned else _AS_IT_LIES
+        """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``, or add them if ``added``."""
+        transposed = [_TRANSPOSED if factor.turned else _AS_STORED for factor in (second, first)]
         beta = self._one if added else self._zero
         handle = _handle(stream, left, right)
         if count == 1:
-            self._gemm(handle, *turned, n, m, k, self._one, right.address, second.step, left.address, first.step,
+            self._gemm(handle, *transposed, n, m, k, self._one, right.address, second.step, left.address, first.step,
                        beta, out.address, n)  # fmt: skip
         else:
-            self._gemm_batched(handle, *turned, n, m, k, self._one, right.address, second.step, second.batch,
+            self._gemm_batched(handle, *transposed, n, m, k, self._one, right.address, second.step, second.batch,
                                left.address, first.step, first.batch, beta, out.address, n, m * n, count)  # fmt: skip
 
     def gemv(
-        self, stream: StreamHandle, rows: int, k: int, left: DeviceRow, lies: Factor, right: DeviceRow, step: int,
+        self, stream: StreamHandle, rows: int, k: int, left: DeviceRow, first: Factor, right: DeviceRow, step: int,
         out: DeviceRow,
     ) -> None:  # fmt: skip
-        """The product of a (rows, k) matrix and a vector, the elements of which are ``step`` apart."""
-        turned, sizes = (_AS_IT_LIES, (rows, k)) if lies.turned else (_TRANSPOSED, (k, rows))
+        """Write the product of a (rows, k) matrix and a vector with the stride ``step``."""
+        transposed, sizes = (_AS_STORED, (rows, k)) if first.turned else (_TRANSPOSED, (k, rows))
         handle = _handle(stream, left, right)
-        self._gemv(
-            handle, turned, *sizes, self._one, left.address, lies.step, right.address, step, self._zero, out.address, 1
-        )
+        self._gemv(handle, transposed, *sizes, self._one, left.address, first.step, right.address, step, self._zero,
+                   out.address, 1)  # fmt: skip
 
     def dot(
         self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: DeviceRow
     ) -> None:
-        """The sum of products of two vectors, without a conjugate."""
+        """Write the sum of the products of two vectors, without a conjugate."""
         handle = _handle(stream, left, right)
         self._set_pointer_mode(handle, _DEVICE)
         try:
@@ -176,13 +175,13 @@ class Routines:
             self._set_pointer_mode(handle, _HOST)
 
 
-def told_of(routine: Callable[..., None]) -> Callable[..., None]:
-    """A method of ``Routines``, of which those who listen are told."""
+def observed(routine: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a method of ``Routines`` and notifies the listeners."""
     routines: Routines = routine.__self__  # type: ignore[attr-defined]
     name = routine.__name__
 
     def call(stream: StreamHandle, *arguments: Any) -> None:
-        told(
+        run_observed(
             stream, None, f"cublas.{routines.letter}{name}", lambda: routine(stream, *arguments),
             lambda: _traffic(name, arguments, routines.itemsize),
         )
@@ -191,7 +190,7 @@ def told_of(routine: Callable[..., None]) -> Callable[..., None]:
 
 
 def _traffic(name: str, arguments: tuple[Any, ...], itemsize: int) -> Traffic:
-    """What a routine with these arguments must read and write."""
+    """Return the memory traffic of a routine with these arguments."""
     if name == "gemm":
         count, m, n, k, _, first, _, second, _, added = arguments
         factors = m * k * (count if first.batch else 1), k * n * (count if second.batch else 1)

@@ -1,4 +1,4 @@
-"""Steps of plans on a GPU: memory from the caching allocator, kernels on the current stream."""
+"""Execution of plans on a GPU: memory from the caching allocator, kernels on the current stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
 from ..plan import Array, Buffer, New, Plan, Pointwise, Report, Step, Storage, Value
 from ..rows import DeviceRow
-from .launching import INT64, Kernel, hand_written, run_kernel
+from .launching import INT64, THREADS, Kernel, blocks_for, hand_written, run_kernel
 from .memory import empty_row, stream, zero_row
 from .pointwise import is_aligned, pointwise_kernel, value_of
 from .reports import report_row
@@ -26,10 +26,10 @@ __all__ = [
 
 
 def allocate(memory: New, size: int, device: int) -> DeviceRow:
-    """New memory of so many elements.
+    """Return new memory for ``size`` elements.
 
     Raises:
-        OutOfMemoryError: the GPU has not enough free memory.
+        OutOfMemoryError: the GPU has too little free memory.
     """
     return (zero_row if memory.zeroed else empty_row)(size, memory.dtype, device)
 
@@ -45,13 +45,19 @@ def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
 
 
 def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, int, int]:
-    """The kernel of a step, ``chosen`` by where its operands begin, with its blocks and the threads of each."""
+    """Return the kernel of a step, ``chosen`` by the alignment of its operands, its blocks, and the threads of each."""
     if chosen.__class__ is Pointwise:
         kernel = pointwise_kernel(chosen.program, chosen.form)
         return kernel, *kernel.grid(work, device)
-    assert step.grid is not None
-    signature = tuple([kernel_type(one, INT64) for one in step.operands])
-    return hand_written(chosen.function, chosen.compute, step.grid[1], signature, dict(chosen.parts)), *step.grid
+    blocks, threads = _grid(step)
+    signature = tuple([kernel_type(operand, INT64) for operand in step.operands])
+    return hand_written(chosen.function, chosen.compute, threads, signature, dict(chosen.parts)), blocks, threads
+
+
+def _grid(step: Step) -> tuple[int, int]:
+    """Return the blocks, and the threads of each, of a hand-written kernel: by default those of a loop over the work.
+    """
+    return step.grid or (blocks_for(step.work), THREADS)
 
 
 def kernel_of(step: Step, device: int) -> Callable[[], Kernel]:
@@ -61,23 +67,23 @@ def kernel_of(step: Step, device: int) -> Callable[[], Kernel]:
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """A tensor as an array of its shape and strides, a copy on the host."""
+    """Return a copy of a tensor on the host, as an array of its shape and strides."""
     return tensor._host_array()
 
 
-#: Memory in which kernels on a GPU note that an index is out of bounds.
+#: Memory in which kernels on a GPU note an index that is out of bounds.
 report = report_row
 
 
 def raise_reported(indices: DeviceRow, *bounds: Any) -> None:
-    """Do nothing: an index that is out of bounds is raised when the host next waits for the GPU; see ``reports``."""
+    """Do nothing: the error is raised when the host next waits for the GPU; see ``reports``."""
 
 
 # -- launchers -------------------------------------------------------------------------------------------------------
 
 
 class _Writer(Writer):
-    """Writer of launchers for a GPU."""
+    """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
         "array_of": array_of, "empty": empty_row, "is_aligned": is_aligned, "prepared": _prepared, "report": report,
@@ -104,27 +110,27 @@ class _Writer(Writer):
         return super().operand(operand)
 
     def run(self, step: Step, operands: str) -> list[str]:
-        if step.grid is not None and not step.grid[0]:
+        if not _grid(step)[0]:
             return []
         plain = self._launch(step, step.kernel, step.work, operands)
         if step.aligned is None:
             return plain
-        buffers = [self.operand(one) for one in step.operands if one.__class__ in (Buffer, Storage)]
+        buffers = [self.operand(operand) for operand in step.operands if operand.__class__ in (Buffer, Storage)]
         return [
-            f"if {' and '.join([f'is_aligned({one})' for one in buffers])}:",
+            f"if {' and '.join([f'is_aligned({buffer})' for buffer in buffers])}:",
             *["    " + line for line in self._launch(step, step.aligned[0], step.aligned[1], operands)],
             "else:", *["    " + line for line in plain],
         ]
 
     def _launch(self, step: Step, chosen: Any, work: int, operands: str) -> list[str]:
-        own = self.kernel()
-        given = ", ".join([self.constant(one) for one in (step, chosen, work)])
+        kernel = self.kernel()
+        arguments = ", ".join(map(self.constant, (step, chosen, work)))
         return [
-            f"if {own} is None:", f"    {own} = prepared({given}, c0)",
-            f"{own}[0].run({own}[1], {own}[2], here, {operands})",
+            f"if {kernel} is None:", f"    {kernel} = prepared({arguments}, c0)",
+            f"{kernel}[0].run({kernel}[1], {kernel}[2], here, {operands})",
         ]
 
 
 def bind(plan: Plan) -> Callable[..., Any]:
-    """The function of a call's operands that runs a plan and returns the memory of its results."""
+    """Return the function that runs a plan on the operands of a call, and returns the memory of its results."""
     return _Writer(plan).launcher()

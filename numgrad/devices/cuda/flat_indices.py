@@ -1,5 +1,4 @@
-"""Flat indices on a GPU: made of indices of several dimensions, taken apart into these, found where elements are not 0.
-"""
+"""Steps on flat indices on a GPU: folded from and unfolded into several dimensions, and those of nonzero elements."""
 
 from __future__ import annotations
 
@@ -25,25 +24,28 @@ __all__ = [
 
 
 def _each(p: Plan, function: Any, count: int, *operands: Any) -> None:
-    """Add a kernel over ``count`` indices."""
-    p.run(function, INT64, *operands, grid=(blocks_for(count), THREADS), **narrow(count))
+    """Add the run of a kernel over ``count`` indices."""
+    p.run(function, INT64, *operands, work=count, **narrow(count))
 
 
 def fold_indices(p: Plan, indices: Sequence[Buffer], sizes: tuple[int, ...], dims: tuple[int, ...]) -> Buffer:
-    """Flat indices over dimensions of ``sizes`` made of indices for each of them.
+    """Return the buffer of flat indices over dimensions of ``sizes``, given indices in each dimension.
 
     An index that is out of bounds is reported.
     """
     count = indices[0].size
     flat = p.new(count, INT64, zeroed=True)
-    for one, size in zip(indices, sizes, strict=True):
-        check_bounds(p, one, -size, size)
-        p.run(kernels.fold_indices, INT64, one, count, size, flat, grid=(blocks_for(count), THREADS))
+    for buffer, size in zip(indices, sizes, strict=True):
+        check_bounds(p, buffer, -size, size)
+        p.run(kernels.fold_indices, INT64, buffer, count, size, flat, work=count)
     return flat
 
 
 def _ends(p: Plan, x: Buffer, weight: Callable[..., Any]) -> tuple[Buffer | None, int]:
-    """The sums of the weights up to the end of each tile of elements; None if there is no element.  And the tiles."""
+    """Return the buffer of the sums of the weights up to the end of each tile of elements, and the number of tiles.
+
+    Return None for the buffer if there are no elements.
+    """
     tile = THREADS * kernels.ITEMS
     blocks = -(-x.size // tile)
     if not blocks:
@@ -54,7 +56,7 @@ def _ends(p: Plan, x: Buffer, weight: Callable[..., Any]) -> tuple[Buffer | None
 
 
 def _listed(x: DeviceRow, ends: DeviceRow | None, blocks: int, weight: Callable[..., Any]) -> tuple[DeviceRow]:
-    """The index of each element as often as its weight; reads back how many there are."""
+    """Return the index of each element as many times as its weight; the total is read from the GPU."""
     out = empty_row(0 if ends is None else ends.item(blocks - 1), INT64, x.device)
     if out.size:
         launch(kernels.weighted_indices, INT64, x, x.size, ends, out, blocks=blocks, term=weight)
@@ -62,15 +64,15 @@ def _listed(x: DeviceRow, ends: DeviceRow | None, blocks: int, weight: Callable[
 
 
 def flatnonzero(p: Plan, x: Buffer) -> Buffer:
-    """The flat indices of the elements that are not zero, in order; a launch waits for the GPU to count them."""
+    """Return the buffer of the flat indices of the nonzero elements, in order; a launch waits for their number."""
     x = as_numbers(x)
     return p.host(_listed, [p.unsized(INT64)], x, *_ends(p, x, terms.nonzero), terms.nonzero)[0]
 
 
 def repeated_indices(p: Plan, counts: Buffer) -> Buffer:
-    """The index of each count as often as that; a launch waits for the GPU to add them.
+    """Return the buffer that contains the index of each count as many times as the count; a launch waits for their sum.
 
-    It raises RuntimeError if one is negative, or so large that the sum could wrap around.
+    A launch raises RuntimeError if a count is negative, or so large that the sum could wrap around.
     """
     report = p.new(LENGTH, INT64, zeroed=True)
     note_outside(p, counts, 0, (1 << 62) // max(counts.size, 1), report)
@@ -84,26 +86,26 @@ def _check_repeats(report: DeviceRow, count: int) -> None:
 
 
 def nonzero_rows(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
-    """For each dimension the indices of the elements that are not zero, one after the other."""
+    """Return the buffer of the indices of the nonzero elements in the first dimension, then in each other dimension."""
     return p.host(_coordinates, [p.unsized(INT64)], flatnonzero(p, x), shape)[0]
 
 
 def _coordinates(flat: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow]:
-    """The index in each dimension of flat indices of a tensor of ``shape``, one after the other."""
+    """Return the indices in the first dimension, then in each other one, of flat indices of a tensor of ``shape``."""
     count, step = flat.size, numel(shape)
-    rows = empty_row(len(shape) * count, INT64, flat.device)
+    out = empty_row(len(shape) * count, INT64, flat.device)
     if count:
         for dim, size in enumerate(shape):
             step //= size
             launch(
-                kernels.coordinates, INT64, flat, count, step, size, rows[dim * count : (dim + 1) * count],
+                kernels.coordinates, INT64, flat, count, step, size, out[dim * count : (dim + 1) * count],
                 blocks=blocks_for(count), **narrow(numel(shape)),
             )
-    return (rows,)
+    return (out,)
 
 
 def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[DeviceRow, int]:
-    """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
+    """Return the rows, then the columns, of the elements on and above (or below) a diagonal, and their number."""
     before = kernels.upper_before if upper else kernels.lower_before
     kept = before(height, width, offset) if width else 0
     out = empty_row(2 * kept, INT64, type.device.index)
@@ -117,7 +119,10 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
 
 
 def counts(p: Plan, indices: Buffer, size: int) -> Buffer:
-    """How often each index below ``size`` occurs, 1 for one that does not; indices not in [0, size) are reported."""
+    """Return the buffer of the number of occurrences of each index below ``size``, or 1 if there is none.
+
+    Indices that are not in [0, size) are reported.
+    """
     out = p.new(size, INT64, zeroed=True)
     _each(p, kernels.count_indices, indices.size, indices, indices.size, size, out, Report())
     _each(p, kernels.at_least, size, out, size, 1)
@@ -128,23 +133,21 @@ def offsets(
     p: Plan, flat: Buffer, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
 ) -> Buffer:  # fmt: skip
-    """Offsets of flat indices, of ``shape``, over dimensions of ``sizes`` that are stepped through by ``steps``.
+    """Return the buffer of offsets of flat indices, of ``shape``, over dimensions of ``sizes`` and strides ``steps``.
 
-    ``dims`` are the dimensions of the result: dimensions of the indices, by number, and others (extent, step).
+    A dimension of the result is the number of a dimension of the indices, or the extent and the stride of another one.
     An index that is out of bounds is reported, and counts as 0.
     """
     total = below = numel(sizes)
     if not total:
         p.call(check_size, flat, total)
-    own = p.new(flat.size, INT64, zeroed=True)
+    offsets = p.new(flat.size, INT64, zeroed=True)
     for size, step in zip(sizes, steps, strict=True):
         below //= max(size, 1)
-        p.run(
-            kernels.add_offsets, INT64, flat, flat.size, total, below, size, step, own, Report(),
-            grid=(blocks_for(flat.size), THREADS), **narrow(total),
-        )
+        operands = flat, flat.size, total, below, size, step, offsets, Report()
+        p.run(kernels.add_offsets, INT64, *operands, work=flat.size, **narrow(total))
     if dims == tuple(range(len(shape))):
-        return own
+        return offsets
     extents = [shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]
     count = below = numel(tuple(extents))
     out, sources = p.new(count, INT64, zeroed=True), p.new(count, INT64, zeroed=True)
@@ -152,5 +155,5 @@ def offsets(
         below //= max(extent, 1)
         target, stride = (sources, numel(shape[dim + 1 :])) if isinstance(dim, int) else (out, dim[1])
         _each(p, kernels.add_range_offsets, count, count, below, extent, stride, target)
-    _each(p, kernels.add_at, count, own, sources, count, out)
+    _each(p, kernels.add_at, count, offsets, sources, count, out)
     return out

@@ -1,4 +1,4 @@
-"""Kernels run on a GPU: how they are found, how many threads they get, and what they are given."""
+"""Launches of kernels on a GPU: lookup of kernels, numbers of threads, types of arguments."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from . import runtime
 from .memory import stream
 from .runtime import StreamHandle
 
-__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "run_kernel", "told"]
+__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "run_kernel"]
 
 INT64 = np.dtype(np.int64)
 
-#: Threads in a block: few in the simulator, where each is a thread of Python's.
+#: Threads in a block: few in the simulator, where each is a Python thread.
 THREADS = adapter.simulated_threads if adapter.is_simulated() else 256
 
-#: Blocks that loops over any number of elements are given at most.
+#: Greatest number of blocks of a loop over any number of elements.
 MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
 
-#: How many times as many blocks as run at the same time such loops get, so that no multiprocessor is idle at the end.
+#: Ratio of the greatest number of blocks of such a loop to those that run at the same time: enough to keep every
+#: multiprocessor busy at the end.
 ROUNDS = 1 if adapter.is_simulated() else 4
 
 
 class Kernel:
-    """A kernel for GPUs: its ``text``, the types of its ``arguments`` and what else is known of it, its ``facts``.
+    """A kernel for GPUs: its ``text``, the types of its ``arguments``, and its ``facts``.
 
-    ``run`` launches it on the current GPU.
-    ``run(blocks, threads, stream, *arguments)`` takes rows, of which the kernel gets the addresses, and numbers.
-    Machine code is made of the text, or read from disk, when it is first launched on a GPU.
+    ``run(blocks, threads, stream, *arguments)`` launches the kernel on buffers, by their addresses, and numbers.  The
+    first launch on a GPU compiles the text, or reads the machine code from disk.
     """
 
     __slots__ = ("_most", "arguments", "facts", "name", "run", "text")
@@ -57,7 +57,7 @@ class Kernel:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), for GPUs>"
 
     def grid(self, size: int, device: int) -> tuple[int, int]:
-        """Blocks, and threads in a block, for a loop over ``size`` elements: those that keep the GPU busiest."""
+        """Return the blocks, and the threads of each, that keep a GPU busiest in a loop over ``size`` elements."""
         try:
             threads, most = self._most[device]
         except KeyError:
@@ -68,7 +68,7 @@ class Kernel:
         return (blocks if blocks < most else most), threads
 
     def ptx(self, capability: tuple[int, int] = adapter.CAPABILITY) -> str:
-        """The PTX for GPUs of a compute capability."""
+        """Return the PTX for GPUs of a compute capability."""
         return adapter.compile_ptx(self.name, self.text, self.arguments, capability)
 
 
@@ -77,7 +77,7 @@ kernels: dict[Any, Kernel] = {}
 
 
 def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Facts) -> Kernel:
-    """The kernel with this text for arguments of these types."""
+    """Return the kernel with this text for arguments of these types."""
     key = text, arguments
     kernel = kernels.get(key)
     if kernel is None:
@@ -85,10 +85,10 @@ def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Fact
     return kernel
 
 
-def told(
+def run_observed(
     stream: StreamHandle, kernel: Kernel | None, name: str, run: Callable[[], None], traffic: Callable[[], Traffic]
 ) -> None:
-    """Run something on a stream, wait for it, and tell those who listen how long it took."""
+    """Call ``run``, which launches on a stream, wait for the end, and notify the listeners of the time."""
     driver = runtime.driver
     start, end = (driver.create_event(stream.device, timing=True) for _ in range(2))
     try:
@@ -113,22 +113,22 @@ def run_kernel(kernel: Kernel, blocks: int, threads: int, stream: StreamHandle, 
     if not launches.gpu_listeners:
         run(blocks, threads, stream, *arguments)
         return
-    run.prepare(stream.device)  # which may take seconds, and is no part of the run
-    told(
+    run.prepare(stream.device)  # may take seconds, and is not part of the run
+    run_observed(
         stream, kernel, kernel.name, lambda: run(blocks, threads, stream, *arguments),
         lambda: kernel_traffic(kernel.facts, arguments),
     )
 
 
 def argument_type(given: Any) -> Any:
-    """Numba's type for a row of a dtype, or for a number of a Python class."""
+    """Return Numba's type of a buffer of a dtype, or of a number of a Python class."""
     if isinstance(given, np.dtype):
         return adapter.pointer_type(from_dtype(given))
     return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 
 def blocks_for(size: int) -> int:
-    """How many blocks of threads to give a loop over ``size`` elements: none where there are none."""
+    """Return the number of blocks for a loop over ``size`` elements; 0 if there are none."""
     return min(-(-size // THREADS), MOST_BLOCKS)
 
 
@@ -138,7 +138,7 @@ _hand_written: dict[Any, Kernel] = {}
 def hand_written(
     function: Callable[..., None], compute: np.dtype, threads: int, signature: tuple[Any, ...], parts: dict[str, Any]
 ) -> Kernel:
-    """The hand-written kernel for arguments of these dtypes and classes; see :func:`launch`."""
+    """Return the hand-written kernel for arguments of these dtypes and classes; see :func:`launch`."""
     key = (function, compute, threads, signature, *parts.items())
     kernel = _hand_written.get(key)
     if kernel is None:
@@ -152,11 +152,10 @@ def hand_written(
 def launch(
     function: Callable[..., None], compute: np.dtype, *arguments: Any, blocks: int, threads: int = THREADS, **parts: Any
 ) -> None:
-    """Run a hand-written kernel on rows of elements and numbers, in ``blocks`` blocks of ``threads`` threads.
+    """Run a hand-written kernel on buffers and numbers, in ``blocks`` blocks of ``threads`` threads.
 
-    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``, its constant
-    ``THREADS`` for ``threads``, and with the functions and constants ``parts`` in place of those of these names.
-    Nothing is launched for 0 blocks.
+    ``function`` is compiled for these arguments.  Its placeholder ``T`` becomes ``compute``, its constant ``THREADS``
+    ``threads``, and ``parts`` replace the functions and constants of the same names.  0 blocks launch nothing.
     """
     if not blocks:
         return

@@ -1,6 +1,6 @@
-"""Negative log-likelihood at targets: int64 classes, one for each column of (outer, classes, inner).
+"""Steps of the negative log-likelihood at targets on a GPU: int64 classes of (outer, classes, inner).
 
-The kernels follow no target that is no class, but report it: see Note [Reports] in ``reports.py``.
+The kernels skip a target that is not a class and report it: see Note [Reports] in ``reports.py``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from .reports import message_number, report_row
 
 __all__ = ["improbable", "likelihood", "likelihood_gradient"]
 
-#: Targets of a thread, so many that one block does for a small batch.
+#: Targets of a thread: enough for one block to process a small batch.
 TARGETS = 16
 
 
 def improbable(flat: DeviceRow, message: str) -> bool:
-    """Have the GPU look whether all elements are in [0, 1], which it reports later, with this message, if not.
+    """Launch the kernel that reports an element that is not in [0, 1], with this message.
 
-    Returns:
-        False, for nothing has been found yet.
+    Return False: the host reads the report later.
     """
     number, report = message_number(message), report_row(flat.device)
     launch(kernels.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
@@ -37,15 +36,16 @@ def improbable(flat: DeviceRow, message: str) -> bool:
 def likelihood(
     p: Plan, x: Buffer, target: Buffer, weight: Buffer | None, shape: Ints, ignored: int, reduction: str
 ) -> tuple[Buffer, Buffer]:
-    """Minus the element of (outer, classes, inner) at each target, times the weight of its class; 0 where ``ignored``.
+    """Return the buffers of the losses, or of their sum or mean, and of the sum of the weights of their targets.
 
-    These losses, or their sum, or mean, and the weights of the targets that count, added up.
+    A loss is minus the element of (outer, classes, inner) at a target times the weight of its class; 0 where the target
+    is ``ignored``.
     """
     dtype, count = x.dtype, target.size
     pieces = min(-(-count // (TARGETS * THREADS)) or 1, MOST_BLOCKS)
-    kept, mean, nothing = reduction == "none", int(reduction == "mean"), no_row(dtype)
-    losses: Any = p.new(count, dtype) if kept else nothing
-    parts: Any = nothing if pieces == 1 else p.new(2 * pieces, dtype)
+    kept, mean, empty = reduction == "none", int(reduction == "mean"), no_row(dtype)
+    losses: Any = p.new(count, dtype) if kept else empty
+    parts: Any = empty if pieces == 1 else p.new(2 * pieces, dtype)
     out, total_weight = p.new(1, dtype), p.new(1, dtype)
     p.run(
         kernels.negative_likelihood, dtype, x, count, *classes_of(shape), target, *optional(weight, dtype), ignored,
@@ -60,15 +60,16 @@ def likelihood(
 def likelihood_gradient(
     p: Plan, grad: Buffer, target: Buffer, weight: Buffer | None, divisor: Buffer | None, shape: Ints, ignored: int
 ) -> Buffer:
-    """Zeros of (outer, classes, inner) with minus the gradient, times the class's weight, at the targets.
+    """Return the buffer of the gradient: zeros of (outer, classes, inner), and minus ``grad`` at the targets.
 
-    The gradient is one number for all targets, or one for each, and divided by ``divisor``, which has one element.
+    ``grad`` has one element for all targets or one for each.  It is multiplied by the weight of the class, and divided
+    by the one element of ``divisor``.
     """
     dtype, count = grad.dtype, target.size
     classes, inner = classes_of(shape)
     out = p.new(count * classes, dtype, zeroed=True)
     p.run(
         kernels.put_negative, dtype, grad, int(grad.size == count), count, classes, inner, target,
-        *optional(weight, dtype), ignored, *optional(divisor, dtype), out, Report(), grid=(blocks_for(count), THREADS),
+        *optional(weight, dtype), ignored, *optional(divisor, dtype), out, Report(), work=count,
     )
     return out

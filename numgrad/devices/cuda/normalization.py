@@ -1,8 +1,6 @@
-"""Layer normalization of rows, and its gradients."""
+"""Steps of normalization of rows, and of its gradients, on a GPU."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from numgrad_kernels.cuda import normalization
 
@@ -13,31 +11,32 @@ from .memory import optional
 from .reductions import fold_axis
 
 __all__ = [
-    "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows", "normalized_planes",
-    "normalized_planes_gradients",
+    "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows", "normalized_channels",
+    "normalized_channels_gradients",
 ]
 
-#: Pieces whose sums for weight and bias are added up at the end, at most, and the rows of one at least.
+#: Greatest number of pieces in which the gradients of weight and bias are summed, and least number of rows of a piece.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
 
-#: Bytes of a row whose sums a block keeps in shared memory, at most, and its elements at least: otherwise, threads
-#: would have nothing to do.
+#: Greatest number of bytes of a row whose sums a block keeps in shared memory, and least number of its elements: with
+#: fewer, threads would be idle.
 LONGEST, SHORTEST = 64 * THREADS, max(THREADS // 4, 4)
 
 
 def layer_norm_rows(
     p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, length: int, count: int, eps: float
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """``count`` rows of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
+    """Return the buffers of ``count`` normalized rows of ``length`` elements, of their means, and of their scales.
 
-    Besides these: the mean of each row, and 1 by the square root of its variance and ``eps``.
+    A normalized row has mean 0 and variance 1 before it is multiplied by ``weight`` and ``bias`` is added.  Its scale
+    is ``1 / sqrt(variance + eps)``.
     """
     dtype = x.dtype
-    columns, depth, shift, _, blocks, threads = arranged(count, length)
+    *arrangement, _, blocks, threads = arranged(count, length)
     out, means, scales = [p.new(size, dtype) for size in (x.size, count, count)]
     p.run(
         normalization.layer_norm_rows, dtype, x, count, length, *optional(weight, dtype), *optional(bias, dtype), eps,
-        columns, depth, shift, out, means, scales, grid=(blocks, threads), aligned=packed(length),
+        *arrangement, out, means, scales, grid=(blocks, threads), aligned=packed(length),
     )  # fmt: skip
     return out, means, scales
 
@@ -45,13 +44,13 @@ def layer_norm_rows(
 def layer_norm_backward_rows(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, length: int
 ) -> Buffer:
-    """The gradient for what is normalized."""
+    """Return the buffer of the gradient with respect to ``x``."""
     dtype, count = x.dtype, means.size
-    columns, depth, shift, _, blocks, threads = arranged(count, length)
+    *arrangement, _, blocks, threads = arranged(count, length)
     out = p.new(x.size, dtype)
     p.run(
         normalization.layer_norm_backward_rows, dtype, grad, x, means, scales, count, length, *optional(weight, dtype),
-        columns, depth, shift, out, grid=(blocks, threads), aligned=packed(length),
+        *arrangement, out, grid=(blocks, threads), aligned=packed(length),
     )  # fmt: skip
     return out
 
@@ -59,7 +58,7 @@ def layer_norm_backward_rows(
 def layer_norm_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, length: int
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The gradients for what is normalized, for the weight and for the bias."""
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
     dtype, count = x.dtype, means.size
     pieces = min(PIECES, -(-count // LEAST))
     rows = -(-count // pieces) if pieces else 0
@@ -85,9 +84,15 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
-def normalized_planes(*arguments: Any) -> None:
-    """None, like the next: there are other steps for it here; see the CPU's."""
+def normalized_channels(
+    p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
+    across: bool, eps: float,
+) -> None:  # fmt: skip
+    """Return None: there is no kernel, and operations use reductions instead."""
 
 
-def normalized_planes_gradients(*arguments: Any) -> None:
-    """None."""
+def normalized_channels_gradients(
+    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
+    across: bool,
+) -> None:
+    """Return None: there is no kernel, and operations use reductions instead."""

@@ -1,4 +1,5 @@
-"""Convolutions' results that multiplied padding's zeros with infinities or NaN, computed anew; see the CPU's."""
+"""Steps on a GPU that recompute the results of convolutions that multiplied zeros of the padding by infinities or NaN.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +11,27 @@ from numgrad_kernels.cuda import padding
 from ...core.layout import Ints
 from ..padding import filter_numbers, window_numbers
 from ..plan import Buffer, Plan
-from .launching import THREADS, blocks_for
-from .memory import no_row
+from .memory import optional
 
 __all__ = ["mend", "mend_weight"]
 
-#: How many results of a line that has met padding a thread looks at, about.
+#: Approximate number of results that a thread checks, in a line that meets padding.
 _EACH = 16
 
 
 def mend(
     p: Plan, image: Buffer, filters: Buffer, bias: Buffer | None, out: Buffer, shapes: tuple[Ints, Ints], *how: Any
 ) -> None:
-    """Correct products of windows; threads look at no results but those that may have met padding."""
+    """Add the step that corrects products of windows; threads check only results of windows that may meet padding."""
     numbers = window_numbers(*shapes, *how)
     columns, begin, stop = numbers[-3:]
     apart = max(columns - (stop - begin), -(-columns // _EACH))
     size = math.prod(shapes[1]) // columns * apart
-    added: Any = no_row(image.dtype) if bias is None else bias
-    p.run(
-        padding.mend, image.dtype, image, filters, added, bias is not None, *numbers, size, apart, out,
-        grid=(blocks_for(size), THREADS),
-    )
+    operands = image, filters, *optional(bias, image.dtype), *numbers, size, apart, out
+    p.run(padding.mend, image.dtype, *operands, work=size)
 
 
 def mend_weight(p: Plan, image: Buffer, grad: Buffer, out: Buffer, shapes: tuple[Ints, Ints], *how: Any) -> None:
-    """Correct gradients of filters."""
+    """Add the step that corrects gradients of filters."""
     numbers = filter_numbers(*shapes, *how)
-    p.run(
-        padding.mend_weight, image.dtype, image, grad, *numbers, out.size, out, grid=(blocks_for(out.size), THREADS)
-    )
+    p.run(padding.mend_weight, image.dtype, image, grad, *numbers, out.size, out, work=out.size)

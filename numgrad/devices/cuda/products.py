@@ -1,7 +1,8 @@
-"""Matrix products on a GPU: by cuBLAS where it is at hand, else by numgrad's own kernels, as for integers always."""
+"""Steps of matrix products on a GPU: by cuBLAS, or by numgrad's kernels if it is unavailable and for integers."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,98 +16,100 @@ from ..plan import Buffer, Plan, TensorRef
 from ..recording import on_gpu
 from ..rows import DeviceRow
 from . import cublas
-from .launching import THREADS, blocks_for
-from .memory import no_row, stream
+from .launching import THREADS
+from .memory import optional, stream
 
 __all__ = ["product", "vector_product"]
 
-#: What stands in the kernel ``products`` for its constants, in the simulator: smaller tiles.
+#: Constants of the kernel ``products`` in the simulator: smaller tiles.
 _SMALLER: dict[str, Any] = {"SIDE": 2, "TILE": 8, "DEPTH": 2, "AREA": 18} if adapter.is_simulated() else {}
 _SIDE, _TILE = _SMALLER.get("SIDE", SIDE), _SMALLER.get("TILE", TILE)
 
-#: Products that a block of the kernel ``row_products`` sums at least, if there are so many, and sums made of a row.
+#: Least number of products that a block of the kernel ``row_products`` sums, and greatest number of sums of a row.
 _LENGTH = 8 * THREADS
 _PARTS = 2 if adapter.is_simulated() else 512
 
 
-def _steps(layout: Layout, turned: bool) -> tuple[int, int, int]:
-    """The steps from matrix to matrix, row to row and column to column."""
+def _steps(layout: Layout, transposed: bool) -> tuple[int, int, int]:
+    """Return the strides from matrix to matrix, row to row and column to column."""
     down, right = layout.strides[-2:]
-    return layout.strides[0] if len(layout.shape) == 3 else 0, *((right, down) if turned else (down, right))
+    return layout.strides[0] if len(layout.shape) == 3 else 0, *((right, down) if transposed else (down, right))
 
 
 def product(
-    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
-) -> Buffer:
-    """The product of two matrices, or two stacks of matrices, with ``bias`` added to each of its rows.
+    p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool] = (False, False),
+    bias: Buffer | None = None,
+) -> Buffer:  # fmt: skip
+    """Return the buffer of the product of two matrices, or two stacks of matrices, plus ``bias`` in each row.
+
+    cuBLAS reads factors with contiguous rows or columns in place.  Other factors are copied.
 
     Args:
-        left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
-        right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
-        turned: which factors are transposed.
+        left: of shape (m, k) or (b, m, k); if ``transposed[0]`` of shape (k, m) or (b, k, m).
+        right: of shape (k, n) or (b, k, n); if ``transposed[1]`` of shape (n, k) or (b, n, k).
+        transposed: True for factors that are transposed.
         bias: n elements.
-
-    A factor whose rows or columns lie in one piece is given to cuBLAS as it lies, another is copied.
     """
-    matrices, m, n, _ = product_sizes(left.shape, right.shape, turned)
+    matrices, m, n, _ = product_sizes(left.shape, right.shape, transposed)
     out = p.new(matrices * m * n, left.type.numpy)
-    product_into(p, left, right, turned, bias, out)
+    product_into(p, left, right, transposed, bias, out)
     return out
 
 
 def product_into(
-    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool], bias: Buffer | None, out: Buffer
+    p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool], bias: Buffer | None, out: Buffer
 ) -> None:
-    """The same, written to a buffer."""
-    steps = [_steps(one.layout, turn) for one, turn in zip((left, right), turned, strict=True)]
-    sizes = matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
+    """Add the steps that write a product to a buffer; see :func:`product` for the arguments."""
+    factors = list(zip((left, right), transposed, strict=True))
+    sizes = matrices, m, n, k = product_sizes(left.shape, right.shape, transposed)
     dtype, size = left.type.numpy, matrices * m * n
     library = cublas.routines(dtype) if size and k else None
     if library is None:
-        _by_kernel(p, sizes, steps, left, right, bias, out)
+        _by_kernel(p, sizes, [_steps(tensor.layout, turn) for tensor, turn in factors], left, right, bias, out)
         return
     if bias is not None:
-        p.run(repeat_row, dtype, bias, n, size, out, grid=(blocks_for(size), THREADS))
-    (x, first), (y, second) = [_for_cublas(p, one, turn) for one, turn in zip((left, right), turned, strict=True)]
-    p.call(_by_cublas, library.gemm, *sizes, x, first, y, second, out, bias is not None)
+        p.run(repeat_row, dtype, bias, n, size, out, work=size)
+    operands = itertools.chain(*[_for_cublas(p, tensor, turn) for tensor, turn in factors])
+    p.call(_by_cublas, library.gemm, *sizes, *operands, out, bias is not None)
 
 
 def _by_cublas(routine: Any, *arguments: Any) -> None:
-    """Put a routine of cuBLAS's, which writes the last of the rows among its arguments, on the current stream."""
-    written = [one for one in arguments if one.__class__ is DeviceRow][-1:]
+    """Put a routine of cuBLAS, which writes the last of the buffers among its arguments, on the current stream."""
+    written = [argument for argument in arguments if argument.__class__ is DeviceRow][-1:]
     on_gpu(_call, (routine, *arguments), written)
 
 
 def _call(routine: Any, *arguments: Any) -> None:
-    """Call a routine of cuBLAS's, which tells of itself while somebody listens."""
-    here = stream(next(value.device for value in arguments if value.__class__ is DeviceRow))
-    (cublas.told_of(routine) if launches.gpu_listeners else routine)(here, *arguments)
+    """Call a routine of cuBLAS, and notify the listeners."""
+    here = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceRow))
+    (cublas.observed(routine) if launches.gpu_listeners else routine)(here, *arguments)
 
 
 def _by_kernel(
     p: Plan, sizes: tuple[int, int, int, int], steps: Sequence[tuple[int, int, int]], left: TensorRef,
     right: TensorRef, bias: Buffer | None, out: Buffer,
 ) -> None:  # fmt: skip
-    """The products of so many (m, k) and (k, n) matrices.
+    """Add the step in which numgrad's kernel multiplies (m, k) and (k, n) matrices.
 
-    ``steps`` are those of either factor from matrix to matrix, row to row and column to column.
+    ``sizes`` are the number of matrices, m, n and k.  ``steps`` are the strides of each factor from matrix to matrix,
+    row to row and column to column.
     """
     matrices, m, n, k = sizes
     blocks = matrices * -(-m // _TILE) * -(-n // _TILE)
     p.run(
         products, out.dtype, m, n, k, p.onward(left), *steps[0], p.onward(right), *steps[1],
-        no_row(out.dtype) if bias is None else bias, bias is not None, out, grid=(blocks, _SIDE * _SIDE), **_SMALLER,
+        *optional(bias, out.dtype), out, grid=(blocks, _SIDE * _SIDE), **_SMALLER,
     )  # fmt: skip
 
 
-def _for_cublas(p: Plan, tensor: TensorRef, turned: bool) -> tuple[Buffer, Factor]:
-    """The elements from the first on, if need be in a contiguous copy, and how they lie."""
-    lies = factor(tensor.shape, tensor.layout.strides, turned)
-    return p.contiguous(tensor) if lies.copied else p.onward(tensor), lies
+def _for_cublas(p: Plan, tensor: TensorRef, transposed: bool) -> tuple[Buffer, Factor]:
+    """Return the buffer of a factor from its first element on, copied if necessary, and its arrangement."""
+    arrangement = factor(tensor.shape, tensor.layout.strides, transposed)
+    return p.contiguous(tensor) if arrangement.copied else p.onward(tensor), arrangement
 
 
 def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
-    """The product of a matrix, or a vector, and a vector."""
+    """Return the buffer of the product of a matrix, or a vector, and a vector."""
     dtype, matrix, along, step = left.type.numpy, len(left.shape) > 1, left.layout.strides[-1], right.layout.strides[0]
     rows, k = numel(left.shape[:-1]), right.shape[0]
     out, y = p.new(rows, dtype), p.onward(right)
@@ -121,9 +124,9 @@ def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
 
 
 def _row_by_row(p: Plan, left: TensorRef, right: TensorRef, rows: int, k: int, out: Buffer) -> None:
-    """The sums of products of rows, in parts where they are long, by numgrad's own kernels."""
+    """Add the steps in which numgrad's kernels sum the products of rows, in parts where they are long."""
     (down, along), (step,) = (0, *left.layout.strides)[-2:], right.layout.strides
-    if rows > 1 and along != 1:  # rows that are not read in one piece: better many at a time
+    if rows > 1 and along != 1:  # many rows at a time are faster if rows are not contiguous
         _by_kernel(p, (1, rows, 1, k), ((0, down, along), (0, step, 0)), left, right, None, out)
         return
     dtype, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * max(rows, 1)))))

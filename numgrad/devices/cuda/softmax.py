@@ -1,4 +1,4 @@
-"""Softmax and its logarithm along one axis of a row of elements, seen as (outer, length, inner)."""
+"""Steps of softmax and its logarithm along the middle axis of a buffer, seen as (outer, length, inner), on a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .lines import arranged, packed
 
 __all__ = ["softmax_axis", "softmax_backward_axis"]
 
-#: What is put for softmax's own functions in the kernels of its logarithm.
+#: Functions that replace those of softmax in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
     "factor": logarithm, "share": softmax.logarithm_of_share, "summed": summed_of_logarithm,
     "gradient": gradient_of_logarithm,
@@ -23,9 +23,9 @@ _LOGARITHM: dict[str, Callable[..., Any]] = {
 
 
 def softmax_axis(p: Plan, x: Buffer, length: int, inner: int, floor: float | None) -> Buffer:
-    """Softmax along the middle axis, or with None for ``floor`` its logarithm.
+    """Return the buffer of the softmax along the middle axis, or of its logarithm if ``floor`` is None.
 
-    A line that is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
+    A line whose elements are all minus infinity becomes NaN, or 0 if ``floor`` is 0.
     """
     parts = _LOGARITHM if floor is None else {}
     return _lines(p, softmax.softmax_lines, (x,), length, inner, (-np.inf if floor is None else float(floor),), parts)
@@ -34,7 +34,7 @@ def softmax_axis(p: Plan, x: Buffer, length: int, inner: int, floor: float | Non
 def softmax_backward_axis(
     p: Plan, grad: Buffer, output: Buffer, length: int, inner: int, logarithm: bool
 ) -> Buffer:
-    """The gradient of softmax, or of its logarithm, from that of its result and the result."""
+    """Return the buffer of the gradient of softmax, or of its logarithm, given its result and the result's gradient."""
     return _lines(p, softmax.backward_lines, (grad, output), length, inner, (), _LOGARITHM if logarithm else {})
 
 
@@ -42,12 +42,12 @@ def _lines(
     p: Plan, function: Any, operands: tuple[Buffer, ...], length: int, inner: int, numbers: tuple[float, ...],
     parts: dict[str, Any],
 ) -> Buffer:
-    """Run a kernel over lines of some operands."""
+    """Add the run of a kernel over lines of some operands."""
     out = p.new(operands[0].size, operands[0].dtype)
     lines = out.size // length if out.size else 0
-    columns, depth, shift, along, blocks, threads = arranged(lines, length, inner)
+    *arrangement, blocks, threads = arranged(lines, length, inner)
     p.run(
-        function, out.dtype, *operands, lines, length, inner, columns, depth, shift, along, *numbers, out,
-        grid=(blocks, threads), aligned=packed(length) if inner == 1 else None, **parts,
+        function, out.dtype, *operands, lines, length, inner, *arrangement, *numbers, out, grid=(blocks, threads),
+        aligned=packed(length) if inner == 1 else None, **parts,
     )
     return out

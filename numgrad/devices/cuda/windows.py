@@ -1,4 +1,4 @@
-"""Sums of windows that overlap in memory, on a GPU; see the kernel."""
+"""The step that sums windows that overlap in memory, on a GPU; see the kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numgrad_kernels.cuda import windows
 
 from ..plan import Plan
-from .launching import THREADS, blocks_for
 from .memory import row_from
 
 __all__ = ["add_windows"]
@@ -21,11 +20,11 @@ def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip
-    """Add values to memory, both in steps of their own from a first element on; see the CPU's."""
+    """Add the step that adds values to memory, both with strides of their own; see the function of the CPU."""
     dims = [*apart, *sorted([*outer, *inner], key=lambda dim: -dim[2])]
     size = 1 + sum([(extent - 1) * step for extent, _, step in dims])
-    numbers = [row_from(row, p.device) for row in np.array(dims, np.int64).reshape(-1, 3).T]
+    numbers = [row_from(column, p.device) for column in np.array(dims, np.int64).reshape(-1, 3).T]
     p.run(
         windows.add_overlapping, target.dtype, values, start, target, first, size, *numbers, len(apart), len(dims),
-        math.prod([extent for extent, *_ in apart]), grid=(blocks_for(size), THREADS),
+        math.prod([extent for extent, *_ in apart]), work=size,
     )

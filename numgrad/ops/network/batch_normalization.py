@@ -48,7 +48,7 @@ def batch_norm_op(
     type, channels = input.type, input.shape[1:2]
     if training and input.layout.contiguous and input.size:
         rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-        made = p.backend.normalized_planes(p, *rows, *planes(input), channels[0], True, eps)
+        made = p.backend.normalized_channels(p, *rows, *planes(input), channels[0], True, eps)
         if made is not None:
             return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
     if training:
@@ -82,7 +82,7 @@ def batch_norm_backward(
     type, given = input.type, (grad_output, input, mean, scale)
     if training and input.layout.contiguous and input.size:
         rows = [one and p.contiguous(one) for one in (*given, weight)]
-        made = p.backend.normalized_planes_gradients(p, *rows, *planes(input), True)
+        made = p.backend.normalized_channels_gradients(p, *rows, *planes(input), True)
         if made is not None:
             return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
     sums = [sum_dims.build(p, one, _dims(input), False) for one in (_fused(p, _product, *given), grad_output)]

@@ -35,7 +35,7 @@ def group_norm_op(
     _check(input, groups, weight=weight, bias=bias)
     type, each = input.type, (input.shape[0], groups)
     rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-    made = p.backend.normalized_planes(p, *rows, *planes(input), numel(each), False, eps)
+    made = p.backend.normalized_channels(p, *rows, *planes(input), numel(each), False, eps)
     if made is not None:
         return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=False)])
     dense = _divided(input, groups)
@@ -78,7 +78,8 @@ def group_norm_backward(
     """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
     type, each = input.type, input.shape[1:2]
     grad, *rows = [p.contiguous(one) for one in (grad_output, input, mean, scale)]
-    made = p.backend.normalized_planes_gradients(p, grad, *rows, weight and p.contiguous(weight), *planes(input), False)
+    weights = weight and p.contiguous(weight)
+    made = p.backend.normalized_channels_gradients(p, grad, *rows, weights, *planes(input), False)
     if made is None:
         dense, groupwise = _divided(input, groups), (*mean.shape, 1, 1)
         shapes = dense.shape, dense.shape, groupwise, groupwise
