@@ -1,13 +1,12 @@
-"""Host functions: what NumPy, SciPy or LAPACK does where there is no kernel, for tensors on any device.
+"""Host functions: functions of NumPy, SciPy or LAPACK in place of kernels, for tensors on any device.
 
-A host function has the parameters of the operation that names it (``operation(host=...)``), and is given arrays
-instead of tensors, of their shapes and strides: on the CPU the tensors' own memory, which it only reads, for a GPU a
-copy.  It returns a new array, or a tuple of them.  On the CPU that becomes the memory of the result, unless the
-operation lays its result out in another way; then, and for a GPU, it is copied.
+A host function has the parameters of its operation (``operation(host=...)``), with arrays of the same shapes and strides
+in place of tensors.  On the CPU the arrays share the memory of the tensors, and the function must not write to them; on
+a GPU they are copies.  The function returns a new array or a tuple of them.  These become the memory of the results on
+the CPU.  They are copied for a GPU, and if the results have another layout.
 
-Where the package ``cpu`` or ``cuda`` has a function of the same name, that is used on this device, and the operation
-does not mention it.  It builds the plan: it is given that and the arguments of the operation, tensors of the plan
-instead of tensors, and returns the result, or a tuple of several.
+A function of the same name in the package ``cpu`` or ``cuda`` replaces the host function on that device.  It takes a
+plan and the arguments of the operation, with the tensors of the plan, and returns the result or a tuple of results.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host
 
 
 class HostFunction:
-    """A function of arrays instead of a kernel.
+    """A function of arrays in place of a kernel.
 
     Attributes:
-        name: that of the function which builds a plan in its place, in the package of a device.
-        library: the library's function that does the work, such as "numpy.sort": listeners are told of it.
+        name: the name of the function that replaces it on a device.
+        library: the name of the library's function, such as "numpy.sort", for listeners.
     """
 
     def __init__(self, function: Callable[..., Any], library: str):
@@ -42,43 +41,43 @@ class HostFunction:
     def add_to(self, p: Plan, out: Any, arguments: Sequence[Any]) -> tuple[TensorRef, ...]:
         """Add the call with the arguments of the operation to a plan, and return results of the layouts ``out``."""
         layouts = out if out.__class__ is tuple else (out,)
-        given = [Array(one.memory.number) if one.__class__ is TensorRef else one for one in arguments]
-        return p.host(results_of, layouts, self.run, layouts, *given)
+        operands = [Array(one.memory.number) if one.__class__ is TensorRef else one for one in arguments]
+        return p.host(results_of, layouts, self.run, layouts, *operands)
 
 
 def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
-    """Decorate what has a function of the library do the work of an operation."""
+    """Decorate a function in which a function of the library computes an operation."""
     return lambda function: HostFunction(function, library)
 
 
-def results_of(run: Callable[..., Any], layouts: Sequence[Layout], *given: Any) -> tuple[Any, ...]:
-    """The memory of what a function of arrays returns, as tensors of these layouts."""
-    result = run(*given)
+def results_of(run: Callable[..., Any], layouts: Sequence[Layout], *arguments: Any) -> tuple[Any, ...]:
+    """Return the memory, for tensors of these layouts, of the results of a function of arrays."""
+    result = run(*arguments)
     arrays = result if result.__class__ is tuple else (result,)
     return tuple([_memory(array, layout) for array, layout in zip(arrays, layouts, strict=True)])
 
 
 def _memory(array: np.ndarray, layout: Layout) -> Any:
-    """The elements of an array as the memory of a tensor of this layout, which has no gaps."""
+    """Return the memory of a tensor of this layout, which has no gaps, with the elements of an array."""
     dtype = layout.type.numpy
     strides = tuple([step * dtype.itemsize for step in layout.strides])
-    row = array.ravel("K")
+    buffer = array.ravel("K")
     if array.dtype != dtype or array.strides != strides:
         try:
-            row = empty_row(layout.size, dtype)
+            buffer = empty_row(layout.size, dtype)
         except RuntimeError:
             raise out_of_memory(layout.shape, dtype) from None
-        np.ndarray(layout.shape, dtype, row, 0, strides)[...] = array
-    return moved(row, layout.type.device)
+        np.ndarray(layout.shape, dtype, buffer, 0, strides)[...] = array
+    return moved(buffer, layout.type.device)
 
 
 class LinAlgError(RuntimeError):
-    """A problem with matrices, such as a system of linear equations, has no solution that can be computed."""
+    """A problem of linear algebra, such as a system of equations, has no solution that can be computed."""
 
 
 @host("numpy.linalg.solve")
 def linalg_solve(A, B, left):
-    """What solves ``A @ X = B``, where ``B`` may be vectors, or unless ``left`` ``X @ A = B``."""
+    """Return the solution of ``A @ X = B``, or ``X @ A = B`` unless ``left``; ``B`` may be vectors."""
     vectors = B.ndim == 1 or B.shape == A.shape[:-1]
     matrices, values = (A, B[..., None] if vectors else B) if left else (A.mT, B.mT)
     try:
@@ -86,15 +85,15 @@ def linalg_solve(A, B, left):
     except np.linalg.LinAlgError:
         first = np.flatnonzero(np.linalg.slogdet(matrices).sign == 0)[0]
         which = f"(Batch element {first}): " if A.ndim > 2 else ""
-        said = f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
-        raise LinAlgError(said) from None
+        message = f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
+        raise LinAlgError(message) from None
     return result[..., 0] if vectors else result if left else result.mT
 
 
-#: What NumPy calls a transform's normalizations: by 1, by the root of the number of elements, by this number.
+#: NumPy's names of the divisors of a transform: 1, the square root of the number of elements, and this number.
 _FORWARD = ("backward", "ortho", "forward")
 
-#: The same for an inverse transform.
+#: NumPy's names of these divisors for an inverse transform.
 _INVERSE = _FORWARD[::-1]
 
 

@@ -1,9 +1,9 @@
-"""Host memory for large tensors: freed blocks are kept, because fresh ones cost more than the work done in them.
+"""Host memory for large tensors: freed blocks are kept, because new ones cost more than the work done in them.
 
-The operating system hands out memory page by page as it is first touched, and a C library gives large blocks back to
-it at once; touching 8 MB of new pages takes several times as long as adding two tensors of that size.  Here the pool
-holds the blocks, and makes one array of a block at a time.  Whatever uses the memory keeps that array, as the base of
-its own, so the block is free when the array is gone, which the pool knows by a weak reference.
+The operating system maps each page of new memory at its first access, and the C library returns large blocks to the
+system at once.  The first access to 8 MB takes several times as long as an addition of two tensors of that size.  So a
+pool keeps the blocks, and creates one array at a time on each.  Every use of the memory references that array as its
+base.  A block is idle when the pool's weak reference to the array is dead.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ import numpy as np
 
 from .needs import OutOfMemoryError
 
-__all__ = ["check_countable", "check_room", "from_numpy", "reports_memory", "shape_told"]
+__all__ = ["allocating", "check_countable", "check_room", "from_numpy", "reports_memory"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Bytes from which memory comes from the pool.
+#: Number of bytes from which memory comes from the pool.
 LARGE = 1 << 18
 
-#: Block sizes are multiples of this, so that tensors of nearly one size share blocks.
+#: Block sizes are multiples of this, so that tensors of similar sizes use the same blocks.
 GRAIN = 1 << 16
 
-#: Bytes that may lie idle in the pool.
+#: Greatest number of idle bytes in the pool.
 IDLE_LIMIT = 1 << 28
 
-#: Elements start at multiples of this, the length of a cache line.
+#: Alignment of elements: the length of a cache line.
 ALIGNMENT = 64
 
 
-#: What NumPy raises where there is not enough memory, or could not be on any machine.
+#: NumPy's errors if there is too little memory, or if no machine could have enough.
 NO_MEMORY = (MemoryError, ValueError, OverflowError)
 
 
-@dataclass(eq=False)  # a block is itself
+@dataclass(eq=False)  # compared by identity
 class _Block:
     memory: memoryview
-    used: int  # when the pool last gave it out, on its own clock
-    row: Callable[[], np.ndarray | None] = lambda: None  # the array that was made of it last, while that lives
+    used: int  # time of the last use, on the clock of the pool
+    array: Callable[[], np.ndarray | None] = lambda: None  # weak reference to the last array on the memory
 
 
 def _new_block(size: int, clock: int) -> _Block:
@@ -67,16 +67,16 @@ class Pool:
         self._lock = threading.RLock()
 
     def take(self, count: int, dtype: np.dtype) -> np.ndarray:
-        """An uninitialised row of ``count`` elements, in a block that nothing else uses.
+        """Return an uninitialised array of ``count`` elements, in an idle or new block.
 
         Raises:
-            OutOfMemoryError: there is not enough, even without what lay idle.
+            OutOfMemoryError: there is too little memory, even without the idle blocks.
         """
         size = -(-count * dtype.itemsize // GRAIN) * GRAIN
         with self._lock:
             self._clock += 1
             for block in self._blocks.get(size, ()):
-                if block.row() is None:
+                if block.array() is None:
                     break
             else:
                 self._release_idle(self.idle_limit - size)
@@ -91,31 +91,31 @@ class Pool:
                 self._held += size
                 self._blocks.setdefault(size, []).append(block)
             block.used = self._clock
-            row = np.frombuffer(block.memory, dtype, count)
-            block.row = weakref.ref(row)
+            array = np.frombuffer(block.memory, dtype, count)
+            block.array = weakref.ref(array)
             if self._held > self.idle_limit:
                 self._release_idle(self.idle_limit)
-            return row
+            return array
 
     def idle_sizes(self) -> list[int]:
-        """The sizes in bytes of the blocks that nothing uses."""
+        """Return the sizes of the idle blocks, in bytes."""
         with self._lock:
             return [size for size, _ in self._idle_blocks()]
 
     def idle(self) -> int:
-        """Bytes in blocks that nothing uses."""
+        """Return the number of bytes in idle blocks."""
         return sum(self.idle_sizes())
 
     def release(self) -> None:
-        """Give all idle blocks back."""
+        """Release all idle blocks."""
         with self._lock:
             self._release_idle(0)
 
     def _idle_blocks(self) -> list[tuple[int, _Block]]:
-        return [(size, block) for size, blocks in self._blocks.items() for block in blocks if block.row() is None]
+        return [(size, block) for size, blocks in self._blocks.items() for block in blocks if block.array() is None]
 
     def _release_idle(self, limit: int) -> None:
-        """Drop idle blocks, those unused for longest first, until no more than ``limit`` bytes are idle."""
+        """Release idle blocks, the least recently used first, until no more than ``limit`` bytes are idle."""
         idle = sorted(self._idle_blocks(), key=lambda entry: entry[1].used)
         total = sum(size for size, _ in idle)
         for size, block in idle:
@@ -132,7 +132,7 @@ pool = Pool()
 
 
 def _after_fork() -> None:
-    pool._lock = threading.RLock()  # a thread that does not exist in the child may have held it
+    pool._lock = threading.RLock()  # a thread that does not exist in the child may hold the old one
 
 
 if hasattr(os, "register_at_fork"):
@@ -140,7 +140,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
-    """An uninitialised row of elements."""
+    """Return an uninitialised one-dimensional array."""
     return pool.take(count, dtype) if count * dtype.itemsize >= LARGE else np.empty(count, dtype)
 
 
@@ -156,19 +156,19 @@ def or_empty(buffer: Any, dtype: np.dtype) -> Any:
 
 
 def zero_row(count: int, dtype: np.dtype) -> np.ndarray:
-    """A row of zeros."""
+    """Return a one-dimensional array of zeros."""
     return filled_row(count, 0, dtype) if count * dtype.itemsize >= LARGE else np.zeros(count, dtype)
 
 
 def filled_row(count: int, value: float, dtype: np.dtype) -> np.ndarray:
-    """A row that repeats one number."""
-    row = empty_row(count, dtype)
-    row.fill(value)
-    return row
+    """Return a one-dimensional array that repeats a number."""
+    array = empty_row(count, dtype)
+    array.fill(value)
+    return array
 
 
 def out_of_memory(shape: Sequence[int], dtype: np.dtype) -> RuntimeError:
-    """The error for a tensor that there is no memory for."""
+    """Return the error for a tensor that exceeds the available memory."""
     size = math.prod(shape) * dtype.itemsize
     if size >= 2**63:
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
@@ -179,31 +179,31 @@ def out_of_memory(shape: Sequence[int], dtype: np.dtype) -> RuntimeError:
 
 
 def check_countable(shape: Sequence[int], dtype: np.dtype) -> None:
-    """Raise RuntimeError for a shape whose bytes no integer of a machine counts, which NumPy says in its own way."""
+    """Raise RuntimeError if no machine integer can count the bytes of a shape; NumPy's errors differ."""
     if math.prod(shape) * dtype.itemsize >= 2**63:
         raise out_of_memory(shape, dtype)
 
 
 def check_room(count: int, dtype: np.dtype) -> None:
-    """Raise RuntimeError unless there is memory for so many elements, before many arrays take a part of it each."""
+    """Raise RuntimeError unless there is memory for ``count`` elements, which several arrays then share."""
     check_countable((count,), dtype)
     reports_memory(np.empty)(count, dtype)
 
 
 @contextmanager
-def shape_told(shape: Sequence[int], type: Any) -> Iterator[None]:
-    """Missing memory in here is memory for a tensor of this shape and type, whatever row or temporary it was for."""
+def allocating(shape: Sequence[int], type: Any) -> Iterator[None]:
+    """Context in which an error of missing memory, also for temporary arrays, names this shape and type."""
     check_countable(shape, type.numpy)
     try:
         yield
     except (MemoryError, OutOfMemoryError):
-        if type.device.type != "cpu":  # which says more itself
+        if type.device.type != "cpu":  # the error of a GPU has more details
             raise
         raise out_of_memory(shape, type.numpy) from None
 
 
 def reports_memory(function: Function) -> Function:
-    """Decorate a function that lets NumPy allocate: what NumPy raises where there is no memory becomes our error."""
+    """Decorate a function in which NumPy allocates memory, to replace NumPy's MemoryError by numgrad's error."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -216,8 +216,8 @@ def reports_memory(function: Function) -> Function:
 
 
 def from_numpy(error: MemoryError) -> RuntimeError:
-    """NumPy's error as ours: it knows the shape and the dtype of the array; Python's own knows nothing."""
-    told = vars(error)
-    if "shape" in told:
-        return out_of_memory(told["shape"], told["dtype"])
+    """Return numgrad's error for a MemoryError, with the shape and dtype of the array if NumPy has raised it."""
+    attributes = vars(error)
+    if "shape" in attributes:
+        return out_of_memory(attributes["shape"], attributes["dtype"])
     return OutOfMemoryError("DefaultCPUAllocator: can't allocate memory")

@@ -1,4 +1,4 @@
-"""Rows that go from one device to another, and memory of the host that GPUs copy from and to."""
+"""Copies of buffers between devices, and pinned memory of the host for them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .rows import DeviceRow, waited
 __all__ = ["is_pinned", "moved", "overwrite", "pinned"]
 
 
-def moved(row: Any, device: Any, wait: bool = True) -> Any:
-    """The elements of a row in a new row on a device, the number of which is known; an array on the CPU is kept.
+def moved(buffer: Any, device: Any, wait: bool = True) -> Any:
+    """Return a new buffer with the elements of another, on a device with an index; an array stays on the CPU uncopied.
 
-    Without ``wait``, elements are copied to the CPU into pinned memory, and are there when the GPU has come so far.
+    Without ``wait``, a copy to the CPU is in pinned memory, and complete when the work on the GPU's stream is done.
     """
-    if row.__class__ is not DeviceRow:
-        return row if device.type == "cpu" else _on_gpu(row, device.index, wait)
+    if buffer.__class__ is not DeviceRow:
+        return buffer if device.type == "cpu" else _on_gpu(buffer, device.index, wait)
     if device.type == "cuda":
-        return row.copy() if row.device == device.index else _on_other_gpu(row, device.index)
+        return buffer.copy() if buffer.device == device.index else _on_other_gpu(buffer, device.index)
     if wait:
-        return row.host()
-    array = pinned(row.size, row.dtype)
-    if row.size:
-        begin_cuda().memory.download(row, array, wait=False)
+        return buffer.host()
+    array = pinned(buffer.size, buffer.dtype)
+    if buffer.size:
+        begin_cuda().memory.download(buffer, array, wait=False)
     return array
 
 
 def overwrite(target: Any, source: Any, wait: bool = True) -> None:
-    """Write the elements of a row into one of its length and dtype on another device."""
+    """Copy the elements of a buffer to one of the same length and dtype on another device."""
     if not target.size:
         return
     memory = begin_cuda().memory
@@ -46,32 +46,32 @@ def overwrite(target: Any, source: Any, wait: bool = True) -> None:
 
 
 def pinned(count: int, dtype: np.dtype) -> np.ndarray:
-    """An uninitialised row in pinned memory."""
+    """Return an uninitialised buffer in pinned memory."""
     return begin_cuda().pinned.pinned_row(count, dtype)
 
 
-def is_pinned(row: Any) -> bool:
-    """Whether a row lies in pinned memory."""
-    return cuda_in_use() and row.__class__ is not DeviceRow and begin_cuda().pinned.block_of(row) is not None
+def is_pinned(buffer: Any) -> bool:
+    """Return True if a buffer is in pinned memory."""
+    return cuda_in_use() and buffer.__class__ is not DeviceRow and begin_cuda().pinned.block_of(buffer) is not None
 
 
 def _on_gpu(array: np.ndarray, device: int, wait: bool) -> DeviceRow:
     memory = begin_cuda().memory
-    row = memory.empty_row(array.size, array.dtype, device)
+    out = memory.empty_row(array.size, array.dtype, device)
     if array.size:
-        memory.upload(row, array, wait=wait)
-    return row
+        memory.upload(out, array, wait=wait)
+    return out
 
 
-def _on_other_gpu(row: DeviceRow, device: int) -> DeviceRow:
-    """The elements on another GPU; the host waits for both, since their streams know nothing of one another."""
+def _on_other_gpu(buffer: DeviceRow, device: int) -> DeviceRow:
+    """Return the elements on another GPU; the host waits for both GPUs, whose streams are independent."""
     cuda = begin_cuda()
-    out = cuda.memory.empty_row(row.size, row.dtype, device)
-    cuda.runtime.driver.synchronize(cuda.memory.stream(row.device))
-    out.put(row)
+    out = cuda.memory.empty_row(buffer.size, buffer.dtype, device)
+    cuda.runtime.driver.synchronize(cuda.memory.stream(buffer.device))
+    out.put(buffer)
     cuda.runtime.driver.synchronize(cuda.memory.stream(device))
     return out
 
 
-#: A row is pickled as its elements and the number of its GPU.
-copyreg.pickle(DeviceRow, lambda row: (_on_gpu, (row.host(), row.device, True)))
+#: A buffer is pickled as its elements and the number of its GPU.
+copyreg.pickle(DeviceRow, lambda buffer: (_on_gpu, (buffer.host(), buffer.device, True)))

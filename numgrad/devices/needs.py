@@ -1,4 +1,4 @@
-"""What computing on a GPU needs, and what of it is missing: found out before anything of CUDA is imported."""
+"""Requirements of computing on a GPU, which are checked before anything of CUDA is imported."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import sys
 
 from numba.core import config
 
-#: What a system calls the library that comes with NVIDIA's driver.
+#: The system's name of the library of NVIDIA's driver.
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has not enough free memory for a tensor, even without what was kept for later tensors."""
+    """A device has too little free memory for a tensor, even after it has freed the memory kept for later tensors."""
 
 
 def is_simulated() -> bool:
-    """Whether Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) stands in for a GPU."""
+    """Return True if Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) replaces a GPU."""
     return bool(config.ENABLE_CUDASIM)
 
 
 def check() -> int:
-    """Look whether there is all that is needed; returns the number of GPUs.
+    """Return the number of GPUs; raise an error if a requirement is missing.
 
     Raises:
         ImportError: the extra "cuda" is not installed, or "simulator" where the simulator is on.
@@ -37,7 +37,7 @@ def check() -> int:
     if is_simulated():
         return 1
     _load_driver()
-    from cuda.bindings import driver  # which is there, as we know by now
+    from cuda.bindings import driver  # installed, as checked above
 
     (error,) = driver.cuInit(0)
     count = 0
@@ -50,14 +50,14 @@ def check() -> int:
     return count
 
 
-def found() -> int:
-    """The number of GPUs that can be computed on: 0 where anything is missing, whatever it is."""
+def count() -> int:
+    """Return the number of usable GPUs; 0 if any requirement is missing."""
     try:
-        count = check()
-        from numgrad_kernels.cuda import adapter as adapter  # which may not go together with NumPy
+        gpus = check()
+        from numgrad_kernels.cuda import adapter as adapter  # may be incompatible with NumPy
     except Exception:
         return 0
-    return count
+    return gpus
 
 
 def _load_driver() -> None:

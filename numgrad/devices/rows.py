@@ -1,7 +1,7 @@
-"""Rows of elements in the memory of a GPU: what ``_flat`` and ``_storage`` of a tensor on a GPU are.
+"""Buffers in the memory of a GPU, such as ``_flat`` and ``_storage`` of a tensor on a GPU.
 
-They have what the rest of numgrad asks of NumPy's rows on the CPU.  This module imports nothing of CUDA: a process has
-its first row when it has begun to use a GPU.
+They have the attributes of one-dimensional NumPy arrays that the rest of numgrad uses.  This module imports nothing of
+CUDA: the first buffer exists after the process has begun to use a GPU.
 """
 
 from __future__ import annotations
@@ -13,29 +13,30 @@ import numpy as np
 
 from .recording import on_gpu, values_read
 
-#: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
+#: The modules that copy and allocate memory, once a GPU is in use: ``cuda.driver`` or ``cuda.simulated``, and
+#: ``cuda.memory``.
 _driver: Any = None
 _memory: Any = None
 
-#: Called when the host has waited for a GPU: they raise what kernels have reported meanwhile.
+#: Functions that are called after the host has waited for a GPU: they raise the errors that kernels have reported.
 after_waiting: list[Callable[[], None]] = []
 
 
 def waited() -> None:
-    """Call the functions that wanted to know when the host has waited for a GPU."""
+    """Call the functions in ``after_waiting``, after the host has waited for a GPU."""
     values_read("waiting for a GPU")
     for function in after_waiting:
         function()
 
 
 def set_driver(driver: Any, memory: Any) -> None:
-    """Set the modules that read, write and allocate rows."""
+    """Set the modules that copy and allocate memory."""
     global _driver, _memory
     _driver, _memory = driver, memory
 
 
 class Memory:
-    """A piece of a GPU's memory that numgrad's allocator gave."""
+    """A piece of a GPU's memory from numgrad's allocator."""
 
     __slots__ = ("__weakref__",)
 
@@ -44,14 +45,14 @@ class Memory:
     nbytes: int
 
 
-#: The ``block`` of a row that stays where it is for as long as the process runs.
+#: The ``block`` of a buffer whose memory stays allocated until the process ends.
 FIXED = object()
 
 
 class DeviceRow:
-    """``size`` elements of one dtype, one after another, from ``address`` in the memory of GPU number ``device``.
+    """A buffer: ``size`` contiguous elements of one dtype from ``address`` on in the memory of GPU number ``device``.
 
-    ``block`` keeps the memory: the allocator's block, or whatever object lent it.
+    ``block`` owns the memory: a block of the allocator, or another object.
     """
 
     __slots__ = ("address", "block", "device", "dtype", "size")
@@ -65,12 +66,12 @@ class DeviceRow:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Number of bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Number of bytes of all elements."""
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -79,29 +80,29 @@ class DeviceRow:
     def __getitem__(self, part: slice) -> DeviceRow:
         start, stop, step = part.indices(self.size)
         if step != 1:
-            raise IndexError("a part of a row on a GPU has no step")
+            raise IndexError("slices of a buffer on a GPU must have the step 1")
         return DeviceRow(
             self.address + start * self.dtype.itemsize, max(stop - start, 0), self.dtype, self.device, self.block
         )
 
     def view(self, dtype: Any) -> DeviceRow:
-        """The same memory as elements of another dtype."""
+        """Return a buffer on the same memory, with elements of another dtype."""
         element = np.dtype(dtype)
         return DeviceRow(self.address, self.nbytes // element.itemsize, element, self.device, self.block)
 
     def copy(self) -> DeviceRow:
-        """Another row with the same elements."""
+        """Return a new buffer with the same elements."""
         out = _memory.empty_row(self.size, self.dtype, self.device)
         out.put(self)
         return out
 
     def put(self, source: DeviceRow) -> None:
-        """Overwrite the elements with those of a row of the same length and dtype."""
+        """Overwrite the elements with those of a buffer of the same length and dtype."""
         if self.size:
             on_gpu(_put, (self, source), (self,))
 
     def host(self) -> np.ndarray:
-        """The elements in an array of NumPy's, once all that was launched before has run."""
+        """Return the elements in an array, after all launched work has run."""
         array = np.empty(self.size, self.dtype)
         if self.size:
             _memory.download(self, array)
@@ -109,15 +110,15 @@ class DeviceRow:
         return array
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers, in the same way."""
+        """Return the elements as Python numbers, after all launched work has run."""
         return self.host().tolist()
 
     def item(self, index: int) -> Any:
-        """One element as a Python number, once all that was launched before has run."""
+        """Return an element as a Python number, after all launched work has run."""
         return self[index : index + 1].host().item()
 
     def load(self, array: np.ndarray) -> DeviceRow:
-        """Overwrite the elements with those of a contiguous array of NumPy's; returns the row."""
+        """Overwrite the elements with those of a contiguous array, and return the buffer."""
         if self.size:
             _memory.upload(self, array)
         return self

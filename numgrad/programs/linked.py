@@ -55,7 +55,7 @@ class LinkedProgram:
         addresses: the table; the caller sets the lines of blocks outside, of results and of a shared arena.
         lock: held by the thread that runs the program.
         takes: the argument of ``run``: the identity of the tuple of passed buffers, or nothing.
-        passed: the lines of the table whose buffers are passed to ``run`` in a tuple, see Note [Rows passed].
+        passed: the lines of the table whose buffers are passed to ``run`` in a tuple, see Note [Passed buffers].
         brief: True if other threads of Python wait for the program, so that it needs no lock.
         table: the table as an array.
         texts: the IR of each stretch of machine code.

@@ -40,7 +40,7 @@ def begin(monkeypatch, gpus=1, **options):
         monkeypatch.setattr(runtime, name, {})
     for name, value in (("_idle", {}), ("_starts", []), ("_blocks", {})):
         monkeypatch.setattr(pinned, name, value)
-    pinned._given_back.clear()
+    pinned._returned.clear()
     return stub
 
 

@@ -29,7 +29,7 @@ def machine(monkeypatch):
 
 
 def test_nothing_is_missing(machine):
-    assert needs.check() == needs.found() == 2
+    assert needs.check() == needs.count() == 2
     assert numgrad.cuda.is_available()
     assert numgrad.cuda.device_count() == 2
 

@@ -1,4 +1,4 @@
-"""The CPU: NumPy's memory, Numba's kernels, serial below a size and parallel above it."""
+"""The CPU: memory of NumPy, and kernels of Numba, serial for small sizes and parallel for large ones."""
 
 from ..interpreter import *  # noqa: F403
 from .alignments import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Steps of plans on the CPU: for the interpreter, and bound to a function."""
+"""Execution of plans on the CPU: functions for the interpreter, and launchers."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ _BOOL = np.dtype(np.bool_)
 
 
 def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
-    """New memory of so many elements.
+    """Return new memory for ``size`` elements.
 
     Raises:
-        OutOfMemoryError: there is not enough.
+        OutOfMemoryError: there is too little memory.
     """
     try:
-        row = (zero_row if memory.zeroed else empty_row)(size, memory.dtype)
+        buffer = (zero_row if memory.zeroed else empty_row)(size, memory.dtype)
     except (MemoryError, RuntimeError):
         raise out_of_memory(memory.shape, memory.dtype) from None
     if recording.recorder is not None and not memory.zeroed:
-        recording.recorder.allocated(row)
-    return row
+        recording.recorder.allocated(buffer)
+    return buffer
 
 
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
-    """Run the kernel of a step; ``noted`` are the operands as a recorder is given them, if these differ."""
+    """Run the kernel of a step; ``noted`` are the operands for a recorder, if these differ."""
     chosen, work = step.kernel, step.work
-    if isinstance(chosen, Pointwise):
-        rank, rows, inner = chosen.form
-        kernel = pointwise_kernel(chosen.program, rank, rows, worth_threads(work), inner)
+    if chosen.__class__ is Pointwise:
+        rank, contiguous, inner = chosen.form
+        kernel = pointwise_kernel(chosen.program, rank, contiguous, worth_threads(work), inner)
     else:
         kernel = hand_written(chosen.function, chosen.compute, operands, work, chosen.parts)
     if step.one_thread:
@@ -69,13 +69,13 @@ def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Se
 
 
 def report(device: None = None) -> np.ndarray:
-    """Memory in which kernels that this thread runs note that an index is out of bounds."""
+    """Return the memory in which the kernels of this thread note that an index is out of bounds."""
     _report.one[0] = False  # an error between a kernel and the check of its report may have left it set
     return _report.one
 
 
 def raise_reported(indices: np.ndarray, *bounds: Any) -> None:
-    """Raise if a kernel has noted that one of the indices is out of bounds.
+    """Raise an error if a kernel has noted that one of the indices is out of bounds.
 
     Raises:
         OutOfBoundsError: it has.
@@ -84,23 +84,23 @@ def raise_reported(indices: np.ndarray, *bounds: Any) -> None:
 
 
 def value_of(tensor: Any) -> Any:
-    """The one element of a tensor, as a number."""
+    """Return the one element of a tensor, as a number."""
     return tensor._storage.item(tensor._offset)
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """A tensor as an array of its shape and strides, on its memory."""
+    """Return a tensor as an array of its shape and strides, on its memory."""
     return tensor._place()
 
 
 def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
-    """The function that returns the kernel of a step, for the number of threads at that time."""
+    """Return the function that returns the kernel of a step, for the number of threads at that time."""
     kernel, work = step.kernel, step.work
     if kernel.__class__ is Pointwise:
-        rank, rows, inner = kernel.form
-        return lambda: pointwise_kernel(kernel.program, rank, rows, worth_threads(work), inner)
+        rank, contiguous, inner = kernel.form
+        return lambda: pointwise_kernel(kernel.program, rank, contiguous, worth_threads(work), inner)
     assert isinstance(kernel, HandWritten)
-    signature = tuple([kernel_type(one, _BOOL) for one in step.operands])
+    signature = tuple([kernel_type(operand, _BOOL) for operand in step.operands])
     return kernel_for(kernel.function, kernel.compute, signature, work, **dict(kernel.parts))
 
 
@@ -108,7 +108,7 @@ def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
 
 
 class _Writer(Writer):
-    """Writer of launchers for the CPU."""
+    """Writer of the launchers of plans for the CPU."""
 
     names: ClassVar[dict[str, Any]] = {
         "allocate": allocate, "check_report": check_report, "empty": np.empty,
@@ -128,18 +128,18 @@ class _Writer(Writer):
         if step.work >= PARALLEL_FROM:
             lines = [f"{kernel}().entry({operands})"]
         else:
-            own = self.kernel()
-            lines = [f"if {own} is None:", f"    {own} = {kernel}().entry", f"{own}({operands})"]
+            entry = self.kernel()
+            lines = [f"if {entry} is None:", f"    {entry} = {kernel}().entry", f"{entry}({operands})"]
         if step.one_thread:
             lines = ["with one_thread():", *["    " + line for line in lines]]
         if step.reports is not None:
             indices, *bounds = step.reports
-            given = ", ".join([self.buffer(indices), *map(self.constant, bounds)])
-            check = ["if wrong.item():", f"    check_report(wrong, {given})"]
+            arguments = ", ".join([self.buffer(indices), *map(self.constant, bounds)])
+            check = ["if wrong.item():", f"    check_report(wrong, {arguments})"]
             lines = ["wrong = report.one", "wrong[0] = False", *lines, *check]
         return lines
 
 
 def bind(plan: Plan) -> Callable[..., Any]:
-    """The function of a call's operands that runs a plan and returns the memory of its results."""
+    """Return the function that runs a plan on the operands of a call, and returns the memory of its results."""
     return _Writer(plan).launcher()

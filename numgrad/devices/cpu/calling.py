@@ -1,4 +1,4 @@
-"""Linked programs as functions that machine code calls which Numba compiles of users' functions."""
+"""Linked programs as functions that users' functions, compiled by Numba, call."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from .linking import Linked
 
 __all__ = ["BUSY", "caller"]
 
-#: What a program returns that is running already.
+#: Result of a program that is already running.
 BUSY = -1
 
-#: Whatever such machine code works on: it lives as long as the process, as nobody knows when it is called last.
+#: Operands of such machine code.  They live as long as the process, since the last call is unknown.
 _kept: list[Any] = []
 
 
 def caller(linked: Linked, table: np.ndarray, lines: Sequence[int], one_thread: bool) -> Any:
-    """A function for Numba's own: ``run(addresses)`` puts these into lines of the table, and runs the program.
+    """Return the function ``run(addresses)``, for code that Numba compiles.
 
-    It returns what the program does, or BUSY: the table and the memory are those of one run at a time.  Numba keeps
-    no machine code on disk that calls it, as that has addresses in it.
+    It writes the addresses to ``lines`` of the table, runs the program, and returns its result.  It returns BUSY during
+    another run, as the table and the memory serve one run at a time.  Numba caches no machine code on disk that calls
+    it, since that code contains addresses.
 
     Args:
-        one_thread: whether BLAS is to use one thread.
+        one_thread: True if BLAS must use one thread.
     """
     busy = np.zeros(1, np.int64)
     threads = thread_functions() if one_thread else None
@@ -41,10 +42,10 @@ def caller(linked: Linked, table: np.ndarray, lines: Sequence[int], one_thread: 
             pointer = context.add_dynamic_addr(builder, address, "numgrad")
             return builder.bitcast(pointer, ir.FunctionType(result, parameters).as_pointer())
 
-        def row(array: np.ndarray) -> Any:
+        def elements(array: np.ndarray) -> Any:
             return builder.bitcast(context.add_dynamic_addr(builder, array.ctypes.data, "numgrad"), number.as_pointer())
 
-        taken, rows = row(busy), row(table)
+        taken, rows = elements(busy), elements(table)
         result = cgutils.alloca_once_value(builder, number(BUSY))
         is_free = builder.icmp_signed("==", builder.atomic_rmw("xchg", taken, number(1), "acq_rel"), number(0))
         with builder.if_then(is_free, likely=True):

@@ -1,4 +1,4 @@
-"""Memory for tensors, and kernels run on it: serially below a size, on several threads above it."""
+"""Memory for tensors, and launches of kernels: serial for small sizes, on several threads for large ones."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = [
     "Row", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
-#: The class of the rows that tensors keep their elements in.
+#: The class of the buffers of tensors.
 Row = np.ndarray
 
 
 def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
-    """Uninitialised memory for a tensor, as one row."""
+    """Return uninitialised memory for a tensor."""
     try:
-        row = empty_row(numel(shape), type.numpy)
+        buffer = empty_row(numel(shape), type.numpy)
     except RuntimeError:
         raise out_of_memory(shape, type.numpy) from None
     if recording.recorder is not None:
-        recording.recorder.allocated(row)
-    return row
+        recording.recorder.allocated(buffer)
+    return buffer
 
 
 _hand_written: dict[Any, Kernel] = {}
@@ -46,11 +46,11 @@ _hand_written: dict[Any, Kernel] = {}
 def launch(
     function: Callable[..., None], compute: np.dtype, *arguments: Any, size: int = 0, **parts: Callable[..., Any]
 ) -> None:
-    """Run a hand-written kernel on rows of elements and numbers.
+    """Run a hand-written kernel on buffers and numbers.
 
-    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``, and with the
-    functions ``parts`` in place of those of these names; its ``prange`` loops run on several threads if the work,
-    ``size`` elements, is worth it.
+    ``function`` is compiled for these arguments.  Its placeholder ``T`` becomes ``compute``, and ``parts`` replace the
+    functions of the same names.  Its ``prange`` loops run on several threads if the work, ``size`` elements, is large
+    enough.
     """
     run_kernel(hand_written(function, compute, arguments, size, parts.items()), arguments)
 
@@ -58,18 +58,18 @@ def launch(
 def hand_written(
     function: Callable[..., None], compute: np.dtype, arguments: Sequence[Any], size: int, parts: Iterable[Any]
 ) -> Kernel:
-    """The hand-written kernel for these arguments and ``parts``, pairs of a name and a function; see :func:`launch`."""
+    """Return the kernel for these arguments and ``parts``, pairs of a name and a function; see :func:`launch`."""
     signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
     key = (function, compute, worth_threads(size), signature, *parts)
-    return _hand_written.get(key) or _made(key)
+    return _hand_written.get(key) or _compiled(key)
 
 
-def _made(key: Any) -> Kernel:
+def _compiled(key: Any) -> Kernel:
     function, compute, parallel, signature, *parts = key
     kernel = _hand_written[key] = compile_kernel(
         function.__name__,
         lambda: module_text(function, compute, dict(parts)),
-        [type_given(one) for one in signature],
+        list(map(type_given, signature)),
         facts_of(function, compute),
         parallel=parallel,
     )
@@ -79,27 +79,20 @@ def _made(key: Any) -> Kernel:
 def kernel_for(
     function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, **parts: Any
 ) -> Callable[[], Kernel]:
-    """What gives the kernel that ``launch`` runs on arguments of this signature: dtypes of rows, classes of numbers.
+    """Return the function that returns the kernel for a signature: dtypes of buffers and classes of numbers.
 
-    A row of another dtype whose elements are as long is taken, too: the kernel sees its bits.
+    The kernel also takes buffers of other dtypes with elements of the same length, and reads their bits.
     """
-    serial: Kernel | None = None
 
     def kernel() -> Kernel:
-        nonlocal serial
-        if size >= PARALLEL_FROM:
-            key = (function, compute, worth_threads(size), signature, *parts.items())
-            return _hand_written.get(key) or _made(key)
-        if serial is None:
-            key = (function, compute, False, signature, *parts.items())
-            serial = _hand_written.get(key) or _made(key)
-        return serial
+        key = (function, compute, worth_threads(size), signature, *parts.items())
+        return _hand_written.get(key) or _compiled(key)
 
     return kernel
 
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
-    """Zeroed memory for a tensor, as one row."""
+    """Return zeroed memory for a tensor."""
     count = numel(shape)
     return filled(shape, 0, type) if count >= PARALLEL_FROM else zero_row(count, type.numpy)
 
@@ -112,19 +105,19 @@ def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], np.ndarray]:
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
-    """Memory for a tensor, as one row, filled with a number."""
+    """Return memory for a tensor, filled with a number."""
     count, dtype = numel(shape), type.numpy
     if count < PARALLEL_FROM:
         return filled_row(count, value, dtype)
-    row = empty(shape, type)
+    buffer = empty(shape, type)
     if not worth_threads(count) or value.__class__ not in NUMBERS:
-        row.fill(value)
-        return row
+        buffer.fill(value)
+        return buffer
     number: Any = value.__class__
-    run_kernel(pointwise_kernel(filler(number, dtype), 1, True, True), (value, row))
-    return row
+    run_kernel(pointwise_kernel(filler(number, dtype), 1, True, True), (value, buffer))
+    return buffer
 
 
 def share_elements(left: Any, right: Any) -> bool:
-    """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
+    """Return True if two tensors share an element, or if that is hard to decide."""
     return may_share_elements(left._place(), right._place())

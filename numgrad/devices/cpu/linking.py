@@ -1,7 +1,7 @@
-"""Kernels linked to one function: LLVM IR that calls their machine code, one after the other, without Python between.
+"""Kernels linked to one function: LLVM IR that calls their machine code in sequence, without Python in between.
 
-The function gets the address of a table of addresses, those of the blocks of memory that it works on, and finds in it
-all that kernels are given.  It allocates nothing and knows no tensor.  Linking compiles a page of calls, no kernel.
+The function takes the address of a table that contains the addresses of the blocks of memory.  All operands of the
+kernels lie in these blocks.  The function allocates nothing.  Linking compiles a page of calls, and no kernel.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from numgrad_kernels.store import Kernel, target_context
 
 __all__ = ["Copied", "Linked", "Place", "ReadNumber", "Run", "link"]
 
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a row of ``count`` elements begins: ``offset`` bytes from the address in a line of the table."""
+    """Place of a buffer of ``count`` elements: ``offset`` bytes from the address in a line of the table."""
 
     line: int
     offset: int
@@ -34,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ReadNumber:
-    """A number that a kernel is given and that stands in memory when the kernel's turn comes."""
+    """A number that is read from memory before a kernel runs."""
 
     place: Place
     dtype: np.dtype
@@ -46,10 +47,10 @@ class Run:
 
     Attributes:
         kernel: the kernel.
-        operands: for each of its parameters where a row is, a number in memory, or a number.
-        reports: which of the rows say that something is wrong, and are looked at afterwards.
-        addresses: for rows whose elements are addresses: by the number of the parameter, which elements are to be the
-            addresses of which places.
+        operands: for each parameter the place of a buffer, a number in memory, or a number.
+        reports: numbers of the parameters that are reports of errors, which are checked afterwards.
+        addresses: for buffers whose elements are addresses: the number of the parameter, the index of an element, and
+            the place whose address it becomes.
     """
 
     kernel: Kernel
@@ -60,7 +61,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """Bytes that are copied from one place to another, or zeros where there is no source."""
+    """A copy of bytes from one place to another, or of zeros if there is no source."""
 
     target: Place
     source: Place | None
@@ -69,9 +70,9 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What ``link`` returns: ``run(address of the table)`` is 0, or the number of the step that reports, from 1 on.
+    """Linked program: ``run(address of the table)`` returns 0, or the number of the step that reports, from 1 on.
 
-    Where rows are passed, ``run(address of the table, id(rows))`` is given a tuple of these.
+    If buffers are passed, it is ``run(address of the table, id(buffers))``, where ``buffers`` is a tuple.
     """
 
     run: Callable[..., int]
@@ -81,54 +82,53 @@ class Linked:
 
 _number = itertools.count()
 
-#: Steps of one function: what LLVM takes for one grows faster than its length.
+#: Greatest number of steps of one function: LLVM's compile time grows faster than the length.
 _PART = 512
 
-#: Bytes before what an array and a tuple have: the address of the elements, and the items.  See Note [Rows passed].
+#: Offsets of the address of the elements in an array, and of the items in a tuple.  See Note [Passed buffers].
 _BEFORE_DATA, _BEFORE_ITEMS = object.__basicsize__, tuple.__basicsize__
 
 
 def _finds_rows() -> bool:
-    row = np.zeros(1)
-    return ctypes.c_int64.from_address(id(row) + _BEFORE_DATA).value == row.ctypes.data
+    array = np.zeros(1)
+    return ctypes.c_int64.from_address(id(array) + _BEFORE_DATA).value == array.ctypes.data
 
 
-#: Whether rows can be passed as they are.
+#: True if buffers can be passed as arrays.
 FINDS_ROWS = _finds_rows()
 
 
 @global_compiler_lock
 def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool = False) -> Linked:
-    """The function that does these steps.
+    """Return the function that runs these steps.
 
-    Note [Rows passed]
-    To ask NumPy for the address of a row takes Python longer than a small kernel runs.  It is the first thing in the
-    structure of an array, after what every object has (``PyArray_DATA``, part of NumPy's binary interface), and the
-    items of a tuple lie in it one after the other.  So a program that is given the rows of a call in a tuple finds
-    their addresses itself.
+    Note [Passed buffers]
+    Reading the address of an array from NumPy takes Python longer than a small kernel runs.  The address is the first
+    field of an array after those of every object (``PyArray_DATA``, part of NumPy's binary interface), and the items
+    of a tuple are contiguous.  So the buffers of a call are passed in a tuple, and the program reads their addresses.
 
     Args:
-        steps: what is to be done.
-        passed: the lines of the table that are the addresses of rows passed, in their order.
-        brief: whether it is done so soon that other threads of Python may wait for it.
+        steps: the steps, in order.
+        passed: the lines of the table for the addresses of the passed buffers, in their order.
+        brief: True if the steps are so short that other Python threads can wait for them.
     """
-    target_context()  # makes LLVM ready for this processor
+    target_context()  # initializes LLVM for this processor
     name = f"numgrad_program_{next(_number)}"
     text = _text(name, steps, passed)
-    # LLVM's fastest way: what is called is optimised, and the calls themselves are not worth it
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # which the engine then owns
+    # opt=0 is fastest: the called code is optimized, and the calls themselves take little time
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # the engine takes ownership
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
     address = engine.get_function_address(name)
-    kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE  # which lets other threads of Python run
+    kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE  # CFUNCTYPE lets other Python threads run
     run = kind(ctypes.c_int64, *[ctypes.c_void_p] * (1 + bool(passed)))(address)
     run.machine_code = engine  # type: ignore[attr-defined]
     return Linked(run, text, address)
 
 
 def _text(name: str, steps: Sequence[Run | Copied], passed: Sequence[int]) -> str:
-    """Return the module, in which a function of each ``_PART`` steps is called by the one of this name."""
-    parameters = f"i64 %table{', i64 %rows' * bool(passed)}"
+    """Return the text of the module, in which the function of this name calls one for each ``_PART`` steps."""
+    parameters = f"i64 %table{', i64 %buffers' * bool(passed)}"
     parts: list[str] = []
     for begin in range(0, len(steps), _PART):
         writer = _Writer(passed)
@@ -152,56 +152,57 @@ def _text(name: str, steps: Sequence[Run | Copied], passed: Sequence[int]) -> st
 
 
 class _Writer:
-    """Writes the instructions of the steps, as LLVM's text.
+    """Writer of the instructions of the steps, as LLVM's text.
 
-    Note [How Numba's functions are called]
-    They take a place for a result, one for an exception, and then their arguments taken apart: of an array the owner,
-    the object, the number of elements, the bytes of one, the memory, shape and strides; of a complex number its parts;
-    a truth value is a byte.  Numba's own description of the types would first have to load most of its compiler.
+    Note [Calls of Numba's functions]
+    The parameters are an address for a result, one for an exception, and then the arguments as scalars: the owner, the
+    object, the number of elements, the bytes of an element, the address, the shape and the strides of an array; the
+    parts of a complex number; a byte for a truth value.  Numba's description of the types would load most of its
+    compiler.
     """
 
     def __init__(self, passed: Sequence[int]):
         self.passed = {line: number for number, line in enumerate(passed)}
-        self.lines: dict[int, None] = {}  # of the table, whose addresses are read at the beginning
+        self.lines: dict[int, None] = {}  # lines of the table whose addresses are read at the beginning
         self.body: list[str] = []
         self.names = itertools.count()
 
     def function(self, name: str, parameters: str) -> str:
-        """Return the function that does what was written."""
+        """Return the text of the function."""
         lines = [
             f"define i64 @{name}({parameters}) {{",
-            "  %aside = alloca i64",  # for results and exceptions, of which there are none
+            "  %unused = alloca i64",  # kernels write no results and no exceptions
         ]
         for line in self.lines:
             number = self.passed.get(line)
             if number is None:
                 lines += self.loaded(f"%line{line}", "%table", 8 * line)
             else:
-                lines += self.loaded(f"%row{line}", "%rows", _BEFORE_ITEMS + 8 * number)
-                lines += self.loaded(f"%line{line}", f"%row{line}", _BEFORE_DATA)
+                lines += self.loaded(f"%buffer{line}", "%buffers", _BEFORE_ITEMS + 8 * number)
+                lines += self.loaded(f"%line{line}", f"%buffer{line}", _BEFORE_DATA)
         return "\n".join([*lines, *self.body, "  ret i64 0", "}", ""])
 
     def loaded(self, name: str, address: str, offset: int) -> list[str]:
-        """Instructions that load an address from memory."""
+        """Return the instructions that load an address from memory."""
         return [
             f"  {name}.a = add i64 {address}, {offset}", f"  {name}.p = inttoptr i64 {name}.a to ptr",
             f"  {name} = load i64, ptr {name}.p",
         ]
 
     def add(self, instruction: str) -> str:
-        """Write an instruction; its result."""
+        """Write an instruction, and return the name of its result."""
         name = f"%v{next(self.names)}"
         self.body.append(f"  {name} = {instruction}")
         return name
 
     def address(self, place: Place) -> str:
-        """The address of a place, as a number."""
+        """Return the address of a place, as a number."""
         self.lines.setdefault(place.line)
         line = f"%line{place.line}"
         return self.add(f"add i64 {line}, {place.offset}") if place.offset else line
 
     def pointer(self, place: Place) -> str:
-        """The same as a pointer."""
+        """Return the address of a place, as a pointer."""
         return self.add(f"inttoptr i64 {self.address(place)} to ptr")
 
     def copy(self, step: Copied) -> None:
@@ -214,20 +215,20 @@ class _Writer:
 
     def run(self, step: Run, number: int) -> None:
         for parameter, index, place in step.addresses:
-            row = step.operands[parameter]
-            cell = self.pointer(Place(row.line, row.offset + 8 * index, 1))
-            self.body.append(f"  store i64 {self.address(place)}, ptr {cell}")
-        given = ["ptr %aside", "ptr %aside"]
+            buffer = step.operands[parameter]
+            element = self.pointer(Place(buffer.line, buffer.offset + 8 * index, 1))
+            self.body.append(f"  store i64 {self.address(place)}, ptr {element}")
+        arguments = ["ptr %unused", "ptr %unused"]
         kinds: tuple[Any, ...] = step.kernel.arguments
         for kind, operand in zip(kinds, step.operands, strict=True):
-            given += self.row(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
+            arguments += self.buffer(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
         self.body.append(f"  ; {step.kernel.name}")
         callee = self.add(f"inttoptr i64 {step.kernel.address()} to ptr")
-        self.add(f"call i32 {callee}({', '.join(given)})")
+        self.add(f"call i32 {callee}({', '.join(arguments)})")
         for parameter in step.reports:
             self.check(kinds[parameter].dtype, step.operands[parameter], number)
 
-    def row(self, kind: Any, place: Place) -> list[str]:
+    def buffer(self, kind: Any, place: Place) -> list[str]:
         size = as_dtype(kind.dtype).itemsize
         count = f"i64 {place.count}"
         return ["ptr null", "ptr null", count, f"i64 {size}", f"ptr {self.pointer(place)}", count, f"i64 {size}"]
@@ -241,43 +242,45 @@ class _Writer:
         return [f"{type} {_constant(operand, type)}"]
 
     def read_number(self, kind: Any, operand: ReadNumber) -> list[str]:
-        """A number from memory, converted."""
-        own: Any = from_dtype(operand.dtype)
-        type, given = _type_of(kind), _type_of(own)
+        """Return a number from memory, converted."""
+        stored: Any = from_dtype(operand.dtype)
+        type, loaded = _type_of(kind), _type_of(stored)
         place = operand.place
-        parts = [self.converted(self.add(f"load {given}, ptr {self.pointer(place)}"), own, type)]
+        parts = [self.converted(self.add(f"load {loaded}, ptr {self.pointer(place)}"), stored, type)]
         if isinstance(kind, types.Complex):
-            if isinstance(own, types.Complex):
+            if isinstance(stored, types.Complex):
                 second = Place(place.line, place.offset + operand.dtype.itemsize // 2, 1)
-                parts.append(self.converted(self.add(f"load {given}, ptr {self.pointer(second)}"), own, type))
+                parts.append(self.converted(self.add(f"load {loaded}, ptr {self.pointer(second)}"), stored, type))
             else:
                 parts.append(_constant(0.0, type))
         return [f"{type} {part}" for part in parts]
 
-    def converted(self, value: str, own: Any, type: str) -> str:
-        given = _type_of(own)
-        if given == type:
+    def converted(self, value: str, kind: Any, type: str) -> str:
+        """Return a value of a kind, converted to one of LLVM's types."""
+        source = _type_of(kind)
+        if source == type:
             return value
-        signed = isinstance(own, types.Integer) and bool(own.signed)  # type: ignore[attr-defined]
-        if isinstance(own, types.Float | types.Complex):
+        signed = isinstance(kind, types.Integer) and bool(kind.signed)  # type: ignore[attr-defined]
+        if isinstance(kind, types.Float | types.Complex):
             operation = "fpext" if type == "double" else "fptrunc"
         elif type in ("float", "double"):
             operation = "sitofp" if signed else "uitofp"
-        elif int(type[1:]) < int(given[1:]):
+        elif int(type[1:]) < int(source[1:]):
             operation = "trunc"
         else:
             operation = "sext" if signed else "zext"
-        return self.add(f"{operation} {given} {value} to {type}")
+        return self.add(f"{operation} {source} {value} to {type}")
 
     def check(self, kind: Any, place: Place, number: int) -> None:
-        """Return the number of the step if it has reported something; see ``facts.Report``."""
+        """Write the instructions that return the number of the step if it has reported an error; see ``facts.Report``.
+        """
         type = _type_of(kind)
         size = as_dtype(kind).itemsize
-        found = "ne" if isinstance(kind, types.Boolean) else "sge"
+        comparison = "ne" if isinstance(kind, types.Boolean) else "sge"
         for index in range(place.count):
             element = self.pointer(Place(place.line, place.offset + index * size, 1))
             value = self.add(f"load {type}, ptr {element}")
-            wrong = self.add(f"icmp {found} {type} {value}, 0")
+            wrong = self.add(f"icmp {comparison} {type} {value}, 0")
             end = f"end{next(self.names)}"
             self.body += [
                 f"  br i1 {wrong}, label %{end}.wrong, label %{end}", f"{end}.wrong:", f"  ret i64 {number}", f"{end}:",
@@ -285,7 +288,7 @@ class _Writer:
 
 
 def _type_of(kind: Any) -> str:
-    """LLVM's type of a number, of a complex one that of its parts; a truth value is a byte."""
+    """Return LLVM's type of a number, or of the parts of a complex number; a truth value is a byte."""
     if isinstance(kind, types.Complex):
         kind = kind.underlying_float
     if isinstance(kind, types.Float):
@@ -294,7 +297,7 @@ def _type_of(kind: Any) -> str:
 
 
 def _constant(value: Any, type: str) -> str:
-    """A number in LLVM's text: of a real one the bits, those of a double also where it is a float."""
+    """Return a number in LLVM's text: the bits of a double for a double and for a float."""
     if type not in ("float", "double"):
         return str(int(value))
     number = np.float32(value) if type == "float" else float(value)

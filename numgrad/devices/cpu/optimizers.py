@@ -1,4 +1,4 @@
-"""The updates of optimizers: one kernel over all parameters of a dtype."""
+"""Steps of optimizers: one kernel updates all parameters of a dtype."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def update_parameters(p: Plan, table: UpdateTable) -> None:
         p.run(update_kernel(table.update), table.compute, *operands, work=table.work)
 
 
-def addresses_of(rows: Sequence[np.ndarray | None]) -> list[int]:
-    """Return the addresses of the rows that an update uses; 0 for None and for empty ones."""
-    return [0 if row is None or not row.size else address_of(row) for row in rows]
+def addresses_of(buffers: Sequence[np.ndarray | None]) -> list[int]:
+    """Return the addresses of the buffers that an update uses; 0 for None and for empty ones."""
+    return [0 if buffer is None or not buffer.size else address_of(buffer) for buffer in buffers]
 
 
 _byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
 
-def address_of(row: np.ndarray) -> int:
-    """Return the address of the row's first element."""
+def address_of(buffer: np.ndarray) -> int:
+    """Return the address of the first element of a buffer."""
     try:
-        return ctypes.addressof(_byte_of(row))  # five times as fast as the general way
-    except (TypeError, ValueError):  # memory that Python may only read, or none
-        return row.ctypes.data
+        return ctypes.addressof(_byte_of(buffer))  # five times as fast as the general way
+    except (TypeError, ValueError):  # read-only or empty memory
+        return buffer.ctypes.data

@@ -1,11 +1,12 @@
 """Pointwise kernels, and the steps of plans that run them.
 
-A step runs one kernel: over rows of elements, where all operands and outputs have the same shape and are contiguous,
-or over a nest of loops.
+A step runs one kernel: over buffers, if all operands and outputs have the same shape and are contiguous, or else in a
+nest of loops.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,12 +30,12 @@ from .threads import PARALLEL_FROM
 
 __all__ = ["is_small", "nest_step", "pointwise_kernels", "row_step"]
 
-#: What each pointwise kernel was made from: the program, the rank of its arrays and whether these are rows.
+#: The source of each pointwise kernel: the program, the rank of its arrays, and True if these are contiguous.
 pointwise_kernels: dict[Kernel, tuple[Program, int, bool]] = {}
 
 
 def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool, inner: str = "") -> Kernel:
-    """The program's kernel over rows (``rank`` 1 and ``contiguous``) or over a nest of ``rank`` loops."""
+    """Return the kernel of a program over buffers (``rank`` 1 and ``contiguous``), or in a nest of ``rank`` loops."""
     key = (rank, contiguous, parallel, inner)
     kernel = program.kernels.get(key)
     if kernel is None:
@@ -50,35 +51,37 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
 
 
 def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int | SizeOf) -> None:
-    """Add one pass of a program over buffers of one size, numbers and values."""
+    """Add the step of one pass of a program over buffers of one size, numbers and values."""
     work = 0 if isinstance(size, SizeOf) else size * program.weight
     p.steps.append(Step(Pointwise(program, (1, True, "")), tuple(operands), work))
 
 
 def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
-    """Add one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
+    """Add the step of one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
 
     The outputs are last.
     """
     rank, inner, nest = _nest(layouts[-1].shape, layouts)
-    given: list[Any] = []
-    for one in operands:
-        given += p.strided(one) if one.__class__ is TensorRef else (one,)
-    p.steps.append(Step(Pointwise(program, (rank, False, inner)), (*given, nest), layouts[-1].size * program.weight))
+    strided: list[Any] = []
+    for operand in operands:
+        strided += p.strided(operand) if operand.__class__ is TensorRef else (operand,)
+    p.steps.append(Step(Pointwise(program, (rank, False, inner)), (*strided, nest), layouts[-1].size * program.weight))
 
 
 def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
-    """Return whether one plan serves contiguous tensors of one shape like these, of any size: they are small."""
+    """Return True if one plan serves contiguous tensors of one shape, like these, of any small size."""
     size = layouts[-1].size
-    return 0 < size * program.weight < PARALLEL_FROM and (
-        size * max([own.type.numpy.itemsize for own in layouts]) < LARGE
-    )
+    largest = size * max([layout.type.numpy.itemsize for layout in layouts])
+    return 0 < size * program.weight < PARALLEL_FROM and largest < LARGE
 
 
 def _nest(shape: tuple[int, ...], layouts: Sequence[Layout]) -> tuple[int, str, np.ndarray]:
-    """The nest of loops over operands of these layouts: its depth, how each lies in the innermost, and its numbers."""
-    sizes, steps = loop_nest(shape, tuple([(own.shape, own.strides) for own in layouts]))
-    inner = "".join(["c" if own[-1] == 1 else "r" if own[-1] == 0 else "a" for own in steps])
+    """Return the nest of loops over operands of these layouts: its depth, a letter for each operand, and its numbers.
+
+    In the innermost loop an operand is contiguous ("c") or repeated ("r"), or any of them has another stride ("a").
+    """
+    sizes, strides = loop_nest(shape, tuple([(layout.shape, layout.strides) for layout in layouts]))
+    inner = "".join(["c" if steps[-1] == 1 else "r" if steps[-1] == 0 else "a" for steps in strides])
     if "a" in inner:
-        inner = "a" * len(inner)  # one kernel for all that is not simple
-    return len(sizes), inner, np.array([*sizes, *[step for own in steps for step in own]], np.int64)
+        inner = "a" * len(inner)  # one kernel for all other combinations
+    return len(sizes), inner, np.array([*sizes, *itertools.chain(*strides)], np.int64)

@@ -1,8 +1,8 @@
-"""Steps that draw random numbers of a Mersenne Twister, whose state goes on; see the kernels.
+"""Steps that draw random numbers from a Mersenne Twister and advance its state; see the kernels.
 
-The functions of a device that draw take the generator, a buffer for the numbers and the parameters of the distribution.
-They return the buffer with the numbers: that, or a new one, for truth values and integers perhaps of another dtype.
-Other threads do not interrupt a kernel on one thread, so that each draw is in one piece.
+The functions that draw take the generator, a buffer for the numbers and the parameters of the distribution.  They
+return that buffer, or a new one, possibly of another dtype for truth values and integers.  Other threads do not
+interrupt a kernel on one thread, so each draw is atomic.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = [
 
 _DRAWS, _FLOAT64, _BOOL, _INT64 = [np.dtype(kind) for kind in (np.uint64, np.float64, np.bool_, np.int64)]
 
-#: Numbers made at a time: few enough to stay in the processor's cache.
+#: Number of elements drawn at a time: few enough to stay in the processor's cache.
 _CHUNK = 1 << 14
 
-#: From this size on PyTorch computes normals in blocks, below it one pair at a time.
+#: Least number of elements for which PyTorch computes normals in blocks; it computes fewer in pairs.
 _BLOCK = 16
 
 
@@ -34,8 +34,8 @@ def _state(generator: Any) -> State:
     return State(generator.number, "_state", _DRAWS)
 
 
-def _room(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
-    """Room for the draws that numbers are made of, and how many it takes for each."""
+def _scratch(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
+    """Return the buffer for the draws, and the number of draws for an element."""
     each = dtype.itemsize // 4
     return p.new(min(size, _CHUNK) * each, _DRAWS), each
 
@@ -45,27 +45,27 @@ def _convert(dtype: np.dtype) -> Any:
 
 
 def draw_uniform(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
-    """Numbers from [low, high)."""
+    """Return the buffer of numbers from [low, high)."""
     if out.size:
-        given = _state(generator), *_room(p, out.size, out.dtype), low, high, out
-        p.run(random.uniform, out.dtype, *given, convert=_convert(out.dtype))
+        operands = _state(generator), *_scratch(p, out.size, out.dtype), low, high, out
+        p.run(random.uniform, out.dtype, *operands, convert=_convert(out.dtype))
     return out
 
 
 def draw_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
-    """Normal numbers, in blocks."""
+    """Return the buffer of normally distributed numbers, computed in blocks."""
     if out.size < _BLOCK:
         return draw_normal_pairs(p, generator, out, mean, std)
-    given = _state(generator), *_room(p, out.size, out.dtype), mean, std, out
+    operands = _state(generator), *_scratch(p, out.size, out.dtype), mean, std, out
     transform = getattr(random, f"normal_{out.dtype.name}")
-    p.run(random.normal, out.dtype, *given, convert=_convert(out.dtype), transform=transform)
+    p.run(random.normal, out.dtype, *operands, convert=_convert(out.dtype), transform=transform)
     return out
 
 
 def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
-    """Normal numbers as PyTorch makes them for tensors that are not contiguous, whatever their size: by pairs.
+    """Return the buffer of normally distributed numbers, computed in pairs, as in PyTorch for non-contiguous tensors.
 
-    One that is left over waits for the next draw, whatever the dtype of that.
+    The second number of the last pair may remain for the next draw, of any dtype.
     """
     draws, spare = p.new((out.size + 1) // 2 * 4, _DRAWS), State(generator.number, "_spare", _FLOAT64)
     p.run(random.normal_pairs, out.dtype, _state(generator), draws, spare, mean, std, out)
@@ -73,43 +73,43 @@ def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any)
 
 
 def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value: Any) -> Buffer:
-    """Truth values, each true with the probability, or with one of its own."""
-    found = p.new(out.size, _BOOL)
-    own = probability.__class__ is Buffer
-    number, numbers = (0.0, probability) if own else (probability, no_row(_FLOAT64))
+    """Return the buffer of truth values, each true with the probability, or with its own if that is a buffer."""
+    truths = p.new(out.size, _BOOL)
+    several = probability.__class__ is Buffer
+    number, numbers = (0.0, probability) if several else (probability, no_row(_FLOAT64))
     if out.size:
-        draws, units = _room(p, out.size, numbers.dtype)[0], p.new(min(out.size, _CHUNK), numbers.dtype)
-        given = _state(generator), draws, units, number, numbers, found
-        p.run(random.bernoulli, numbers.dtype, *given, convert=_convert(numbers.dtype))
-    return found
+        draws, units = _scratch(p, out.size, numbers.dtype)[0], p.new(min(out.size, _CHUNK), numbers.dtype)
+        operands = _state(generator), draws, units, number, numbers, truths
+        p.run(random.bernoulli, numbers.dtype, *operands, convert=_convert(numbers.dtype))
+    return truths
 
 
 def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
-    """Numbers from the exponential distribution."""
+    """Return the buffer of exponentially distributed numbers."""
     units = draw_uniform(p, generator, p.new(out.size, _FLOAT64), 0.0, 1.0)
     return p.host(_exponentials, [p.new(out.size, out.dtype)], units, rate, out.dtype)[0]
 
 
 def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
-    """Integers from [low, high), of one draw each."""
+    """Return the buffer of integers from [low, high), each from one draw."""
     return p.host(_integers, [p.new(out.size, _INT64)], _draws(p, generator, out.size), low, high)[0]
 
 
 def draw_wide_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
-    """Integers from [low, high), of two draws each; the range is at most 2**64."""
+    """Return the buffer of integers from [low, high), each from two draws; the range is at most 2**64."""
     return p.host(_wide_integers, [p.new(out.size, _INT64)], _draws(p, generator, 2 * out.size), low, high)[0]
 
 
 def draw_permutation(p: Plan, generator: Any, out: Buffer) -> Buffer:
-    """The numbers from 0 on in random order."""
-    draws, found = p.new(out.size, _DRAWS).part(0, max(out.size - 1, 0)), p.new(out.size, _INT64)
+    """Return the buffer of the numbers from 0 on in random order."""
+    draws, order = p.new(out.size, _DRAWS).part(0, max(out.size - 1, 0)), p.new(out.size, _INT64)
     p.run(random.draw, _DRAWS, _state(generator), draws)
-    p.run(random.shuffle, _INT64, draws, found)
-    return found
+    p.run(random.shuffle, _INT64, draws, order)
+    return order
 
 
 def _draws(p: Plan, generator: Any, count: int) -> Buffer:
-    """The next 32-bit numbers."""
+    """Return the buffer of the next 32-bit numbers."""
     draws = p.new(count, _DRAWS)
     p.run(random.draw, _DRAWS, _state(generator), draws)
     return draws
@@ -128,4 +128,4 @@ def _integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
 
 
 def _wide_integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
-    return _integers(draws[0::2] << np.uint64(32) | draws[1::2], low, high)  # the first one is the high half
+    return _integers(draws[0::2] << np.uint64(32) | draws[1::2], low, high)  # the first draw is the high half

@@ -1,9 +1,9 @@
-"""Layers of recurrent networks, where BLAS's functions are known; see the kernels.
+"""Steps of layers of recurrent networks, where the addresses of BLAS's functions are known; see the kernels.
 
 Note [Small products]
-A step multiplies the hidden states of a slice of the examples with all weights.  OpenBLAS multiplies small matrices as
-they lie, up to a million multiplications; of larger ones it copies both first, which here takes as long as to multiply.
-So products are cut into such pieces.  A BLAS that always copies loses nothing: it copies each weight once, still.
+A step multiplies the hidden states of a slice of the examples by all weights.  OpenBLAS multiplies matrices in place
+for up to a million multiplications.  It copies larger ones first, which here takes as long as the multiplication.  So
+products are cut into pieces of that size.  A BLAS that always copies still copies each weight once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .blas import blas_addresses
 
 __all__ = ["recurrence", "recurrence_backward", "recurrence_is_fused"]
 
-#: Examples in a slice, at most.
+#: Greatest number of examples in a slice.
 _EXAMPLES = 16
 
-#: See Note [Small products]; pieces are multiples of so many columns.
+#: Multiplications in a piece, see Note [Small products]; the columns of a piece are multiples of the second number.
 _SMALL, _COLUMNS = 1_000_000, 16
 
-#: How a step is done, and gone back through, by the kind of network.
+#: The parts of the kernels, for a step and for its gradients, by the kind of network.
 _STEPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "lstm": ({"step": kernels.lstm_step}, {"back": kernels.lstm_back}),
     "gru": ({"step": kernels.gru_step}, {"back": kernels.gru_back}),
@@ -36,7 +36,7 @@ _STEPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def recurrence_is_fused(type: Any) -> bool:
-    """Return whether there is a kernel for tensors of this type: BLAS's functions must be known."""
+    """Return True if there is a kernel for tensors of this type, which needs the addresses of BLAS's functions."""
     return type.numpy in blas_addresses()
 
 
@@ -45,23 +45,23 @@ def recurrence(
     sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
     out: Buffer,
 ) -> None:  # fmt: skip
-    """Do all steps; see the kernel.
+    """Add the run of all steps of a layer; see the kernel.
 
     Args:
-        sizes: how many examples each step has, on the CPU; without it all.
+        sizes: the number of examples of each step, on the CPU; None if each step has all examples.
         weight: of shape (gates, size).
     """
-    dtype = out.dtype
-    own, plan = weight.layout, _plan(kind, steps, examples, rows, size, gates, backwards, gates)
-    turned = p.contiguous(weight.viewed(layout_of(own.type, own.shape[::-1], own.strides[::-1])))
+    dtype, layout = out.dtype, weight.layout
+    plan = _plan(kind, steps, examples, rows, size, gates, backwards, gates)
+    transposed = p.contiguous(weight.viewed(layout_of(layout.type, layout.shape[::-1], layout.strides[::-1])))
     p.run(
-        kernels.recurrence, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples), turned,
+        kernels.recurrence, dtype, blas_addresses()[dtype], plan, _step_sizes(p, sizes, steps, examples), transposed,
         np.zeros(gates, dtype) if bias is None else bias, gate_rows, beside, end, out,
         work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][0],
     )  # fmt: skip
 
 
-def _each_step(p: Plan, sizes: TensorRef | None, steps: int, examples: int) -> Any:
+def _step_sizes(p: Plan, sizes: TensorRef | None, steps: int, examples: int) -> Any:
     return np.full(steps, examples, np.int64) if sizes is None else p.contiguous(sizes)
 
 
@@ -70,16 +70,16 @@ def recurrence_backward(
     sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
     grad: Buffer, grads: Buffer,
 ) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
-    """Go back through all steps; see the kernel.
+    """Add the run of the gradients of all steps; see the kernel.
 
-    It returns the gradients for the inputs' shares of the gates, for those of the hidden states, and these before each
-    step.
+    Return the buffers of the gradients with respect to the contributions of the inputs and of the hidden states to the
+    gates, and of the hidden states before each step.
     """
     dtype, plan = out.dtype, _plan(kind, steps, examples, rows, size, size, backwards, gates)
     slopes, previous = p.new(rows * gates, dtype), p.new(rows * size, dtype)
     shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
     p.run(
-        kernels.recurrence_backward, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples),
+        kernels.recurrence_backward, dtype, blas_addresses()[dtype], plan, _step_sizes(p, sizes, steps, examples),
         p.contiguous(weight), state, gate_rows, beside, out, grad, grads, slopes, shares, previous,
         p.new(int(plan[kernels.SLICES]) * size, dtype),
         work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][1],
@@ -90,7 +90,7 @@ def recurrence_backward(
 def _plan(
     kind: str, steps: int, examples: int, rows: int, size: int, columns: int, backwards: bool, gates: int
 ) -> np.ndarray:
-    """The kernels' plan, for products with so many ``columns``."""
+    """Return the plan of the kernels, for products with ``columns`` columns."""
     slices = -(-examples // _EXAMPLES)
     pieces = -(-(-(-examples // slices) * gates * size) // _SMALL)
     wide = -(-columns // (pieces * _COLUMNS)) * _COLUMNS

@@ -1,7 +1,7 @@
-"""Steps of linked programs as what JSON can say, and back.
+"""Conversion of the steps of linked programs to JSON, and back.
 
-Kernels are their texts, from which the kernel store has their machine code.  Addresses of BLAS's functions, which are
-others in each process, are the names of these.
+Kernels are saved as their texts, for which the kernel store has the machine code.  The addresses of BLAS's functions,
+which differ between processes, are saved as names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["VersionError", "described_steps", "restored_steps"]
 
 
 class VersionError(RuntimeError):
-    """What a kernel is made of besides its text is not what it was."""
+    """The sources of a kernel, besides its text, have changed."""
 
 
 def described_steps(steps: Sequence[Run | Copied]) -> dict[str, Any]:
-    """The steps, and the kernels that they run.
+    """Return the description of the steps, and of the kernels that they run.
 
     Raises:
-        ValueError: a kernel finds its rows by their addresses.
+        ValueError: a kernel takes the addresses of its buffers.
     """
     kernels: dict[Kernel, int] = {}
     described: list[Any] = []
@@ -40,16 +40,16 @@ def described_steps(steps: Sequence[Run | Copied]) -> dict[str, Any]:
             described.append([_place(step.target), step.source and _place(step.source), step.size])
             continue
         if step.kernel.facts.hides:
-            raise ValueError(f"the kernel {step.kernel.name} is given addresses")
+            raise ValueError(f"the kernel {step.kernel.name} takes addresses")
         number = kernels.setdefault(step.kernel, len(kernels))
         described.append([number, _operands(step), step.reports])
-    return {"kernels": [_kernel(one) for one in kernels], "steps": described}
+    return {"kernels": list(map(_kernel, kernels)), "steps": described}
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:
     arguments = [
-        [type(one).__name__, as_dtype(one.dtype).name] if isinstance(one, types.Array) else ["", as_dtype(one).name]
-        for one in kernel.arguments
+        [type(kind).__name__, as_dtype(kind.dtype).name] if isinstance(kind, types.Array) else ["", as_dtype(kind).name]
+        for kind in kernel.arguments
     ]
     return {
         "name": kernel.name, "text": kernel.text, "sources": _sources(kernel.text), "arguments": arguments,
@@ -58,7 +58,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 
 
 def _sources(text: str) -> str:
-    """A digest of what compiles a kernel, and of all that its text imports."""
+    """Return a digest of the compiler of a kernel, and of all imports of its text."""
     return hashlib.sha256(cache.sources(text).encode()).hexdigest()
 
 
@@ -74,7 +74,7 @@ def _operands(step: Run) -> list[Any]:
             described.append({"row": _place(operand)})
         elif isinstance(operand, ReadNumber):
             described.append({"read": _place(operand.place), "dtype": operand.dtype.name})
-        elif facts.calls_blas and name == "address" and operand:  # 0 where another function takes its place
+        elif facts.calls_blas and name == "address" and operand:  # 0 if another function replaces BLAS's
             described.append({"blas": _blas_function(operand)})
         elif isinstance(kind, types.Complex):
             described.append({"complex": [operand.real, operand.imag]})
@@ -84,33 +84,33 @@ def _operands(step: Run) -> list[Any]:
 
 
 def _blas_function(address: int) -> list[str]:
-    """Which function of BLAS is at the address, and for which dtype."""
+    """Return the name of the function of BLAS at an address, and of its dtype."""
     return next(
-        [function, dtype.name] for function in FUNCTIONS for dtype, own in blas_addresses(function).items()
-        if own == address
+        [function, dtype.name] for function in FUNCTIONS for dtype, known in blas_addresses(function).items()
+        if known == address
     )
 
 
 def restored_steps(described: dict[str, Any]) -> list[Run | Copied]:
-    """The steps that were described so, with kernels that are loaded or compiled now.
+    """Return the steps of a description, with kernels that are loaded or compiled now.
 
     Raises:
-        VersionError: their texts import what is not the same here.
-        RuntimeError: they call a BLAS whose functions are not known here.
+        VersionError: the imports of a kernel's text have changed.
+        RuntimeError: a kernel calls a function of BLAS whose address is unknown here.
     """
-    kernels = [_restored_kernel(**one) for one in described["kernels"]]
+    kernels = [_restored_kernel(**kernel) for kernel in described["kernels"]]
     steps: list[Run | Copied] = []
     for first, second, third in described["steps"]:
         if isinstance(first, list):
             steps.append(Copied(Place(*first), second and Place(*second), third))
         else:
-            steps.append(Run(kernels[first], tuple([_operand(one) for one in second]), tuple(third)))
+            steps.append(Run(kernels[first], tuple(map(_operand, second)), tuple(third)))
     return steps
 
 
 def _restored_kernel(name: str, text: str, sources: str, arguments: list[list[str]], parallel: bool) -> Kernel:
     if sources != _sources(text):
-        raise VersionError(f"the kernel {name} was made of other sources")
+        raise VersionError(f"the sources of the kernel {name} have changed")
     kinds: list[types.Type] = []
     for kind, dtype in arguments:
         element = from_dtype(np.dtype(dtype))
@@ -129,6 +129,6 @@ def _operand(described: Any) -> Any:
         case {"blas": [function, dtype]}:
             address = blas_addresses(function).get(np.dtype(dtype))
             if address is None:
-                raise RuntimeError(f"the program calls BLAS's {function} for {dtype}, which is not to be found here")
+                raise RuntimeError(f"the program calls BLAS's {function} for {dtype}, whose address is unknown here")
             return address
     return described

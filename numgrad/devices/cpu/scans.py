@@ -18,7 +18,7 @@ __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 def scan_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, compute: np.dtype, backwards: bool = False
 ) -> Buffer:
-    """The running "sum", "prod" or "logsumexp", in the dtype ``compute``, from the first element or from the last."""
+    """Return the buffer of the running "sum", "prod" or "logsumexp", in the dtype ``compute``, from either end."""
     size = outer * length * inner
     out = p.new(size, compute)
     if name == "sum" and inner == outer == 1 and size >= PARALLEL_FROM:
@@ -32,7 +32,7 @@ def scan_axis(
 
 
 def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
-    """The kernel of a scan, the sizes that it takes, and its parts."""
+    """Return the kernel of a scan, its operands for the sizes, and its parts."""
     if name == "logsumexp":
         return scans.logcumsumexp_axis, (length, inner), {}
     columns, sizes = inner > 1, (length, inner) if inner > 1 else (length,)
@@ -45,7 +45,7 @@ def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[in
 def extremes_so_far(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[Buffer, Buffer]:
-    """The largest (or smallest) elements so far, and the indices of the last of them."""
+    """Return the buffers of the largest (or smallest) elements so far, and of the index of the last of each."""
     out, indices = p.new(x.size, x.dtype), p.new(x.size, np.dtype(np.int64))
     fold = scans.later_larger if largest else scans.later_smaller
     p.run(scans.scan_extremes, x.dtype, x, length, inner, out, indices, work=x.size, fold=fold)
@@ -53,7 +53,7 @@ def extremes_so_far(
 
 
 def recurrence_axis(p: Plan, x: Buffer, factors: Buffer, length: int, inner: int, backwards: bool) -> Buffer:
-    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    """Return ``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, with ``i + 1`` if backwards."""
     out = p.new(x.size, x.dtype)
     p.run(scans.recurrence_axis, x.dtype, x, factors, length, inner, backwards, out, work=x.size)
     return out
@@ -62,13 +62,13 @@ def recurrence_axis(p: Plan, x: Buffer, factors: Buffer, length: int, inner: int
 def shift_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, backwards: bool, fill: float
 ) -> Buffer:
-    """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
+    """Return the buffer of elements shifted by one along the middle axis (or back by one), with ``fill`` in the gap."""
     out = p.new(x.size, x.dtype)
     if not x.size:
         return out
     edge, step = p.new(inner, x.dtype), length * inner
     p.fill(edge, fill)
     added, kept = (edge, 0, 0, inner), (x, inner if backwards else 0, step, step - inner)
-    given = (*kept, *added) if backwards else (*added, *kept)
-    p.run(copying.join_rows, word_of(x.dtype), *given, outer, step, 0, out)
+    operands = (*kept, *added) if backwards else (*added, *kept)
+    p.run(copying.join_rows, word_of(x.dtype), *operands, outer, step, 0, out)
     return out

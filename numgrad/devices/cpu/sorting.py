@@ -1,6 +1,6 @@
-"""Sorting and what rests on it, by NumPy: the middle axis of a buffer seen as (outer, length, inner).
+"""Steps of sorting, and of functions of sorted elements, along the middle axis of (outer, length, inner).
 
-A kernel sorts short lines.  A NaN counts as larger than everything.  Equal elements stay in order.
+NumPy sorts long lines, and a kernel short ones.  NaN is larger than all numbers.  Sorting is stable.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _INT64 = np.dtype(np.int64)
 
 
 def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
-    """The elements with the axis last."""
+    """Return the elements with the axis last."""
     return flat.reshape(outer, length, inner).swapaxes(1, 2)
 
 
-def _row(lines: np.ndarray) -> np.ndarray:
-    """The elements with the axis last as one row with it in the middle again."""
+def _flat(lines: np.ndarray) -> np.ndarray:
+    """Return the buffer of elements that have the axis last."""
     return np.ascontiguousarray(lines.swapaxes(1, 2)).reshape(-1)
 
 
@@ -43,36 +43,36 @@ def _order(lines: np.ndarray, descending: bool) -> np.ndarray:
 
 
 def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The elements at indices of (outer, inner, count), and the indices, as rows."""
-    return _row(np.take_along_axis(lines, indices, -1)), _row(indices)
+    """Return the buffers of the elements at indices of (outer, inner, count), and of the indices."""
+    return _flat(np.take_along_axis(lines, indices, -1)), _flat(indices)
 
 
-#: Elements of a line in order up to which it is quicker to put each one in among them.
+#: Greatest number of sorted elements of a line for which insertion is faster than NumPy.
 _FEW = 64
 
 
 def _is_small(x: Buffer, length: int, inner: int, kept: int) -> bool:
-    """Return whether one kernel on one thread does all that there is to do for lines of which so many are kept."""
+    """Return True if a kernel on one thread sorts the lines, of which it keeps ``kept`` elements."""
     small = 0 < x.size < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
     return small and 0 < kept <= _FEW and x.dtype.kind != "b"
 
 
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
-    """New buffers for elements like those of another one, and for an index of each."""
+    """Return new buffers of elements of the dtype of ``x``, and of their indices."""
     return p.new(size, x.dtype), p.new(size, _INT64)
 
 
 def sort_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool, count: int | None = None
 ) -> tuple[Buffer, Buffer]:
-    """The sorted elements, or the first ``count`` of them, and where they stood."""
+    """Return the buffers of the sorted elements, or of the first ``count`` of them, and of their indices."""
     kept = length if count is None else count
-    made = _pair(p, x, outer * kept * inner)
+    results = _pair(p, x, outer * kept * inner)
     if not _is_small(x, length, inner, kept):
-        return p.host(_sorted, made, x, outer, length, inner, descending, count)
+        return p.host(_sorted, results, x, outer, length, inner, descending, count)
     order = sorting.descending if descending else sorting.before
-    p.run(sorting.sort_lines, x.dtype, x, length, inner, kept, *made, before=order)
-    return made
+    p.run(sorting.sort_lines, x.dtype, x, length, inner, kept, *results, before=order)
+    return results
 
 
 @by_numpy("numpy.argsort")
@@ -84,7 +84,7 @@ def _sorted(
 
 
 def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Where the value of each line stands first."""
+    """Return the first index of the value of each line."""
     equal = (lines == values) | ((values != values) & (lines != lines))
     return equal.argmax(-1, keepdims=True)
 
@@ -92,25 +92,25 @@ def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
 def _pick(
     p: Plan, few: Any, by_numpy: Any, x: Buffer, outer: int, length: int, inner: int, *arguments: Any, **parts: Any
 ) -> tuple[Buffer, Buffer]:
-    """An element of each line, and where it stands: by the kernel for lines of few elements, or by NumPy."""
-    made = _pair(p, x, outer * inner)
+    """Return the buffers of an element of each line, and of its index, by the kernel for few elements or by NumPy."""
+    results = _pair(p, x, outer * inner)
     if not _is_small(x, length, inner, length):
-        return p.host(by_numpy, made, x, outer, length, inner, *arguments)
-    p.run(few, x.dtype, x, length, inner, *arguments, *made, **parts)
-    return made
+        return p.host(by_numpy, results, x, outer, length, inner, *arguments)
+    p.run(few, x.dtype, x, length, inner, *arguments, *results, **parts)
+    return results
 
 
 def kth_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int, k: int) -> tuple[Buffer, Buffer]:
-    """The elements that ``k`` others come before, and where they first stand."""
+    """Return the buffers of the elements that follow ``k`` others in sorted order, and of their first indices."""
     return _pick(p, sorting.pick_ranked, _kth, x, outer, length, inner, k)
 
 
 def median_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, past_nan: bool
 ) -> tuple[Buffer, Buffer]:
-    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
+    """Return the buffers of the lower medians, and of their first indices.
 
-    Otherwise a NaN is the median of the line that it stands on.
+    The median of a line with a NaN is NaN, or with ``past_nan`` the median of the numbers.
     """
     if x.dtype.kind != "f":
         return kth_axis(p, x, outer, length, inner, (length - 1) // 2)
@@ -118,7 +118,7 @@ def median_axis(
 
 
 def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer]:
-    """The smallest of the most frequent elements, and where they last stand."""
+    """Return the buffers of the smallest of the most frequent elements, and of their last indices."""
     return _pick(p, sorting.pick_modes, _modes, x, outer, length, inner)
 
 
@@ -131,7 +131,7 @@ def _kth(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple
 @by_numpy("numpy.sort")
 def _median(flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
-    values = np.sort(lines, -1)  # any NaN last
+    values = np.sort(lines, -1)  # NaN are last
     numbers = length - np.isnan(lines).sum(-1, keepdims=True)
     middle = np.maximum((numbers - 1) // 2, 0)
     if not past_nan:
@@ -147,7 +147,7 @@ def _modes(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.nd
     positions = np.arange(length)
     starts = np.ones(values.shape, bool)
     starts[..., 1:] = values[..., 1:] != values[..., :-1]
-    run = positions - np.maximum.accumulate(np.where(starts, positions, 0), -1)  # equal ones before it
+    run = positions - np.maximum.accumulate(np.where(starts, positions, 0), -1)  # number of equal elements before
     return _picked(lines, np.take_along_axis(order, run.argmax(-1, keepdims=True), -1))
 
 
@@ -157,10 +157,11 @@ def _modes(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.nd
 def unique_slices(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, consecutive: bool
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The different slices along the middle axis, sorted by their elements in turn, which of them each slice is, and
-    how many of each there are; if ``consecutive``, the slices that differ from the one before, in their order.
+    """Return the buffers of the distinct slices along the middle axis, of the number of each slice among these, and of
+    their counts.
 
-    No NaN equals another.
+    The distinct slices are in lexicographic order.  If ``consecutive``, they are the slices that differ from the slice
+    before, in their order.  A NaN differs from every NaN.
     """
     results = p.unsized(x.dtype), p.new(length, _INT64), p.unsized(_INT64)
     if outer == inner == 1 and not consecutive:
@@ -181,7 +182,7 @@ def _unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def _unique_slices(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
+    slices = _slices(flat, outer, length, inner)
     order = np.lexsort(slices.T[::-1]) if slices.shape[1] else np.arange(length)
     keep, number, counts = _runs(slices[order])
     inverse = np.empty(length, np.int64)
@@ -193,13 +194,18 @@ def _unique_slices(
 def _consecutive_slices(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
+    slices = _slices(flat, outer, length, inner)
     keep, number, counts = _runs(slices)
     return _joined(slices[keep], outer, inner), number, counts
 
 
+def _slices(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
+    """Return the slices along the middle axis as the rows of a matrix."""
+    return flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
+
+
 def _runs(slices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which rows differ from the one before, the number of each one's run, and the runs' lengths."""
+    """Return True for each row that differs from the row before, the number of its run, and the lengths of the runs."""
     keep = np.ones(len(slices), bool)
     keep[1:] = (slices[1:] != slices[:-1]).any(1)
     number = np.cumsum(keep) - 1
@@ -207,7 +213,7 @@ def _runs(slices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
-    """Slices as the row that they are taken from."""
+    """Return the buffer of slices along the middle axis."""
     count = len(slices)
     return np.ascontiguousarray(slices.reshape(count, outer, inner).swapaxes(0, 1)).reshape(-1)
 
@@ -218,14 +224,14 @@ def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
 def search_rows(
     p: Plan, rows: Buffer, values: Buffer, length: int, count: int, right: bool, compute: np.dtype
 ) -> Buffer:
-    """Where each of ``count`` values to each sorted row of ``length`` belongs, after its equals if ``right``."""
+    """Return the buffer of the positions of ``count`` values in each sorted row, after equal elements if ``right``."""
     out = p.new(values.size, _INT64)
     p.run(sorting.search_rows, compute, rows, length, values, count, right, out, work=values.size)
     return out
 
 
 def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buffer:
-    """How often each number from 0 occurs, or the sum of the weights where it does.
+    """Return the buffer of the number of occurrences of each number from 0 on, or of the sum of their weights.
 
     A launch raises RuntimeError if a number is negative.
     """
@@ -242,7 +248,7 @@ def _bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> t
 
 
 def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
-    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    """Return the buffer of the number of elements in each of equally wide bins; the last bin includes ``high``."""
     return p.host(_histogram, [p.new(bins, x.dtype)], x, bins, low, high)[0]
 
 
@@ -250,5 +256,5 @@ def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
 def _histogram(flat: np.ndarray, bins: int, low: float, high: float) -> tuple[np.ndarray]:
     number = flat.dtype.type
     kept = flat[(flat >= low) & (flat <= high)]
-    found = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
-    return (np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(flat.dtype),)
+    indices = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
+    return (np.bincount(np.minimum(indices, bins - 1), minlength=bins).astype(flat.dtype),)

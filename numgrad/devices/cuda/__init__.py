@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: the same functions as the CPU's, on rows in their memory."""
+"""NVIDIA's GPUs: the functions of the CPU, for buffers in the memory of GPUs."""
 
 from . import memory as memory
 from . import runtime as runtime

@@ -1,12 +1,12 @@
-"""The allocator of a GPU's memory: segments that the driver gave are kept, and cut into pieces for tensors.
+"""The caching allocator of a GPU's memory: segments from the driver are kept, and divided into pieces for tensors.
 
-The driver takes long to give memory, and waits for the GPU when it gets it back.  So the rules are those of PyTorch's
-allocator: sizes are multiples of 512 bytes, pieces up to 1 MiB lie in segments of 2 MiB, larger ones in segments of
-20 MiB or of their own, and of the free pieces the smallest that is large enough is taken and cut.  A free piece goes
-to work of the stream that it was allocated for, which needs no waiting, for work on a stream is in order.
+The driver allocates memory slowly, and waits for the GPU when it frees memory.  So the rules are those of PyTorch's
+allocator.  Sizes are multiples of 512 bytes.  Pieces up to 1 MiB lie in segments of 2 MiB, larger ones in segments of
+20 MiB or of their own.  An allocation divides the smallest free piece that is large enough.  A free piece is reused for
+the stream of its allocation, without waiting, because the work of a stream is in order.
 
-Pieces that came back are first kept whole, by size, for the next of that size, which is soon found; they are merged
-with their neighbours when no piece is large enough (the C library's allocator has such bins, too).
+Freed pieces are first kept undivided in bins, by size, where an allocation of the same size finds them quickly.  They
+are merged with their neighbours if no piece is large enough.  (The allocator of the C library has such bins, too.)
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ GRAIN = 512
 SMALL = 1 << 20
 SMALL_SEGMENT = 2 << 20
 
-#: A segment for pieces of up to 10 MiB; larger ones have segments of their own, in multiples of 2 MiB.
+#: Size of a segment for pieces of up to 10 MiB; larger ones have segments of their own, in multiples of 2 MiB.
 LARGE_SEGMENT = 20 << 20
 LARGE = 10 << 20
 SEGMENT_GRAIN = 2 << 20
 
 
 class Piece:
-    """A part of a segment: between ``before`` and ``after``, free where ``free``, else a block's or in a bin."""
+    """A part of a segment, between ``before`` and ``after``: ``free``, or used by a block, or in a bin."""
 
     __slots__ = ("address", "after", "before", "free", "pool", "requested", "size", "streams", "wanted")
 
@@ -46,26 +46,26 @@ class Piece:
         self.before = before
         self.after = after
         self.free = False
-        self.wanted = size  # the size that it was last given for: it may be somewhat larger
+        self.wanted = size  # the size of its last allocation, after rounding; the piece may be larger
         self.requested = 0
         self.streams: dict[tuple[int, int], StreamHandle] | None = None  # others that use it, by GPU and address
 
 
 class Pool:
-    """The small or the large pieces for one stream."""
+    """The small or the large pieces of one stream."""
 
-    __slots__ = ("bins", "free", "given_back", "segments", "small", "stream")
+    __slots__ = ("bins", "free", "return_piece", "segments", "small", "stream")
 
-    def __init__(self, stream: StreamHandle, small: bool, given_back: deque[Piece]):
+    def __init__(self, stream: StreamHandle, small: bool, returned: deque[Piece]):
         self.stream = stream
         self.small = small
-        self.given_back = given_back.append  # called when a block ends, in whatever thread and whatever it is doing
+        self.return_piece = returned.append  # a block calls it at its end, in any thread and at any point
         self.bins: dict[int, list[Piece]] = {}
         self.free: list[tuple[int, int, Piece]] = []  # by size, then address
         self.segments: dict[int, int] = {}  # their sizes, by address
 
     def insert(self, piece: Piece) -> None:
-        """Merge a piece with its free neighbours, and keep it."""
+        """Merge a piece with its free neighbours, and add it to the free pieces."""
         for neighbour in (piece.before, piece.after):
             if neighbour is not None and neighbour.free:
                 self.remove(neighbour)
@@ -83,12 +83,12 @@ class Pool:
         insort(self.free, (piece.size, piece.address, piece))
 
     def remove(self, piece: Piece) -> None:
-        """Take a free piece out."""
+        """Remove a piece from the free pieces."""
         del self.free[bisect_left(self.free, (piece.size, piece.address))]
         piece.free = False
 
     def empty_bins(self) -> bool:
-        """Merge the pieces that were kept whole; whether there were any."""
+        """Merge the pieces in the bins; return True if there were any."""
         pieces = [piece for bin in self.bins.values() for piece in bin]
         self.bins.clear()
         for piece in pieces:
@@ -96,14 +96,14 @@ class Pool:
         return bool(pieces)
 
     def best_fit(self, size: int) -> Piece | None:
-        """The smallest piece that is large enough, free or kept whole, cut to size unless little would be left over."""
+        """Return the smallest sufficient piece, free or in a bin, divided unless the remainder would be too small."""
         index = bisect_left(self.free, (size,))
-        kept = min([own for own, bin in self.bins.items() if bin and own >= size], default=None)
-        if index < len(self.free) and (kept is None or self.free[index][0] < kept):
+        binned = min([length for length, bin in self.bins.items() if bin and length >= size], default=None)
+        if index < len(self.free) and (binned is None or self.free[index][0] < binned):
             _, _, piece = self.free.pop(index)
             piece.free = False
-        elif kept is not None:
-            piece = self.bins[kept].pop()
+        elif binned is not None:
+            piece = self.bins[binned].pop()
         else:
             return None
         rest = piece.size - size
@@ -118,12 +118,12 @@ class Pool:
         return piece
 
 
-#: Held while a piece is told who uses it.
-_noting = threading.RLock()  # what the collector of garbage runs here may tell another
+#: Held while the streams that use a piece are changed.
+_noting = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may do the same
 
 
 class Block(Memory):
-    """A piece that a row lies in, which is given back when no row does any more."""
+    """Use of a piece by buffers, which returns the piece to its pool after the last one."""
 
     __slots__ = ("address", "piece")
 
@@ -133,24 +133,24 @@ class Block(Memory):
 
     @property
     def device(self) -> int:  # type: ignore[override]
-        """The number of its GPU."""
+        """The number of the GPU."""
         return self.piece.pool.stream.device
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        """The bytes that were asked for."""
+        """The number of requested bytes."""
         return self.piece.requested
 
     def use_on(self, stream: StreamHandle) -> None:
-        """Note that work on a stream uses the block, which is given to others only once that has been done."""
+        """Note that work on a stream uses the block, so that the piece is reused only after that work."""
         piece = self.piece
-        key, own = (stream.device, int(stream)), piece.pool.stream
-        if key != (own.device, own) and not (piece.streams and key in piece.streams):
+        key, home = (stream.device, int(stream)), piece.pool.stream
+        if key != (home.device, home) and not (piece.streams and key in piece.streams):
             with _noting:
                 piece.streams = {**(piece.streams or {}), key: stream}
 
     def __del__(self) -> None:
-        self.piece.pool.given_back(self.piece)
+        self.piece.pool.return_piece(self.piece)
 
 
 class Allocator:
@@ -161,25 +161,25 @@ class Allocator:
         self.counts = Counts()
         self.retries = 0
         self.failures = 0
-        self._given_back: deque[Piece] = deque()
-        self._waiting: list[tuple[Piece, list[Any]]] = []  # for events on other streams
+        self._returned: deque[Piece] = deque()
+        self._waiting: list[tuple[Piece, list[Any]]] = []  # pieces that wait for events on other streams
         self._pools: dict[StreamHandle, list[Pool]] = {}  # the small and the large one
-        self._lock = threading.RLock()  # memory may be allocated by what the collector of garbage runs here
+        self._lock = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may allocate
 
     def allocate(self, size: int, stream: StreamHandle) -> Block:
-        """A block of at least ``size`` bytes, for work on a stream.
+        """Return a block of at least ``size`` bytes, for work on a stream.
 
         Raises:
-            OutOfMemoryError: the GPU has not as many, even without what lies idle here.
+            OutOfMemoryError: the GPU has too little memory, even without the idle pieces.
         """
         rounded = -(-size // GRAIN) * GRAIN
         with self._lock:
-            if self._given_back or self._waiting:
+            if self._returned or self._waiting:
                 self._take_back()
             try:
                 small, large = self._pools[stream]
             except KeyError:
-                small, large = self._pools[stream] = [Pool(stream, which, self._given_back) for which in (True, False)]
+                small, large = self._pools[stream] = [Pool(stream, kind, self._returned) for kind in (True, False)]
             pool = small if rounded <= SMALL else large
             bin = pool.bins.get(rounded)
             piece = bin.pop() if bin else self._find(pool, rounded)
@@ -188,10 +188,10 @@ class Allocator:
         return Block(piece)
 
     def _take_back(self) -> None:
-        """Keep the pieces of blocks that have ended."""
-        given_back = self._given_back
-        while given_back:
-            piece = given_back.popleft()
+        """Put the pieces of blocks that have ended into bins."""
+        returned = self._returned
+        while returned:
+            piece = returned.popleft()
             self.counts.remove_block(piece.size, piece.requested)
             if piece.streams is None:
                 piece.pool.bins.setdefault(piece.wanted, []).append(piece)
@@ -202,20 +202,20 @@ class Allocator:
             self._look_at_waiting(runtime.driver.event_is_done)
 
     def _look_at_waiting(self, is_done: Any) -> None:
-        """Keep the pieces that other streams have done with."""
+        """Put the pieces that other streams no longer use into bins."""
         waiting, self._waiting = self._waiting, []
         for piece, events in waiting:
-            left = [event for event in events if not is_done(event)]
+            pending = [event for event in events if not is_done(event)]
             for event in events:
-                if event not in left:
+                if event not in pending:
                     runtime.driver.destroy_event(event)
-            if left:
-                self._waiting.append((piece, left))
+            if pending:
+                self._waiting.append((piece, pending))
             else:
                 piece.pool.bins.setdefault(piece.wanted, []).append(piece)
 
     def _find(self, pool: Pool, size: int) -> Piece:
-        """A piece of the pool: cut from a free one, from one that merging makes, or from a new segment."""
+        """Return a piece of the pool: an existing one, one that merging creates, or a part of a new segment."""
         piece = pool.best_fit(size)
         if piece is None and pool.empty_bins():
             piece = pool.best_fit(size)
@@ -251,11 +251,11 @@ class Allocator:
             f"CUDA out of memory. Tried to allocate {amount(size)}. GPU {self.device} has a total capacity of "
             f"{amount(total)} of which {amount(free)} is free. Of the memory that numgrad holds there, "
             f"{amount(allocated)} is allocated to tensors, and {amount(reserved - allocated)} is reserved but "
-            "unallocated, in pieces that are too small or that tensors still lie beside."
+            "unallocated, in pieces that are too small or in segments that tensors still use."
         )
 
     def empty_cache(self) -> None:
-        """Give the segments that no tensor lies in back to the driver."""
+        """Return the segments without tensors to the driver."""
         with self._lock:
             self._take_back()
             self._empty_cache()
@@ -271,13 +271,16 @@ class Allocator:
                     self.counts.remove_segment(pool.segments.pop(address))
 
     def settle(self) -> Allocator:
-        """The allocator, once it has taken back what it can: what its counts are true for."""
+        """Return the allocator after it has updated its counts for the blocks that have ended."""
         with self._lock:
             self._take_back()
         return self
 
     def pools(self, small: bool) -> dict[str, int]:
-        """What is in the small or the large pools now, by PyTorch's names; inactive is what is free beside tensors."""
+        """Return statistics of the small or the large pools, by PyTorch's names.
+
+        Free pieces in segments with tensors are inactive.
+        """
         with self._lock:
             self._take_back()
             pools = [pool for pair in self._pools.values() for pool in pair if pool.small == small]
@@ -294,7 +297,7 @@ class Allocator:
 
 
 def _mark(stream: StreamHandle) -> Any:
-    """An event on a stream, after all that is there."""
+    """Return an event after the present work of a stream."""
     event = runtime.driver.create_event(stream.device)
     runtime.driver.record_event(event, stream)
     return event
@@ -310,14 +313,14 @@ def _is_segment(piece: Piece) -> bool:
 
 
 class Counts:
-    """Blocks, their bytes as they were given and as they were asked for, segments and their bytes.
+    """Numbers of blocks, of their allocated and requested bytes, of segments, and of their bytes.
 
-    For each there is how many there are, how many there were at most (``..._peak``), how many have gone
-    (``..._freed``), and how many there were when these began to be counted (``..._before``).
+    Each has its present value, its maximum (``..._peak``), the sum of its decreases (``..._freed``), and its value when
+    that sum was last reset (``..._before``).
     """
 
-    #: PyTorch's names of what is counted.
-    NAMES = {  # noqa: RUF012 - it is not changed
+    #: The attributes, by PyTorch's names.
+    NAMES = {  # noqa: RUF012 - constant
         "allocation": "blocks", "segment": "segments", "allocated_bytes": "bytes", "reserved_bytes": "reserved",
         "requested_bytes": "requested",
     }
@@ -329,10 +332,10 @@ class Counts:
         self.segments = self.segments_peak = self.segments_freed = self.segments_before = 0
         self.reserved = self.reserved_peak = self.reserved_freed = self.reserved_before = 0
 
-    def add_block(self, given: int, requested: int) -> None:
-        """Count a block: once for each tensor, so written out."""
+    def add_block(self, allocated: int, requested: int) -> None:
+        """Count a block.  This runs for each tensor, so it is written out for speed."""
         self.blocks += 1
-        self.bytes += given
+        self.bytes += allocated
         self.requested += requested
         if self.blocks > self.blocks_peak:
             self.blocks_peak = self.blocks
@@ -341,13 +344,13 @@ class Counts:
         if self.requested > self.requested_peak:
             self.requested_peak = self.requested
 
-    def remove_block(self, given: int, requested: int) -> None:
-        """Count a block that was given back."""
+    def remove_block(self, allocated: int, requested: int) -> None:
+        """Count a block that has ended."""
         self.blocks -= 1
-        self.bytes -= given
+        self.bytes -= allocated
         self.requested -= requested
         self.blocks_freed += 1
-        self.bytes_freed += given
+        self.bytes_freed += allocated
         self.requested_freed += requested
 
     def add_segment(self, size: int) -> None:
@@ -358,26 +361,26 @@ class Counts:
         self.reserved_peak = max(self.reserved_peak, self.reserved)
 
     def remove_segment(self, size: int) -> None:
-        """Count a segment that was given back."""
+        """Count a segment that was returned to the driver."""
         self.segments -= 1
         self.reserved -= size
         self.segments_freed += 1
         self.reserved_freed += size
 
     def reset_peaks(self) -> None:
-        """Forget how much there was before."""
+        """Reset the maxima to the present values."""
         for name in self.NAMES.values():
             setattr(self, f"{name}_peak", getattr(self, name))
 
     def reset_sums(self) -> None:
-        """Begin to count what comes and goes."""
+        """Reset the sums of decreases."""
         for name in self.NAMES.values():
             setattr(self, f"{name}_before", getattr(self, name))
             setattr(self, f"{name}_freed", 0)
 
 
 def amount(size: float) -> str:
-    """A number of bytes as PyTorch writes it."""
+    """Return a number of bytes as PyTorch writes it."""
     if size < 1024:
         return f"{size:.0f} bytes"
     for unit in ("KiB", "MiB", "GiB"):

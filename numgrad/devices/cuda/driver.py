@@ -1,7 +1,7 @@
-"""GPUs through NVIDIA's driver: their memory, copies, streams, events and kernels.
+"""GPUs through NVIDIA's driver: memory, copies, streams, events and kernels.
 
-It has the functions of ``simulated.py``.  A GPU's primary context is used, which it shares with PyTorch, CuPy and
-numba-cuda: an address of one is an address of the others.
+This module has the functions of ``simulated.py``.  It uses the primary context of a GPU, which PyTorch, CuPy and
+numba-cuda share, so that all have the same addresses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .memory import note_uses
 from .packing import launcher
 from .runtime import Properties, StreamHandle, side_streams
 
-#: What each property is called among the driver's attributes.
+#: The driver's names of properties.
 _ATTRIBUTES = {
     "major": "COMPUTE_CAPABILITY_MAJOR", "minor": "COMPUTE_CAPABILITY_MINOR",
     "multi_processor_count": "MULTIPROCESSOR_COUNT", "warp_size": "WARP_SIZE",
@@ -37,17 +37,17 @@ _ATTRIBUTES = {
     "pci_domain_id": "PCI_DOMAIN_ID",
 }
 
-#: Threads that a block may have where that is open; of those that do as well the first is taken.
+#: Candidates for the number of threads of a block; the first of the best is used.
 BLOCK_SIZES = (256, 128, 512, 1024)
 
-#: Errors of kernels, which are found out later, by whatever call comes next.
+#: Errors of kernels, which a later call reports.
 _LATE = frozenset({
     "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ASSERT", "CUDA_ERROR_MISALIGNED_ADDRESS",
     "CUDA_ERROR_ILLEGAL_INSTRUCTION", "CUDA_ERROR_INVALID_ADDRESS_SPACE", "CUDA_ERROR_INVALID_PC",
     "CUDA_ERROR_HARDWARE_STACK_ERROR", "CUDA_ERROR_LAUNCH_TIMEOUT",
 })
 
-#: Errors of loading a kernel that another version of the driver would not make.
+#: Errors of loading a kernel that depend on the version of the driver.
 _VERSIONS = frozenset({
     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_NO_BINARY_FOR_GPU",
     "CUDA_ERROR_INVALID_IMAGE",
@@ -58,7 +58,7 @@ _contexts: dict[int, Any] = {}
 
 
 class _Active(threading.local):
-    """The GPU that this thread's calls go to; -1 where that is not sure, for others may change it."""
+    """The GPU of this thread's calls; -1 if other libraries may change it."""
 
     device = -1
 
@@ -67,7 +67,7 @@ _active = _Active()
 
 
 def _failure(error: Any) -> RuntimeError:
-    """The exception for an error of the driver's."""
+    """Return the exception for an error of the driver."""
     _, words = cu.cuGetErrorString(error)
     message = f"CUDA error: {words.decode() if words else 'unknown error'} ({error.name})"
     if error.name == "CUDA_ERROR_NOT_INITIALIZED":
@@ -82,14 +82,14 @@ def _failure(error: Any) -> RuntimeError:
         )
     elif error.name in _VERSIONS:
         message += (
-            f"\nNVIDIA's driver, for {driver_version()}, cannot load what the compiler "
-            "made; update the driver, or install the numba-cuda for the driver's generation of CUDA."
+            f"\nNVIDIA's driver, for {driver_version()}, cannot load the output of the compiler. "
+            "Update the driver, or install numba-cuda for the driver's generation of CUDA."
         )
     return RuntimeError(message)
 
 
 def _value(answer: tuple[Any, ...]) -> Any:
-    """What a call of the driver's returned, if it succeeded."""
+    """Return the result of a call of the driver; raise an error if it failed."""
     error, *values = answer
     if error:
         raise _failure(error)
@@ -97,7 +97,7 @@ def _value(answer: tuple[Any, ...]) -> Any:
 
 
 def use(device: int) -> None:
-    """Let this thread's calls of the driver go to a GPU."""
+    """Direct this thread's calls of the driver to a GPU."""
     if _active.device != device:
         _activate(device)
 
@@ -111,76 +111,74 @@ def _activate(device: int) -> None:
                 _contexts[device] = _value(cu.cuDevicePrimaryCtxRetain(_value(cu.cuDeviceGet(device))))
             context = _contexts[device]
     _value(cu.cuCtxSetCurrent(context))
-    if device_count() == 1:  # with several, other libraries may have this thread use another
+    if device_count() == 1:  # with several, other libraries may direct this thread to another
         _active.device = device
 
 
 @functools.cache
 def device_count() -> int:
-    """The number of GPUs."""
+    """Return the number of GPUs."""
     _value(cu.cuInit(0))
     return _value(cu.cuDeviceGetCount())
 
 
 def device_properties(device: int) -> Properties:
-    """What a GPU is."""
+    """Return the properties of a GPU."""
     number = _value(cu.cuDeviceGet(device))
-    attributes = {
-        name: int(_value(cu.cuDeviceGetAttribute(getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{own}"), number)))
-        for name, own in _ATTRIBUTES.items()
-    }
+    numbers = {name: getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{key}") for name, key in _ATTRIBUTES.items()}
+    attributes = {name: int(_value(cu.cuDeviceGetAttribute(key, number))) for name, key in numbers.items()}
     name = _value(cu.cuDeviceGetName(256, number)).partition(b"\0")[0].decode()
     return Properties(name=name, total_memory=int(_value(cu.cuDeviceTotalMem(number))), **attributes)
 
 
 def driver_version() -> str:
-    """The newest version of CUDA that NVIDIA's driver has all of."""
+    """Return the newest version of CUDA that NVIDIA's driver supports."""
     version = _value(cu.cuDriverGetVersion())
     return f"CUDA {version // 1000}.{version % 1000 // 10}"
 
 
 def memory_info(device: int) -> tuple[int, int]:
-    """A GPU's free memory and all of it, in bytes."""
+    """Return the free memory and the total memory of a GPU, in bytes."""
     use(device)
     free, total = _value(cu.cuMemGetInfo())
     return int(free), int(total)
 
 
 def allocate(size: int, device: int) -> int:
-    """The address of ``size`` bytes of a GPU's memory.
+    """Return the address of ``size`` new bytes of a GPU's memory.
 
     Raises:
-        MemoryError: it has not as many left.
+        MemoryError: the GPU has too little memory left.
     """
     use(device)
     return _address(cu.cuMemAlloc(size))
 
 
 def _address(answer: tuple[Any, Any]) -> int:
-    """The address of memory, if there was any."""
+    """Return the address of new memory; raise MemoryError if there is none."""
     if answer[0] == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
         raise MemoryError("out of memory")
     return int(_value(answer))
 
 
 def free(address: int, device: int) -> None:
-    """Give memory back, once all that was launched before has run."""
+    """Free memory, after all launched work has run."""
     use(device)
     _value(cu.cuMemFree(address))
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
-    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach.
+    """Return the address of ``size`` new bytes of the host's pinned memory, which every GPU can access.
 
     Raises:
-        MemoryError: the host has not as many left.
+        MemoryError: the host has too little memory left.
     """
     use(device)
     return _address(cu.cuMemHostAlloc(size, cu.CU_MEMHOSTALLOC_PORTABLE))
 
 
 def free_pinned(address: int, device: int = 0) -> None:
-    """Give pinned memory back."""
+    """Free pinned memory."""
     use(device)
     _value(cu.cuMemFreeHost(address))
 
@@ -210,30 +208,30 @@ def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None
 
 
 def device_of(address: int) -> int:
-    """The number of the GPU whose memory an address is of."""
+    """Return the number of the GPU whose memory contains an address."""
     use(0)
     return int(_value(cu.cuPointerGetAttribute(cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)))
 
 
 def default_stream(device: int) -> StreamHandle:
-    """The stream that a GPU has from the beginning."""
+    """Return the default stream of a GPU."""
     return StreamHandle(0, device, cu.CUstream(0))
 
 
 def create_stream(device: int, priority: int = 0) -> StreamHandle:
-    """Another stream, which does not wait for the default one; the lower ``priority``, the sooner its turn."""
+    """Return a new stream, which does not wait for the default one; a lower ``priority`` is scheduled sooner."""
     use(device)
     own = _value(cu.cuStreamCreateWithPriority(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING), priority))
     return StreamHandle(int(own), device, own)
 
 
 def external_stream(address: int, device: int) -> StreamHandle:
-    """A stream that another library made."""
+    """Return a stream of another library."""
     return StreamHandle(address, device, cu.CUstream(address))
 
 
 def stream_is_done(stream: StreamHandle) -> bool:
-    """Whether all that was put on a stream has run."""
+    """Return True if all work on a stream has run."""
     use(stream.device)
     return _is_done(cu.cuStreamQuery(stream.own))
 
@@ -246,19 +244,19 @@ def _is_done(answer: tuple[Any]) -> bool:
 
 
 def synchronize(stream: StreamHandle) -> None:
-    """Wait until all that was put on a stream has run."""
+    """Wait until all work on a stream has run."""
     use(stream.device)
     _value(cu.cuStreamSynchronize(stream.own))
 
 
 def synchronize_device(device: int) -> None:
-    """Wait until all that was put on any stream of a GPU has run."""
+    """Wait until all work on all streams of a GPU has run."""
     use(device)
     _value(cu.cuCtxSynchronize())
 
 
 def create_event(device: int, timing: bool = False, blocking: bool = False) -> Any:
-    """An event: a mark on a stream."""
+    """Return a new event, which marks a point on a stream."""
     use(device)
     flags = cu.CUevent_flags
     none = flags.CU_EVENT_DEFAULT
@@ -267,51 +265,51 @@ def create_event(device: int, timing: bool = False, blocking: bool = False) -> A
 
 
 def destroy_event(event: Any) -> None:
-    """Forget an event; one still awaited is forgotten once it has come."""
-    cu.cuEventDestroy(event)  # whether it succeeds or not: the process may be ending
+    """Destroy an event, after it has occurred if it is pending."""
+    cu.cuEventDestroy(event)  # errors are ignored: the process may be ending
 
 
 def record_event(event: Any, stream: StreamHandle) -> None:
-    """Put an event on a stream of its GPU, after all that is there."""
+    """Put an event on a stream of its GPU, after the present work."""
     use(stream.device)
     _value(cu.cuEventRecord(event, stream.own))
 
 
 def _have_context() -> None:
-    """Let this thread have the context of some GPU, whichever: the driver wants one for events of any."""
+    """Make the context of any GPU current for this thread: calls on events need one."""
     if _active.device < 0 and not int(_value(cu.cuCtxGetCurrent())):
         use(next(iter(_contexts)))
 
 
 def event_is_done(event: Any) -> bool:
-    """Whether all that was before an event on its stream has run."""
+    """Return True if all work before an event on its stream has run."""
     return _is_done(cu.cuEventQuery(event))
 
 
 def wait_for_event(event: Any) -> None:
-    """Wait until all that was before an event on its stream has run."""
+    """Wait until all work before an event on its stream has run."""
     _have_context()
     _value(cu.cuEventSynchronize(event))
 
 
 def wait_on_stream(stream: StreamHandle, event: Any) -> None:
-    """Let what is put on a stream from now on wait for an event, of whatever GPU."""
+    """Make later work on a stream wait for an event, of any GPU."""
     use(stream.device)
     _value(cu.cuStreamWaitEvent(stream.own, event, 0))
 
 
 def elapsed_time(start: Any, end: Any) -> float:
-    """The milliseconds from one event to another, both of which have come."""
+    """Return the milliseconds between two events that have occurred."""
     _have_context()
     return float(_value(cu.cuEventElapsedTime(start, end)))
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
-    """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
+    """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel, for buffers and numbers.
 
-    The kernel is loaded on a GPU when it is first launched there.  ``launch.occupancy(device)`` is the number of
-    threads in a block that keeps the GPU busiest, and how many of these blocks run at the same time.
-    ``launch.prepare(device)`` loads it on a GPU.
+    The first launch on a GPU loads the kernel there, and so does ``launch.prepare(device)``.
+    ``launch.occupancy(device)`` returns the number of threads in a block that keeps the GPU busiest, and the number of
+    such blocks that run at the same time.
     """
     functions: dict[int, Any] = {}
 

@@ -1,6 +1,7 @@
-"""A GPU that runs nothing, for looking at kernels where there is none: all that is read from it is zero.
+"""A GPU that runs nothing, for the inspection of kernels without a GPU: all values read from it are zero.
 
-It has the functions of ``driver.py``, most of them the simulator's.  Kernels have as many threads as on a real GPU.
+This module has the functions of ``driver.py``, most of them from the simulator.  Kernels have as many threads as on a
+real GPU.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from .simulated import *  # noqa: F403
 def copy_to_host(  # type: ignore[no-redef]
     target: int, source: int, size: int, stream: StreamHandle
 ) -> None:
-    """Put zeros where what is in the memory of the GPU is wanted."""
+    """Write zeros in place of the contents of the GPU's memory."""
     ctypes.memset(target, 0, size)
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:  # type: ignore[no-redef]
-    """A kernel that does nothing when it is launched."""
+    """Return the launch function of a kernel, which does nothing."""
 
-    def launch(*given: Any) -> None:
+    def launch(*arguments: Any) -> None:
         pass
 
     kernel: Any = launch

@@ -1,4 +1,4 @@
-"""How many threads share a line, which is a row or a column, and how they stand in a block; see the kernels."""
+"""Arrangement of the threads of a block over lines, which are rows or columns; see the kernels."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from numgrad_kernels.cuda import lines
 
 from .launching import MOST_BLOCKS, THREADS
 
-#: Elements of a line that a thread takes at least: two times four.
+#: Least number of elements of a line for a thread: two times four.
 SHARE = 8
 
-#: Lines next to each other in memory that a block takes at least: 32 bytes of each row.
+#: Least number of adjacent lines for a block: 32 bytes of each row.
 NARROWEST = max(THREADS // 32, 2)
 
-#: Blocks that keep a GPU busy, and threads that a long row gets at most where there are fewer rows: with twice as many,
-#: there would not be enough registers for them.
+#: Number of blocks that keep a GPU busy, and greatest number of threads for a long row if there are fewer rows: there
+#: are too few registers for twice as many.
 ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 2 * THREADS
 
-#: The functions and constants of kernels whose threads take four elements next to each other.
+#: The functions and constants of kernels whose threads take four adjacent elements.
 _PACKED: dict[str, Any] = {
     "read4": lines.read4_packed, "write4": lines.write4_packed, "up_to": lines.up_to_packed, "PACKED": 1
 }  # fmt: skip
 
 
 class Arrangement(NamedTuple):
-    """What kernels over lines are told, and how many blocks of threads have them all."""
+    """Operands of kernels over lines, and the grid."""
 
     columns: int
     depth: int
@@ -38,7 +38,7 @@ class Arrangement(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
-    """The threads for a number of lines of a length, whose elements are ``inner`` elements apart."""
+    """Return the arrangement of threads for lines of a length, whose elements have the stride ``inner``."""
     if inner < NARROWEST:
         depth = min(power_of_two(-(-length // SHARE)), WIDEST if lines < ENOUGH else THREADS)
         columns, shift = max(THREADS // depth, 1), depth.bit_length() - 1
@@ -50,10 +50,10 @@ def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
 
 
 def packed(length: int) -> dict[str, Any] | None:
-    """The parts of a kernel over rows of this length that take four elements at once, where every row is aligned."""
+    """Return the parts of a kernel over rows that take four elements at once; None if not every row is aligned."""
     return None if length % 4 else _PACKED
 
 
 def power_of_two(number: int) -> int:
-    """The smallest one that is not less."""
+    """Return the least power of two that is not less than a number."""
     return 1 << max(number - 1, 0).bit_length()

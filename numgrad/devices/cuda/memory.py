@@ -1,4 +1,4 @@
-"""Memory of GPUs for tensors: rows from the caching allocator, and what is copied into them from the host."""
+"""Memory of GPUs for tensors: buffers from the caching allocator, and copies from and to the host."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = [
     "upload", "zero_row", "zeros",
 ]
 
-#: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
+#: Greatest number of bytes of an array that is copied through pinned memory, without waiting for the GPU.
 STAGED = 1 << 16
 
 _TRUTHS = np.dtype(np.uint8)
 
 _allocators: dict[int, Allocator] = {}
-_lock = threading.RLock()  # what the collector of garbage runs here may allocate memory, too
+_lock = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may allocate
 
 
 def allocator(device: int) -> Allocator:
-    """What gives and takes the memory of a GPU."""
+    """Return the allocator of a GPU's memory."""
     try:
         return _allocators[device]
     except KeyError:
@@ -41,75 +41,75 @@ def allocator(device: int) -> Allocator:
 
 
 def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
-    """An uninitialised row of elements on a GPU, the current one for None.
+    """Return an uninitialised buffer on a GPU, by default the current one.
 
     Raises:
-        OutOfMemoryError: the GPU has not enough free memory.
+        OutOfMemoryError: the GPU has too little free memory.
     """
     if device is None:
         device = runtime.current_device()
     if not count:
         return DeviceRow(0, 0, dtype, device, None)
     block = allocator(device).allocate(count * dtype.itemsize, stream(device))
-    row = DeviceRow(block.address, count, dtype, device, block)
+    buffer = DeviceRow(block.address, count, dtype, device, block)
     if recording.recorder is not None:
-        recording.recorder.allocated(row)
-    return row
+        recording.recorder.allocated(buffer)
+    return buffer
 
 
 def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
-    """A row of zeros."""
-    row = empty_row(count, dtype, device)
+    """Return a buffer of zeros."""
+    buffer = empty_row(count, dtype, device)
     if count:
-        recording.on_gpu(_fill_zeros, (row,), (row,))
-    return row
+        recording.on_gpu(_fill_zeros, (buffer,), (buffer,))
+    return buffer
 
 
-def _fill_zeros(row: DeviceRow) -> None:
-    runtime.driver.fill_bytes(row.address, 0, row.nbytes, stream(row.device))
+def _fill_zeros(buffer: DeviceRow) -> None:
+    runtime.driver.fill_bytes(buffer.address, 0, buffer.nbytes, stream(buffer.device))
 
 
 def row_from(array: np.ndarray, device: int | None = None) -> DeviceRow:
-    """A row with the elements of an array of NumPy's, in row-major order."""
+    """Return a buffer with the elements of an array, in row-major order."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return empty_row(flat.size, flat.dtype, device).load(flat)
 
 
-def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
-    """Overwrite the elements of a row with those of a contiguous array, which may change when this returns.
+def upload(buffer: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+    """Overwrite the elements of a buffer with those of a contiguous array, which may change afterwards.
 
-    Without ``wait``, an array in pinned memory must be left as it is until work on the current stream is done.
+    Without ``wait``, an array in pinned memory must not change until the work on the current stream is done.
     """
-    recording.on_gpu(_upload, (row, array, wait), (row,))
+    recording.on_gpu(_upload, (buffer, array, wait), (buffer,))
 
 
-def _upload(row: DeviceRow, array: np.ndarray, wait: bool) -> None:
-    here = stream(row.device)
+def _upload(buffer: DeviceRow, array: np.ndarray, wait: bool) -> None:
+    here = stream(buffer.device)
     if side_streams:
-        note_uses(here, (row,))
+        note_uses(here, (buffer,))
     block = None if wait else pinned.block_of(array)
     if block is None and array.nbytes <= STAGED:
-        pinned.stage(array, row.address, here)
+        pinned.stage(array, buffer.address, here)
     else:
-        runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
+        runtime.driver.copy_to_device(buffer.address, array.ctypes.data, array.nbytes, here)
         _finish_copy(block, here)
 
 
-def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
-    """Overwrite a contiguous array with the elements of a row.
+def download(buffer: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+    """Overwrite a contiguous array with the elements of a buffer.
 
-    Without ``wait``, an array in pinned memory has them when work on the current stream is done.
+    Without ``wait``, an array in pinned memory has them when the work on the current stream is done.
     """
     recording.values_read("copying elements from a GPU")
-    here = stream(row.device)
+    here = stream(buffer.device)
     if side_streams:
-        note_uses(here, (row,))
-    runtime.driver.copy_to_host(array.ctypes.data, row.address, array.nbytes, here)
+        note_uses(here, (buffer,))
+    runtime.driver.copy_to_host(array.ctypes.data, buffer.address, array.nbytes, here)
     _finish_copy(None if wait else pinned.block_of(array), here)
 
 
 def _finish_copy(block: Any, here: StreamHandle) -> None:
-    """Have a block of pinned memory wait for the copy that was put on a stream; without one, the host waits."""
+    """Note on a block of pinned memory that a copy is on a stream; without a block, wait for the copy."""
     if block is None:
         runtime.driver.synchronize(here)
     else:
@@ -117,9 +117,9 @@ def _finish_copy(block: Any, here: StreamHandle) -> None:
 
 
 def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
-    """Note that work on a stream uses those of the values that are rows.
+    """Note that work on a stream uses the buffers among the values.
 
-    Memory goes to others only once that has been done.
+    Their memory is reused only after that work.
     """
     for value in values:
         if value.__class__ is DeviceRow and value.block.__class__ is Block:
@@ -128,30 +128,35 @@ def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
 
 @functools.cache
 def no_row(dtype: np.dtype) -> DeviceRow:
-    """A row without elements, for a kernel that is to be given nothing."""
+    """Return a buffer without elements: the operand of a kernel for an optional buffer that is absent."""
     return DeviceRow(0, 0, dtype, 0, None)
 
 
-def as_numbers(row: Any) -> Any:
-    """A row, or a plan's buffer, of bools as one of the numbers 0 and 1."""
-    return row.view(_TRUTHS) if row.dtype.kind == "b" else row
+def as_numbers(buffer: Any) -> Any:
+    """Return a buffer of bools viewed as the numbers 0 and 1; any other buffer unchanged."""
+    return buffer.view(_TRUTHS) if buffer.dtype.kind == "b" else buffer
 
 
-def optional(row: Any, dtype: np.dtype) -> tuple[Any, int]:
-    """Operands of a kernel for a row, or a plan's buffer, that need not be: it or no elements, and if it is there."""
-    return (no_row(dtype), 0) if row is None else (row, 1)
+def or_empty(buffer: Any, dtype: np.dtype) -> Any:
+    """Return a buffer, or one without elements if it is None."""
+    return no_row(dtype) if buffer is None else buffer
+
+
+def optional(buffer: Any, dtype: np.dtype) -> tuple[Any, int]:
+    """Return the operands of a kernel for a buffer that may be None: it, or one without elements, and 1, or 0."""
+    return or_empty(buffer, dtype), int(buffer is not None)
 
 
 def empty(shape: tuple[int, ...], type: Any) -> DeviceRow:
-    """Uninitialised memory for a tensor, as one row."""
+    """Return uninitialised memory for a tensor."""
     return empty_row(numel(shape), type.numpy, type.device.index)
 
 
 def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
-    """Zeroed memory for a tensor, as one row."""
+    """Return zeroed memory for a tensor."""
     return zero_row(numel(shape), type.numpy, type.device.index)
 
 
 def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], DeviceRow]:
-    """What gives new memory for a tensor of this layout."""
+    """Return a function that returns new memory for a tensor of this layout."""
     return functools.partial(zeros if zeroed else empty, layout.shape, layout.type)

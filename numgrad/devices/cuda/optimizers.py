@@ -1,4 +1,4 @@
-"""The updates of optimizers: one kernel over all parameters of a dtype."""
+"""Steps of optimizers on a GPU: one kernel updates all parameters of a dtype."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BYTE = np.dtype(np.uint8)
 
 
 class _Copy:
-    """The copy of a table on a GPU, ``row``, and that of its blocks."""
+    """Copies of a table and of its blocks on a GPU, in one buffer each."""
 
     def __init__(self, table: UpdateTable, device: int):
         self._table = table
         self._sent = table.memory.copy()
         self._memory = recording.unrecorded(lambda: [row_from(array, device) for array in (self._sent, table.blocks)])
-        self.row, self.blocks = [
-            DeviceRow(row.address, row.size, row.dtype, device, FIXED) for row in self._memory  # which programs keep
+        self.table, self.blocks = [  # FIXED: recorded programs keep their addresses
+            DeviceRow(buffer.address, buffer.size, buffer.dtype, device, FIXED) for buffer in self._memory
         ]
 
     def renew(self) -> None:
@@ -37,15 +37,15 @@ class _Copy:
         if recording.recorder is None:
             self._send()
         else:
-            rows = [
-                DeviceRow(address, 1, _BYTE, self.row.device, None) if address else None
+            buffers = [
+                DeviceRow(address, 1, _BYTE, self.table.device, None) if address else None
                 for address in self._table.addresses.ravel().tolist()
             ]
-            recording.recorder.call(self._send_with, (rows,), rows)
+            recording.recorder.call(self._send_with, (buffers,), buffers)
 
-    def _send_with(self, rows: Sequence[DeviceRow | None]) -> None:
-        """Copy the table with operands in these rows, in a replay elsewhere than in the recorded call."""
-        self._table.memory[: self._table.split] = addresses_of(rows)
+    def _send_with(self, buffers: Sequence[DeviceRow | None]) -> None:
+        """Copy the table with operands in these buffers, which in a replay differ from those of the recorded call."""
+        self._table.memory[: self._table.split] = addresses_of(buffers)
         self._send()
 
     def _send(self) -> None:
@@ -59,7 +59,7 @@ def update_parameters(p: Plan, table: UpdateTable) -> None:
     if table.work:
         assert p.device is not None
         copy = _Copy(table, p.device)
-        addresses, numbers = copy.row[: table.split], copy.row[table.split :].view(np.float64)
+        addresses, numbers = copy.table[: table.split], copy.table[table.split :].view(np.float64)
         p.call(copy.renew)
         p.run(
             update_kernel(table.update), table.compute, addresses, copy.blocks, numbers,
@@ -67,14 +67,14 @@ def update_parameters(p: Plan, table: UpdateTable) -> None:
         )
 
 
-def addresses_of(rows: Sequence[DeviceRow | None]) -> list[int]:
-    """Return the addresses of the rows that an update uses on the current stream; 0 for None."""
+def addresses_of(buffers: Sequence[DeviceRow | None]) -> list[int]:
+    """Return the addresses of the buffers that an update uses on the current stream; 0 for None."""
     if side_streams:
-        for device in {row.device for row in rows if row is not None}:
-            note_uses(stream(device), rows)
-    return [0 if row is None else row.address for row in rows]
+        for device in {buffer.device for buffer in buffers if buffer is not None}:
+            note_uses(stream(device), buffers)
+    return [0 if buffer is None else buffer.address for buffer in buffers]
 
 
-def address_of(row: DeviceRow) -> int:
-    """Return the address of the row's first element."""
-    return row.address
+def address_of(buffer: DeviceRow) -> int:
+    """Return the address of the first element of a buffer."""
+    return buffer.address

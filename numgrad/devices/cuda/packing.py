@@ -1,10 +1,10 @@
-"""How a launch hands a kernel its arguments: numbers and addresses side by side in host memory, and where each lies.
+"""Arguments of a launch: numbers and addresses packed in host memory, and pointers to them.
 
-NVIDIA's driver takes an array of pointers to the arguments and copies these before it returns.  Here each kernel has
-such arrays ready, and a function written for its arguments, which fills them and launches.  With a driver that does
-nothing, a launch with two rows and a number takes 0.7 µs, of which 0.3 µs are the bindings', and 0.03 µs more for each
-further row; by numba-cuda 0.30's own way, which makes several objects for each argument, 35 µs and 5 µs more for each
-further array.
+NVIDIA's driver takes an array of pointers to the arguments, and copies the arguments before it returns.  Here each
+kernel has such arrays, and a generated function that fills them and launches.  With a driver that does nothing, a
+launch with two buffers and a number takes 0.7 µs, of which the bindings take 0.3 µs, and 0.03 µs more for each further
+buffer.  numba-cuda 0.30, which creates several objects for each argument, takes 35 µs, and 5 µs more for each further
+array.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from numba.core import types as numba_types
 
-types: Any = numba_types  # what it says of itself for type checkers is not all that it has
+types: Any = numba_types  # its annotations are incomplete
 
 _TEXT = """
 def launch(blocks, threads, stream, {names}):
@@ -28,14 +28,14 @@ def launch(blocks, threads, stream, {names}):
     except KeyError:
         function = find(device)
     if side_streams:
-        note_uses(stream, ({rows}))
+        note_uses(stream, ({buffers}))
     try:
         slots = spare.pop()
     except IndexError:
         slots = new_slots()
-    buffer, pointers, _ = slots
+    memory, pointers, _ = slots
     try:
-        pack(buffer, 0, {values})
+        pack(memory, 0, {values})
     except pack_error as failed:
         raise OverflowError(f"a kernel's argument: {{failed}}") from None
     (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
@@ -48,15 +48,15 @@ def launch(blocks, threads, stream, {names}):
 def launcher(
     arguments: Sequence[Any], functions: MutableMapping[int, Any], find: Callable[[int], Any], driver: dict[str, Any]
 ) -> Callable[..., None]:
-    """A function ``launch(blocks, threads, stream, *arguments)`` for a kernel.
+    """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel.
 
     Args:
-        arguments: the Numba types of the kernel's arguments.
-        functions: the kernel's functions by GPU, to be looked up at each launch.
-        find: finds a function that is not among them.
-        driver: ``call``, which is ``cuLaunchKernel``; ``active`` and ``use``, the current thread's GPU and what
-            changes it; ``failure``, which makes an exception of an error's number; ``side_streams`` and ``note_uses``,
-            which is told of rows used on a stream while there are any.
+        arguments: the Numba types of the arguments of the kernel.
+        functions: the functions of the kernel, by GPU, that each launch looks up.
+        find: returns a function that is not among them.
+        driver: ``call``, which is ``cuLaunchKernel``; ``active``, the GPU of the current thread; ``use``, which changes
+            it; ``failure``, which returns the exception of an error number; ``side_streams``; and ``note_uses``, which
+            notes the buffers that a stream uses if there are side streams.
     """
     formats, values = [], []
     for number, type_ in enumerate(arguments):
@@ -70,13 +70,13 @@ def launcher(
     }
     names = [f"a{number}" for number in range(len(arguments))]
     pairs = zip(names, arguments, strict=True)
-    rows = "".join(f"{name}, " for name, type_ in pairs if isinstance(type_, types.CPointer))
-    exec(_TEXT.format(names=", ".join(names), values=", ".join(values), rows=rows), namespace)
+    buffers = "".join(f"{name}, " for name, type_ in pairs if isinstance(type_, types.CPointer))
+    exec(_TEXT.format(names=", ".join(names), values=", ".join(values), buffers=buffers), namespace)
     return namespace["launch"]
 
 
 def _slots(type_: Any) -> list[tuple[str, str]]:
-    """The 8 bytes, or twice 8, of an argument: their format for ``struct``, and what of the argument goes there."""
+    """Return the one or two slots of 8 bytes of an argument: a format of ``struct``, and the attribute to pack."""
     if isinstance(type_, types.CPointer):
         return [("Q", ".address")]
     if isinstance(type_, types.Boolean):
@@ -93,9 +93,9 @@ def _slots(type_: Any) -> list[tuple[str, str]]:
 
 
 def _new_slots(count: int) -> tuple[bytearray, int, Any]:
-    """Memory for as many arguments, the address of the pointers to them, and what keeps these."""
-    buffer = bytearray(8 * count)
-    lent = (ctypes.c_char * len(buffer)).from_buffer(buffer)
-    start = ctypes.addressof(lent)
+    """Return memory for ``count`` slots, the address of the pointers to them, and the owners of both."""
+    memory = bytearray(8 * count)
+    view = (ctypes.c_char * len(memory)).from_buffer(memory)
+    start = ctypes.addressof(view)
     pointers = (ctypes.c_uint64 * count)(*range(start, start + 8 * count, 8))
-    return buffer, ctypes.addressof(pointers), (lent, pointers)
+    return memory, ctypes.addressof(pointers), (view, pointers)

@@ -1,7 +1,7 @@
-"""Pinned memory of the host, which the system leaves where it is: GPUs copy from it and to it while programs go on.
+"""Pinned memory of the host, which the system does not move: GPUs copy from and to it asynchronously.
 
-Getting it takes long, so blocks that come back are kept for others of their size, a power of two; a block that copies
-may still be reading or writing waits for these.
+Its allocation is slow, so freed blocks are kept for later ones of the same size, a power of two.  A block is reused
+only after the copies that read or write it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALLEST = 512
 
 
 class _Block:
-    """Pinned memory, and an event after the last copy on each stream that uses it, by GPU and the stream's address."""
+    """A block of pinned memory, with an event after the last copy on each stream, by GPU and the stream's address."""
 
     __slots__ = ("address", "events", "size", "spare")
 
@@ -31,21 +31,21 @@ class _Block:
         self.address = address
         self.size = size
         self.events: dict[tuple[int, int], Any] = {}
-        self.spare: dict[int, Any] = {}  # an event that has come, for each GPU
+        self.spare: dict[int, Any] = {}  # an event that has occurred, for each GPU
 
     def is_done(self) -> bool:
-        """Whether the copies have been made."""
+        """Return True if the copies are complete."""
         return all(runtime.driver.event_is_done(event) for event in [*self.events.values()])
 
     def forget_copies(self) -> None:
-        """Keep one event of those that have come for the next copy."""
+        """Remove the events, which have occurred, and keep one of each GPU for the next copy."""
         for (device, _), event in self.events.items():
             if self.spare.setdefault(device, event) is not event:
                 runtime.driver.destroy_event(event)
         self.events.clear()
 
     def copied_on(self, stream: StreamHandle) -> None:
-        """Note that a copy was put on a stream."""
+        """Note that a copy is on a stream."""
         key = stream.device, int(stream)
         event = self.events.get(key) or self.spare.pop(stream.device, None)
         if event is None:
@@ -55,19 +55,19 @@ class _Block:
 
 
 _lock = threading.RLock()
-_given_back: deque[_Block] = deque()
+_returned: deque[_Block] = deque()
 
 
-class _Lent:
-    """A block that arrays lie in, which is given back when none does any more."""
+class _Use:
+    """Use of a block by arrays, which returns the block after the last one."""
 
     __slots__ = ("block",)
 
     def __init__(self, block: _Block):
         self.block = block
 
-    def __del__(self, give_back: Callable[[_Block], None] = _given_back.append) -> None:
-        give_back(self.block)
+    def __del__(self, return_block: Callable[[_Block], None] = _returned.append) -> None:
+        return_block(self.block)
 
 
 _idle: dict[int, deque[_Block]] = {}
@@ -76,21 +76,21 @@ _blocks: dict[int, _Block] = {}
 
 
 def pinned_row(count: int, dtype: np.dtype) -> np.ndarray:
-    """An uninitialised row of elements in pinned memory."""
+    """Return an uninitialised buffer in pinned memory."""
     size = count * dtype.itemsize
     block = _take(size)
     memory = (ctypes.c_char * block.size).from_address(block.address)
-    memory.lent = _Lent(block)  # type: ignore[attr-defined]
+    memory.use = _Use(block)  # type: ignore[attr-defined]
     return np.frombuffer(memoryview(memory), np.uint8)[:size].view(dtype)
 
 
 def _take(count: int) -> _Block:
-    """A block of at least so many bytes."""
+    """Return a block of at least ``count`` bytes."""
     size = max(SMALLEST, 1 << (count - 1).bit_length())
     with _lock:
         _take_back()
         idle = _idle.get(size)
-        if idle and idle[0].is_done():  # the one idle for longest
+        if idle and idle[0].is_done():  # the first has been idle for longest
             block = idle.popleft()
             block.forget_copies()
             return block
@@ -105,13 +105,13 @@ def _take(count: int) -> _Block:
 
 
 def _take_back() -> None:
-    while _given_back:
-        block = _given_back.popleft()
+    while _returned:
+        block = _returned.popleft()
         _idle.setdefault(block.size, deque()).append(block)
 
 
 def _release_idle() -> None:
-    """Give the blocks that nothing uses back, once their copies have been made."""
+    """Free the idle blocks, after their copies."""
     _take_back()
     for idle in _idle.values():
         while idle:
@@ -127,7 +127,7 @@ def _release_idle() -> None:
 
 
 def block_of(array: np.ndarray) -> _Block | None:
-    """The block of pinned memory that an array lies in, if it lies in one."""
+    """Return the block of pinned memory that contains an array; None if there is none."""
     address = array.ctypes.data
     with _lock:
         index = bisect_right(_starts, address)
@@ -136,9 +136,9 @@ def block_of(array: np.ndarray) -> _Block | None:
 
 
 def stage(array: np.ndarray, target: int, stream: StreamHandle) -> None:
-    """Copy an array to a GPU by way of pinned memory: it may change at once."""
+    """Copy an array to a GPU through pinned memory, so that the array may change at once."""
     block = _take(array.nbytes)
     ctypes.memmove(block.address, array.ctypes.data, array.nbytes)
     runtime.driver.copy_to_device(target, block.address, array.nbytes, stream)
     block.copied_on(stream)
-    _given_back.append(block)
+    _returned.append(block)

@@ -1,4 +1,4 @@
-"""Random numbers on a GPU, by a counter; the functions that draw are those of the CPU."""
+"""Steps that draw random numbers on a GPU, from a counter; see the functions of the CPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numgrad_kernels.cuda import random
 
 from ..plan import Buffer, Plan
 from ..rows import DeviceRow
-from .launching import INT64, THREADS, blocks_for, launch
+from .launching import INT64, blocks_for, launch
 from .memory import as_numbers
 from .sorting import sort_axis
 
@@ -21,18 +21,18 @@ __all__ = [
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
-#: From this many on, integers take two words each, as in PyTorch.
+#: Least number of different integers that take two words each, as in PyTorch.
 _WIDE_RANGE = 1 << 28
 
 
 def fill_random(out: DeviceRow, distribution: str, seed: int, offset: int, first: Any, second: Any) -> DeviceRow:
-    """Fill a row of any dtype with random numbers, of which each depends on the seed, the offset and its index alone.
+    """Fill a buffer of any dtype with random numbers that depend on the seed, the offset and the index alone.
 
     Args:
-        out: the row, which is returned.
-        distribution: and what ``first`` and ``second`` are: "uniform" (the ends, the upper excluded), "normal" (mean
-            and standard deviation), "exponential" (mean, 0), "bernoulli" (the probability of a value other
-            than 0, and that value) or "integers" (the lowest, and how many).
+        out: the buffer, which is returned.
+        distribution: the name of the distribution, whose parameters are ``first`` and ``second``: "uniform" (the ends,
+            the upper excluded), "normal" (mean and standard deviation), "exponential" (mean, 0), "bernoulli" (the
+            probability of a nonzero value, and that value) or "integers" (the lowest, and their number).
         seed, offset: from 0 to 2**64 - 1.
     """
     compute = _FLOAT64 if out.dtype == _FLOAT64 else _FLOAT32
@@ -55,12 +55,12 @@ def fill_random(out: DeviceRow, distribution: str, seed: int, offset: int, first
 
 
 def _signed(number: int) -> int:
-    """The number that has the same 64 bits with a sign: what kernels take."""
+    """Return the signed number with the same 64 bits, which kernels take."""
     return number - (number >> 63 << 64)
 
 
 def _drawn(p: Plan, generator: Any, out: Buffer, distribution: str, *numbers: Any) -> Buffer:
-    """Have the generator count a draw, and fill a buffer with its numbers."""
+    """Add the step in which the generator counts a draw and fills a buffer; return the buffer."""
     p.call(_fill, generator, out, distribution, *numbers)
     return out
 
@@ -70,12 +70,12 @@ def _fill(generator: Any, out: DeviceRow, distribution: str, first: Any, second:
 
 
 def draw_uniform(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
-    """Numbers from [low, high)."""
+    """Return the buffer of numbers from [low, high)."""
     return _drawn(p, generator, out, "uniform", low, high)
 
 
 def draw_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
-    """Normal numbers."""
+    """Return the buffer of normally distributed numbers."""
     return _drawn(p, generator, out, "normal", mean, std)
 
 
@@ -83,22 +83,24 @@ draw_normal_pairs = draw_normal
 
 
 def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value: Any) -> Buffer:
-    """``value`` with the probability, otherwise 0; or 1 with a probability of its own."""
+    """Return the buffer that has ``value`` with the probability, otherwise 0.
+
+    If the probability is a buffer, an element is 1 with its own probability.
+    """
     if probability.__class__ is not Buffer:
         return _drawn(p, generator, out, "bernoulli", probability, value)
     draws = draw_uniform(p, generator, p.new(out.size, probability.dtype), 0.0, 1.0)
-    grid = blocks_for(out.size), THREADS
-    p.run(random.below, draws.dtype, as_numbers(out), out.size, draws, probability, grid=grid)
+    p.run(random.below, draws.dtype, as_numbers(out), out.size, draws, probability, work=out.size)
     return out
 
 
 def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
-    """Numbers from the exponential distribution; none is 0."""
+    """Return the buffer of exponentially distributed numbers; none is 0."""
     return _drawn(p, generator, out, "exponential", rate)
 
 
 def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
-    """Integers from [low, high); the range is at most 2**64."""
+    """Return the buffer of integers from [low, high); the range is at most 2**64."""
     return _drawn(p, generator, out, "integers", low, high)
 
 
@@ -106,6 +108,6 @@ draw_wide_integers = draw_integers
 
 
 def draw_permutation(p: Plan, generator: Any, out: Buffer) -> Buffer:
-    """The numbers from 0 on in random order: where random keys stand when they are sorted."""
+    """Return the buffer of the numbers from 0 on in random order: the positions of random keys in sorted order."""
     keys = draw_integers(p, generator, p.new(out.size, INT64), -(2**63), 2**63)
     return sort_axis(p, keys, 1, out.size, 1, False)[1]

@@ -1,4 +1,4 @@
-"""Layers of recurrent networks, step by step: a product of matrices and a kernel for each."""
+"""Steps of layers of recurrent networks on a GPU: a matrix product and a kernel for each time step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["recurrence", "recurrence_backward", "recurrence_is_fused"]
 
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
-#: What does a step, what goes back through it, and the parts of that, by the kind of network.
+#: The kernels of a step and of its gradients, and the parts of the latter, by the kind of network.
 _STEPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "lstm": (kernels.lstm_step, kernels.lstm_slopes, {}),
     "gru": (kernels.gru_step, kernels.gru_slopes, {}),
@@ -32,42 +32,48 @@ _STEPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 
 def recurrence_is_fused(type: Any) -> bool:
-    """Return whether there are kernels for tensors of this type."""
+    """Return True if there are kernels for tensors of this type."""
     return type.numpy in _KINDS
 
 
 def _order(sizes: Any, backwards: bool) -> Iterator[tuple[int, int, int, int]]:
-    """For each step in the order in which they are done: its examples, where its rows begin, and the same of the step
-    done before it, which has none for the first."""
+    """Yield, for each step in their order, its number of examples and its first row, and those of the step before.
+
+    Those before the first step are 0.
+    """
     counts = sizes.tolist()
     steps = [*zip(counts, itertools.accumulate(counts, initial=0), strict=False)]
     if backwards:
         steps.reverse()
-    return ((*own, *before) for own, before in zip(steps, [(0, 0), *steps], strict=False))
+    return ((*step, *before) for step, before in zip(steps, [(0, 0), *steps], strict=False))
 
 
-def _each_step(sizes: TensorRef | None, steps: int, examples: int) -> Any:
+def _step_sizes(sizes: TensorRef | None, steps: int, examples: int) -> Any:
     return np.full(steps, examples) if sizes is None else Array(sizes.memory.number)
 
 
-class _OnRow:
-    """A row as an operand of a plan."""
+class _Operand:
+    """A buffer as an operand of a plan."""
 
     __slots__ = ("_offset", "_storage")
 
-    def __init__(self, row: DeviceRow):
-        self._storage = row
+    def __init__(self, buffer: DeviceRow):
+        self._storage = buffer
         self._offset = 0
 
 
-def _multiplier(type: Any, k: int, n: int, turned: bool) -> Callable[[int], Callable[..., DeviceRow]]:
-    """Launchers, by a count of rows, of the product of a (count, k) and a (k, n) matrix, or a ``turned`` (n, k) one."""
+def _multiplier(type: Any, k: int, n: int, transposed: bool) -> Callable[[int], Callable[..., DeviceRow]]:
+    """Return the function that returns the launcher of the product of a (count, k) and a (k, n) matrix for a count.
+
+    The second matrix is (n, k) if it is ``transposed``.
+    """
 
     @functools.cache
     def multiply(count: int) -> Callable[..., DeviceRow]:
         p = Plan(type.backend, type.device.index)
-        left, right = p.operand(layout_of(type, (count, k))), p.operand(layout_of(type, (n, k) if turned else (k, n)))
-        return p.returns(p.tensor(product(p, left, right, (False, turned)), type, (count, n))).launcher()
+        shapes = (count, k), (n, k) if transposed else (k, n)
+        left, right = [p.operand(layout_of(type, shape)) for shape in shapes]
+        return p.returns(p.tensor(product(p, left, right, (False, transposed)), type, (count, n))).launcher()
 
     return multiply
 
@@ -77,8 +83,8 @@ def recurrence(
     sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
     out: Buffer,
 ) -> None:  # fmt: skip
-    """Do all steps; see the CPU's."""
-    numbers = kind, examples, size, gates, backwards, weight.type, _each_step(sizes, steps, examples)
+    """Add the run of all steps of a layer; see the function of the CPU."""
+    numbers = kind, examples, size, gates, backwards, weight.type, _step_sizes(sizes, steps, examples)
     p.call(_forwards, *numbers, p.contiguous(weight), bias, gate_rows, beside, end, out)
 
 
@@ -88,10 +94,10 @@ def _forwards(
 ) -> None:  # fmt: skip
     multiply = _multiplier(type, size, gates, True)
     for count, row, *_ in _order(sizes, backwards):
-        shares = multiply(count)(_OnRow(end), _OnRow(weight))
+        products = multiply(count)(_Operand(end), _Operand(weight))
         launch(
-            _STEPS[kind][0], out.dtype, gate_rows, row, shares, *optional(bias, out.dtype), beside, end, out, examples,
-            size, count, blocks=blocks_for(count * size),
+            _STEPS[kind][0], out.dtype, gate_rows, row, products, *optional(bias, out.dtype), beside, end, out,
+            examples, size, count, blocks=blocks_for(count * size),
         )
 
 
@@ -100,13 +106,13 @@ def recurrence_backward(
     sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
     grad: Buffer, grads: Buffer,
 ) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
-    """Go back through all steps; see the CPU's."""
+    """Add the run of the gradients of all steps; see the function of the CPU."""
     dtype = out.dtype
     slopes, previous = p.new(rows * gates, dtype), p.new(rows * size, dtype)
     shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
-    numbers = kind, examples, size, gates, backwards, weight.type, _each_step(sizes, steps, examples)
-    known = state, gate_rows, beside, out, grad
-    p.call(_backwards, *numbers, p.contiguous(weight), *known, grads, slopes, shares, previous)
+    numbers = kind, examples, size, gates, backwards, weight.type, _step_sizes(sizes, steps, examples)
+    buffers = state, gate_rows, beside, out, grad, grads, slopes, shares, previous
+    p.call(_backwards, *numbers, p.contiguous(weight), *buffers)
     return slopes, shares, previous
 
 
@@ -117,11 +123,11 @@ def _backwards(
 ) -> None:  # fmt: skip
     _, slopes_of, parts = _STEPS[kind]
     multiply = _multiplier(type, gates, size, False)
-    for count, row, had, ahead in reversed([*_order(sizes, backwards)]):
+    for count, row, count_before, row_before in reversed([*_order(sizes, backwards)]):
         blocks = blocks_for(count * size)
         launch(
-            slopes_of, out.dtype, gate_rows, row, beside, ahead, had, state, out, grad, grads, slopes, shares, previous,
-            examples, size, count, blocks=blocks, **parts,
+            slopes_of, out.dtype, gate_rows, row, beside, row_before, count_before, state, out, grad, grads, slopes,
+            shares, previous, examples, size, count, blocks=blocks, **parts,
         )
-        products = multiply(count)(_OnRow(shares[row * gates :]), _OnRow(weight))
+        products = multiply(count)(_Operand(shares[row * gates :]), _Operand(weight))
         launch(kernels.carry, out.dtype, products, int(kind == "gru"), count * size, grads, blocks=blocks)

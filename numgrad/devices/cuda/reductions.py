@@ -1,4 +1,4 @@
-"""Steps of reductions over the middle axis of a buffer, seen as (outer, length, inner)."""
+"""Steps of reductions over the middle axis of a buffer, seen as (outer, length, inner), on a GPU."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
-from .launching import INT64, THREADS, blocks_for
+from .launching import INT64, THREADS
 from .lines import power_of_two
-from .memory import as_numbers, no_row
+from .memory import as_numbers, no_row, or_empty
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
 
 
-#: Elements that a thread folds at least before a column is shared among blocks, or a row among more threads.
+#: Least number of elements that a thread folds where blocks share a column, or more threads share a row.
 _LEAST = 16
 
-#: Elements of a row at least that are read four at once: fewer have little to gain.
+#: Least number of elements of a row that are read four at once: fewer would gain little.
 _SHORTEST_PACKED = 16
 
-#: Threads whose accesses to neighbouring elements go together.
+#: Threads whose accesses to neighbouring elements are combined.
 _WARP = min(32, THREADS)
 
-#: Blocks of threads that work on columns shared among blocks: some for each multiprocessor of a large GPU.
+#: Greatest number of blocks of threads that share columns: some for each multiprocessor of a large GPU.
 _BLOCKS = 8 if adapter.is_simulated() else 2048
 
 
 @functools.lru_cache(maxsize=4096)
 def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, int, int]:
-    """How threads share columns: blocks, then ``shift``, ``depth``, ``pieces`` and ``piece_size`` of the kernels."""
+    """Return the number of blocks that share columns, and ``shift``, ``depth``, ``pieces`` and ``piece_size``."""
     enough = power_of_two(length)
     if inner == 1:
         depth = min(THREADS, max(min(_WARP, enough // 8), enough // _LEAST, 1))
@@ -50,12 +50,18 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
     return groups * pieces, near.bit_length() - 1, depth, pieces, piece_size
 
 
-#: What is put for parts of kernels that read four elements at once.
+def _joining(columns: int, pieces: int) -> tuple[int, int, tuple[int, int]]:
+    """Return the kernels' ``shift`` and ``depth``, and the grid, where threads join the results of pieces."""
+    _, shift, depth, *_ = shared_out(columns, pieces, 1)
+    return shift, depth, (-(-columns // (THREADS // depth)), THREADS)
+
+
+#: Parts of kernels that read four elements at once.
 _PACKED: dict[str, Any] = {"read4": reductions.read4_packed, "PACKED": 1}
 
 
 def packed(dtype: np.dtype, columns: int, length: int, inner: int) -> dict[str, Any] | None:
-    """The parts of a kernel that reads four elements at once, where every row begins where that can be."""
+    """Return the parts of a kernel that reads four elements at once; None if not every row is aligned for that."""
     if inner > 1 or length < _SHORTEST_PACKED or (columns > 1 and length % 4) or dtype.kind == "c":
         return None
     return _PACKED
@@ -66,28 +72,30 @@ def _fold(
     fold: Callable[..., Any] = terms.fold, finish: Callable[..., Any] = reductions.finish, initial: float = 0,
     divisor: float = 1.0, number: float = 0.0, parameters: Buffer | None = None,
 ) -> Buffer:
-    """Reduce into ``out``, in its dtype; ``parameters`` has one number for each column."""
+    """Add the steps of a reduction into ``out``, in its dtype, with these functions in place of the kernels' own.
+
+    Their parameter is ``number``, or an element of ``parameters`` for each column.
+    """
     outer, length, inner = sizes
     columns, compute = outer * inner, out.dtype
     if columns == 0:
         return out
     as_number: Any = float if compute.kind in "fc" else int
-    numbers = as_number(number), as_number(initial), as_number(divisor)
     given = reductions.given if parameters is None else reductions.own_parameter
-    own: Any = no_row(compute) if parameters is None else parameters
+    numbers: Any = or_empty(parameters, compute), as_number(number), as_number(initial), as_number(divisor)
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
     totals = out if pieces == 1 else p.new(columns * pieces, compute)
     p.run(
-        reductions.fold_axis, compute, x, columns, length, inner, *shares, own, *numbers, totals,
+        reductions.fold_axis, compute, x, columns, length, inner, *shares, *numbers, totals,
         grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), term=term, fold=fold, given=given,
         finish=finish if pieces == 1 else reductions.finish,
     )
     if pieces > 1:
-        blocks, shift, depth, *_ = shared_out(columns, pieces, 1)
+        shift, depth, grid = _joining(columns, pieces)
         p.run(
-            reductions.fold_axis, compute, totals, columns, pieces, 1, shift, depth, 1, pieces, own, *numbers, out,
-            grid=(-(-columns // (THREADS // depth)), THREADS), term=terms.term, fold=fold, given=given, finish=finish,
+            reductions.fold_axis, compute, totals, columns, pieces, 1, shift, depth, 1, pieces, *numbers, out,
+            grid=grid, term=terms.term, fold=fold, given=given, finish=finish,
         )
     return out
 
@@ -95,9 +103,9 @@ def _fold(
 def fold_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
 ) -> Buffer:
-    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this dtype.
+    """Return the buffer of the reduction ``name`` over the middle axis, of this dtype: "sum", "max" and so on.
 
-    It is divided by ``divisor``, which is for floating-point and complex numbers.
+    A floating-point or complex result is divided by ``divisor``.
     """
     out = p.new(outer * inner, dtype)
     values = as_numbers(out)
@@ -115,7 +123,7 @@ def fold_axis(
 def variance_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, correction: float, root: bool
 ) -> tuple[Buffer, Buffer]:
-    """The variance over the middle axis (its root if ``root``) and the mean.
+    """Return the buffers of the variance over the middle axis, or its square root if ``root``, and of the mean.
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
@@ -126,23 +134,23 @@ def variance_axis(
     blocks, shift, depth, pieces, piece_size = shared_out(columns, length, inner)
     finish = reductions.root_of_share if root else reductions.share
     freedom = float(max(length - correction, 0))
-    found = out if pieces == 1 else p.new(columns * pieces * 3, dtype)
+    moments = out if pieces == 1 else p.new(columns * pieces * 3, dtype)
     p.run(
-        reductions.moments_axis, dtype, x, columns, length, inner, shift, depth, pieces, piece_size, freedom, found,
+        reductions.moments_axis, dtype, x, columns, length, inner, shift, depth, pieces, piece_size, freedom, moments,
         means, grid=(blocks, THREADS), aligned=packed(dtype, columns, length, inner), finish=finish,
         WHOLE=int(pieces == 1),
     )
     if pieces > 1:
-        _, shift, depth, *_ = shared_out(columns, pieces, 1)
+        shift, depth, grid = _joining(columns, pieces)
         p.run(
-            reductions.join_moments, dtype, found, columns, length, pieces, piece_size, shift, depth, freedom, out,
-            means, grid=(-(-columns // (THREADS // depth)), THREADS), finish=finish,
+            reductions.join_moments, dtype, moments, columns, length, pieces, piece_size, shift, depth, freedom, out,
+            means, grid=grid, finish=finish,
         )
     return out, means
 
 
 def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> Buffer:
-    """The logarithm of the sum of the exponentials over the middle axis."""
+    """Return the buffer of the logarithm of the sum of exponentials over the middle axis."""
     sizes, columns = (outer, length, inner), outer * inner
     largest = _fold(
         p, x, sizes, p.new(columns, x.dtype), fold=terms.larger, finish=reductions.finite, initial=-np.inf
@@ -151,7 +159,7 @@ def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> B
     return _fold(p, x, sizes, out, term=terms.exponential, finish=reductions.logarithm, parameters=largest)
 
 
-#: How norms differ from sums, by their order; all others are roots of sums of powers.
+#: The differences of norms from sums, by their order; all others are roots of sums of powers.
 _NORMS: dict[float, dict[str, Any]] = {
     np.inf: {"term": terms.magnitude, "fold": terms.larger},
     -np.inf: {"term": terms.magnitude, "fold": terms.smaller, "initial": np.inf},
@@ -164,7 +172,7 @@ _NORMS: dict[float, dict[str, Any]] = {
 def norm_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, order: float, dtype: np.dtype
 ) -> Buffer:
-    """The norm of this order and dtype of the vectors along the middle axis."""
+    """Return the buffer of the norms, of this order and dtype, of the vectors along the middle axis."""
     how = _NORMS.get(order)
     if how is None:
         how = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
@@ -182,7 +190,7 @@ def norm_axis(
 def extreme_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[Buffer, Buffer]:
-    """The largest (or smallest) elements over the middle axis, and their indices."""
+    """Return the buffers of the largest (or smallest) elements over the middle axis, and of their indices."""
     columns = outer * inner
     out, indices = p.new(columns, x.dtype), p.new(columns, INT64)
     if columns == 0:
@@ -191,19 +199,19 @@ def extreme_axis(
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
-    found: Any = no_row(INT64)
+    candidates: Any = no_row(INT64)
     if pieces > 1:
-        bests, candidates = p.new(columns * pieces, x.dtype), p.new(columns * pieces, INT64)
+        bests, bests_indices = p.new(columns * pieces, x.dtype), p.new(columns * pieces, INT64)
         p.run(
-            extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates,
+            extremes.extreme_axis, x.dtype, x, candidates, columns, length, inner, *shares, bests, bests_indices,
             grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), fold=fold,
             index_of=extremes.index_of,
         )
-        x, found, length, inner = bests, candidates, pieces, 1
-        _, shift, depth, *_ = shared_out(columns, length, 1)
-        blocks, shares = -(-columns // (THREADS // depth)), [shift, depth, 1, length]
+        x, candidates, length, inner = bests, bests_indices, pieces, 1
+        shift, depth, (blocks, _) = _joining(columns, pieces)
+        shares = [shift, depth, 1, pieces]
     p.run(
-        extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, values, indices,
+        extremes.extreme_axis, x.dtype, x, candidates, columns, length, inner, *shares, values, indices,
         grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), fold=fold,
         index_of=extremes.index_found if pieces > 1 else extremes.index_of,
     )
@@ -213,10 +221,11 @@ def extreme_axis(
 def max_pool(
     p: Plan, x: Buffer, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
 ) -> tuple[Buffer, Buffer]:
-    """The largest elements of ``count`` windows, and their indices in the images; ``sizes`` are those of the CPU's."""
+    """Return the buffers of the largest elements of ``count`` windows, and of their indices in the images.
+
+    See the function of the CPU for the arguments.
+    """
     out, indices = p.new(count, x.dtype), p.new(count, INT64)
-    p.run(
-        extremes.max_pool, x.dtype, x, *sizes, nothing("max", x.dtype), count, out, indices,
-        grid=(blocks_for(count), THREADS), window=adaptive_window if adaptive else window,
-    )
+    operands = x, *sizes, nothing("max", x.dtype), count, out, indices
+    p.run(extremes.max_pool, x.dtype, *operands, work=count, window=adaptive_window if adaptive else window)
     return out, indices

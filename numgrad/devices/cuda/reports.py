@@ -1,12 +1,12 @@
-"""What kernels report: an index that leads outside, which is raised when the host next waits for the GPU.
+"""Reports of kernels: an index out of bounds, for which the host raises an error when it next waits for the GPU.
 
 Note [Reports]
-Waiting for the answer to a check of indices would take longer than most kernels that use them.  So kernels follow no
-index that leads outside, and note it in a report, which lies in memory that the host and every GPU can reach.
-Whatever waits for a GPU (reading a value, ``numgrad.cuda.synchronize``) looks at the report afterwards, and raises an
-IndexError if there is one.  The first is kept, and forgotten when it has been raised.
+Waiting for a check of indices would take longer than most kernels that use them.  So kernels skip an index that is out
+of bounds, and note it in a report, in memory that the host and every GPU can access.  The functions that wait for a GPU
+(reading a value, ``numgrad.cuda.synchronize``) check the report afterwards, and raise an IndexError if there is one.
+The report keeps the first such index until the error is raised.
 
-What kernels find in values, such as a probability above 1, they report in the same way, as a message by its number.
+Kernels report an invalid value, such as a probability above 1, in the same way, as the number of a message.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .. import rows
 from ..rows import FIXED, DeviceRow
 from . import runtime
 
-#: The numbers of a report: 0 if there is none, 1 for an index, or that of a message; the index, and the bounds, low and
-#: high, that it is not in.
+#: Length of a report: 0 if there is none, 1 for an index, or the number of a message; the index; its lower and upper
+#: bound.
 LENGTH = 4
 
 _FIRST_MESSAGE = 2
@@ -33,25 +33,25 @@ _INT64 = np.dtype(np.int64)
 _Report = ctypes.c_int64 * LENGTH
 
 _report: Any = None
-_making = threading.RLock()  # what the collector of garbage runs here may report, too
+_making = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may report
 
-#: The row of each GPU, all on the same memory.
-_rows: dict[int, DeviceRow] = {}
+#: The buffer of each GPU, all on the same memory.
+_buffers: dict[int, DeviceRow] = {}
 
 _messages: list[str] = []
 
 
 def report_row(device: int) -> DeviceRow:
-    """The row that kernels on a GPU note an index in."""
-    row = _rows.get(device)
-    if row is None:
+    """Return the buffer in which kernels on a GPU note an index."""
+    buffer = _buffers.get(device)
+    if buffer is None:
         with _making:
-            row = _rows[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, FIXED)
-    return row
+            buffer = _buffers[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, FIXED)
+    return buffer
 
 
 def message_number(message: str) -> int:
-    """What stands for a message in a report; messages are kept, so that there must be few."""
+    """Return the number of a message in a report; messages are kept, so there must be few."""
     with _making:
         if message not in _messages:
             _messages.append(message)
@@ -59,7 +59,7 @@ def message_number(message: str) -> int:
 
 
 def _memory(device: int) -> int:
-    """The address of the report, which is made when it is first asked for."""
+    """Return the address of the report, which is allocated at the first call."""
     global _report
     if _report is None:
         report = _Report.from_address(runtime.driver.allocate_pinned(ctypes.sizeof(_Report), device))
@@ -70,11 +70,11 @@ def _memory(device: int) -> int:
 
 
 def raise_reported() -> None:
-    """Raise what kernels have reported.
+    """Raise an error if kernels have reported one.
 
     Raises:
-        IndexError: one has met an index that leads outside.
-        RuntimeError: one has met a value that its operation refuses.
+        IndexError: an index was out of bounds.
+        RuntimeError: a value was invalid for its operation.
     """
     if _report[0]:
         number, index, low, high = _report

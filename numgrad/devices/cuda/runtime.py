@@ -1,6 +1,6 @@
-"""Which GPUs there are, which one is the current, which driver they are used by, and the streams that work is put on.
+"""The GPUs, the current GPU and its streams, and the driver.
 
-Each thread has a current stream for each GPU, the default one at first.
+Each thread has a current stream of each GPU, initially the default one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-#: What runs kernels and keeps memory: ``simulated.py``, ``driver.py`` or ``dry.py``.
+#: The module that runs kernels and allocates memory: ``simulated.py``, ``driver.py`` or ``dry.py``.
 driver: Any = None
 
 
 class _Current(threading.local):
-    """The current GPU of a thread, and its current stream of each GPU that it has used."""
+    """The current GPU of a thread, and its current stream of each GPU that the thread has used."""
 
     def __init__(self) -> None:
         self.device = 0
@@ -33,17 +33,17 @@ def begin(chosen: Any) -> None:
 
 
 def is_dry() -> bool:
-    """Whether nothing is run at all."""
+    """Return True if the driver runs nothing."""
     return driver is not None and driver.__name__.endswith(".dry")
 
 
 def current_device() -> int:
-    """The number of the GPU that new tensors of this thread are made on where none is named."""
+    """Return the number of this thread's current GPU, the default for new tensors."""
     return _current.device
 
 
 def check_device(device: int) -> None:
-    """Raise an error for the number of a GPU that there is not.
+    """Raise an error unless a GPU has this number.
 
     Raises:
         RuntimeError: there is no such GPU.
@@ -65,10 +65,10 @@ def set_device(device: int) -> None:
 
 
 class StreamHandle(int):
-    """The address of a stream, 0 for a GPU's default one, which knows the GPU that it is of."""
+    """The address of a stream, 0 for the default stream, with the number of its GPU."""
 
     device: int
-    own: Any  # the stream as the driver's bindings take it fastest
+    own: Any  # the stream in the form that the driver's bindings accept fastest
 
     def __new__(cls, address: int, device: int, own: Any = None) -> StreamHandle:
         handle = super().__new__(cls, address)
@@ -79,7 +79,7 @@ class StreamHandle(int):
 
 @dataclass(frozen=True)
 class Properties:
-    """What a GPU is; sizes in bytes, clocks in kHz."""
+    """Properties of a GPU; sizes are in bytes, clocks in kHz."""
 
     name: str
     major: int
@@ -116,23 +116,23 @@ class Properties:
         )
 
 
-#: How many streams there are of each priority on a GPU; who asks for more shares them.
+#: Number of streams of each priority on a GPU; further requests share them.
 POOLED = 32
 
 
-_lock = threading.RLock()  # what the collector of garbage runs here may ask for a stream, too
+_lock = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may need a stream
 _defaults: dict[int, StreamHandle] = {}
 _pools: dict[tuple[int, int], list[StreamHandle]] = {}
 _turns: dict[tuple[int, int], Iterator[int]] = {}
 
 
-#: A stream that is no GPU's default one and was the current one of some thread: while there is none, nobody need look
-#: on which stream memory is used.
+#: A stream, not a default one, that a thread has made current.  While the list is empty, uses of memory by streams need
+#: not be noted.
 side_streams: list[StreamHandle] = []
 
 
 def stream(device: int) -> StreamHandle:
-    """This thread's current stream of a GPU."""
+    """Return this thread's current stream of a GPU."""
     try:
         return _current.streams[device]
     except KeyError:
@@ -141,7 +141,7 @@ def stream(device: int) -> StreamHandle:
 
 
 def default_stream(device: int) -> StreamHandle:
-    """The stream that a GPU has from the beginning."""
+    """Return the default stream of a GPU."""
     with _lock:
         if device not in _defaults:
             _defaults[device] = driver.default_stream(device)
@@ -149,19 +149,19 @@ def default_stream(device: int) -> StreamHandle:
 
 
 def set_stream(chosen: StreamHandle) -> None:
-    """Make a stream the current one of its GPU for this thread."""
+    """Make a stream this thread's current stream of its GPU."""
     if chosen and not side_streams:
         side_streams.append(chosen)
     _current.streams[chosen.device] = chosen
 
 
 def current_streams() -> dict[int, StreamHandle]:
-    """This thread's current streams, by GPU; of one that it has not used there is none."""
+    """Return this thread's current streams, by GPU, of the GPUs that it has used."""
     return _current.streams.copy()
 
 
 def in_order(first: StreamHandle, then: StreamHandle) -> None:
-    """Let work that is put on a stream from now on wait for what is on another."""
+    """Make later work on the stream ``then`` wait for the present work on ``first``."""
     if (first.device, first) != (then.device, then):
         event = driver.create_event(first.device)
         driver.record_event(event, first)
@@ -170,7 +170,7 @@ def in_order(first: StreamHandle, then: StreamHandle) -> None:
 
 
 def pooled_stream(device: int, priority: int = 0) -> StreamHandle:
-    """A stream from the GPU's pool; the streams of the pool take turns."""
+    """Return the next stream of a GPU's pool, in rotation."""
     key = device, priority
     with _lock:
         pool = _pools.setdefault(key, [])

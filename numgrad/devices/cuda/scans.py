@@ -1,4 +1,4 @@
-"""Steps of running sums, products and extremes along the middle axis of a buffer, seen as (outer, length, inner)."""
+"""Steps of running sums, products and extremes along the middle axis of a buffer, on a GPU; see the CPU's."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from numgrad_kernels.cpu.scans import later_larger, later_smaller
 from numgrad_kernels.cuda import adapter, reductions, running, scans
 
 from ..plan import Buffer, Plan
-from .launching import INT64, THREADS, blocks_for
+from .launching import INT64, THREADS
 from .lines import power_of_two
 from .memory import as_numbers, no_row
 from .reductions import packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
-#: Blocks of threads that scan rows which are shared among blocks.
+#: Greatest number of blocks of threads that share rows.
 _BLOCKS = 8 if adapter.is_simulated() else 1024
 
-#: Elements that a thread scans at least before a column is shared among threads.
+#: Least number of elements that a thread scans where threads share a column.
 _LEAST = 32
 
-#: Columns next to each other that keep enough threads busy; fewer are shared among fewer threads.
+#: Number of adjacent columns that keeps enough threads busy; fewer threads share fewer columns.
 _NARROW = min(16, THREADS)
 
-#: For each name how two are put together, and what changes nothing.
+#: For each name, the function that combines two elements, and its identity.
 _FOLDS: dict[str, tuple[Callable[..., Any], float]] = {
     "sum": (terms.fold, 0),
     "prod": (terms.product, 1),
@@ -38,18 +38,18 @@ _FOLDS: dict[str, tuple[Callable[..., Any], float]] = {
 
 
 def _lanes(length: int, items: int) -> int:
-    """How many threads share a row, each of which takes so many items at a time."""
+    """Return the number of threads that share a row, each of which takes ``items`` elements at a time."""
     return min(THREADS, power_of_two(-(-length // items)))
 
 
 def _parts(items: int) -> dict[str, Any]:
-    """The constants of a kernel whose threads take so many items at a time."""
+    """Return the constants of a kernel whose threads take ``items`` elements at a time."""
     return {"TILE": items * THREADS, "TWO_EACH": 2 * THREADS}
 
 
 @functools.lru_cache(maxsize=4096)
 def _in_pieces(columns: int, length: int, inner: int) -> tuple[int, int]:
-    """How many pieces a column is scanned in, and how many elements a piece has."""
+    """Return the number of pieces in which a column is scanned, and the number of elements of a piece."""
     if inner > 1:
         least, most = _LEAST * max(1, _NARROW // columns), _BLOCKS * THREADS // columns
     else:
@@ -64,7 +64,7 @@ def _scan(
     p: Plan, x: Buffer, columns: int, length: int, inner: int, backwards: bool, out: Buffer, initial: float,
     fold: Callable[..., Any],
 ) -> None:
-    """Scan into ``out``, in its dtype."""
+    """Add the steps of a scan into ``out``, in its dtype."""
     compute = out.dtype
     pieces, piece_size = _in_pieces(columns, length, inner)
     starts: Any = no_row(compute)
@@ -89,13 +89,13 @@ def fold_pieces(
     p: Plan, x: Buffer, columns: int, length: int, inner: int, pieces: int, piece_size: int, initial: float,
     fold: Callable[..., Any], totals: Buffer, term: Callable[..., Any] = terms.term,
 ) -> None:
-    """Fold the ``term`` of the elements of each piece."""
+    """Add the step that folds the ``term`` of the elements of each piece."""
     compute = totals.dtype
     blocks, shift, depth, few, _ = shared_out(columns, piece_size, inner)
-    nothing = initial.__class__(0)
+    zero = initial.__class__(0)
     p.run(
         reductions.fold_axis, compute, x, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
-        nothing, initial, nothing, totals, grid=(blocks // few * pieces, THREADS),
+        zero, initial, zero, totals, grid=(blocks // few * pieces, THREADS),
         aligned=packed(x.dtype, columns, length, inner), term=term, fold=fold, given=reductions.given,
         finish=reductions.finish,
     )
@@ -104,7 +104,7 @@ def fold_pieces(
 def scan_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, compute: np.dtype, backwards: bool = False
 ) -> Buffer:
-    """The running "sum", "prod" or "logsumexp", in the dtype ``compute``, from the first element or from the last."""
+    """Return the buffer of the running "sum", "prod" or "logsumexp", in the dtype ``compute``, from either end."""
     out = p.new(x.size, compute)
     if x.size:
         fold, initial = _FOLDS[name]
@@ -116,7 +116,7 @@ def scan_axis(
 def extremes_so_far(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[Buffer, Buffer]:
-    """The largest (or smallest) elements so far, and the indices of the last of them."""
+    """Return the buffers of the largest (or smallest) elements so far, and of the index of the last of each."""
     out, indices = p.new(x.size, x.dtype), p.new(x.size, INT64)
     if x.size == 0:
         return out, indices
@@ -137,7 +137,7 @@ def extremes_so_far(
 
 
 def recurrence_axis(p: Plan, x: Buffer, factors: Buffer, length: int, inner: int, backwards: bool) -> Buffer:
-    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    """Return ``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, with ``i + 1`` if backwards."""
     dtype = x.dtype
     out = p.new(x.size, dtype)
     if x.size == 0:
@@ -160,15 +160,12 @@ def recurrence_axis(p: Plan, x: Buffer, factors: Buffer, length: int, inner: int
 def shift_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, backwards: bool, fill: float
 ) -> Buffer:
-    """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
+    """Return the buffer of elements shifted by one along the middle axis (or back by one), with ``fill`` in the gap."""
     out = p.new(x.size, x.dtype)
     if x.size == 0:
         return out
     start, goal = (inner, 0) if backwards else (0, inner)
     p.copy(x.part(start, x.size - inner), out.part(goal, x.size - inner))
     columns, end, values = outer * inner, length - 1 if backwards else 0, as_numbers(out)
-    p.run(
-        running.fill_ends, values.dtype, values, columns, length, inner, end, fill,
-        grid=(blocks_for(columns), THREADS),
-    )
+    p.run(running.fill_ends, values.dtype, values, columns, length, inner, end, fill, work=columns)
     return out

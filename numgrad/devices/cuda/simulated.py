@@ -1,7 +1,7 @@
 """A GPU in Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``): its memory is the host's, and kernels run in Python.
 
-It has the functions of ``driver.py``.  Addresses are real ones, so that nothing else need know which of the two it is.
-All that is put on a stream has run when the call returns.
+This module has the functions of ``driver.py``.  Addresses are real, so other modules work with either.  Work on a
+stream has run when the call returns.
 """
 
 from __future__ import annotations
@@ -21,53 +21,53 @@ from ..rows import DeviceRow
 from .memory import note_uses
 from .runtime import Properties, StreamHandle, side_streams
 
-#: Bytes of memory that the GPU claims to have.
+#: Bytes of memory that the GPU reports.
 TOTAL_MEMORY = 1 << 36
 
-#: Blocks of memory by their addresses, of the GPU's and of pinned memory.
+#: Blocks of the GPU's memory, and of pinned memory, by their addresses.
 _blocks: dict[int, np.ndarray] = {}
 _pinned: dict[int, np.ndarray] = {}
 
 _streams = itertools.count(1)
 
-#: What a kernel gets a number as: what it computes of that is typed, and wraps around, as it is on a GPU.
+#: Types of the numbers that a kernel takes: computations with them are typed, and wrap around, as on a GPU.
 _NUMBERS: dict[Any, Any] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 
 
 def use(device: int) -> None:
-    """Let this thread's calls go to a GPU."""
+    """Direct this thread's calls to a GPU."""
     if device:
         raise RuntimeError("CUDA error: invalid device ordinal")
 
 
 def device_count() -> int:
-    """The number of GPUs."""
+    """Return the number of GPUs."""
     return 1
 
 
 def device_properties(device: int) -> Properties:
-    """What a GPU is."""
+    """Return the properties of a GPU."""
     use(device)
     major, minor = adapter.CAPABILITY
     return Properties("Numba's CUDA simulator", major, minor, TOTAL_MEMORY, multi_processor_count=1)
 
 
 def driver_version() -> str:
-    """What there is instead of a driver."""
+    """Return the name of the simulator."""
     return "Numba's CUDA simulator"
 
 
 def memory_info(device: int) -> tuple[int, int]:
-    """A GPU's free memory and all of it, in bytes."""
+    """Return the free memory and the total memory of a GPU, in bytes."""
     use(device)
     return TOTAL_MEMORY - sum(memory.size for memory in _blocks.values()), TOTAL_MEMORY
 
 
 def allocate(size: int, device: int) -> int:
-    """The address of ``size`` bytes of a GPU's memory.
+    """Return the address of ``size`` new bytes of a GPU's memory.
 
     Raises:
-        MemoryError: it has not as many left.
+        MemoryError: the GPU has too little memory left.
     """
     if size > memory_info(device)[0]:
         raise MemoryError(size)
@@ -82,21 +82,21 @@ def _keep(size: int, blocks: dict[int, np.ndarray]) -> int:
 
 
 def free(address: int, device: int) -> None:
-    """Give memory back."""
+    """Free memory."""
     del _blocks[address]
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
-    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach.
+    """Return the address of ``size`` new bytes of the host's pinned memory, which every GPU can access.
 
     Raises:
-        MemoryError: the host has not as many left.
+        MemoryError: the host has too little memory left.
     """
     return _keep(size, _pinned)
 
 
 def free_pinned(address: int, device: int = 0) -> None:
-    """Give pinned memory back."""
+    """Free pinned memory."""
     del _pinned[address]
 
 
@@ -121,42 +121,42 @@ def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None
 
 
 def device_of(address: int) -> int:
-    """The number of the GPU whose memory an address is of."""
+    """Return the number of the GPU whose memory contains an address."""
     return 0
 
 
 def default_stream(device: int) -> StreamHandle:
-    """The stream that a GPU has from the beginning."""
+    """Return the default stream of a GPU."""
     return StreamHandle(0, device)
 
 
 def create_stream(device: int, priority: int = 0) -> StreamHandle:
-    """Another stream, which does not wait for the default one; the lower ``priority``, the sooner its turn."""
+    """Return a new stream, which does not wait for the default one; a lower ``priority`` is scheduled sooner."""
     use(device)
     return StreamHandle(next(_streams) << 8, device)
 
 
 def external_stream(address: int, device: int) -> StreamHandle:
-    """A stream that another library made."""
+    """Return a stream of another library."""
     return StreamHandle(address, device)
 
 
 def stream_is_done(stream: StreamHandle) -> bool:
-    """Whether all that was put on a stream has run."""
+    """Return True if all work on a stream has run."""
     return True
 
 
 def synchronize(stream: StreamHandle) -> None:
-    """Wait until all that was put on a stream has run."""
+    """Wait until all work on a stream has run."""
 
 
 def synchronize_device(device: int) -> None:
-    """Wait until all that was put on any stream of a GPU has run."""
+    """Wait until all work on all streams of a GPU has run."""
     use(device)
 
 
 class _Event:
-    """An event, and when it came, in milliseconds."""
+    """An event, and the time when it occurred, in milliseconds."""
 
     def __init__(self, timing: bool):
         self.timing = timing
@@ -164,45 +164,45 @@ class _Event:
 
 
 def create_event(device: int, timing: bool = False, blocking: bool = False) -> Any:
-    """An event: a mark on a stream."""
+    """Return a new event, which marks a point on a stream."""
     use(device)
     return _Event(timing)
 
 
 def destroy_event(event: Any) -> None:
-    """Forget an event; one still awaited is forgotten once it has come."""
+    """Destroy an event, after it has occurred if it is pending."""
 
 
 def record_event(event: Any, stream: StreamHandle) -> None:
-    """Put an event on a stream of its GPU, after all that is there."""
+    """Put an event on a stream of its GPU, after the present work."""
     event.time = time.perf_counter() * 1e3
 
 
 def event_is_done(event: Any) -> bool:
-    """Whether all that was before an event on its stream has run."""
+    """Return True if all work before an event on its stream has run."""
     return True
 
 
 def wait_for_event(event: Any) -> None:
-    """Wait until all that was before an event on its stream has run."""
+    """Wait until all work before an event on its stream has run."""
 
 
 def wait_on_stream(stream: StreamHandle, event: Any) -> None:
-    """Let what is put on a stream from now on wait for an event, of whatever GPU."""
+    """Make later work on a stream wait for an event, of any GPU."""
 
 
 def elapsed_time(start: Any, end: Any) -> float:
-    """The milliseconds from one event to another, both of which have come."""
+    """Return the milliseconds between two events that have occurred."""
     if not (start.timing and end.timing):
         raise RuntimeError("CUDA error: invalid resource handle (CUDA_ERROR_INVALID_HANDLE)")
     return end.time - start.time
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
-    """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
+    """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel, for buffers and numbers.
 
-    ``launch.occupancy(device)`` is the number of threads in a block that keeps the GPU busiest, and how many of these
-    blocks run at the same time.  ``launch.prepare(device)`` is nothing to be done here.
+    ``launch.occupancy(device)`` returns the number of threads in a block that keeps the GPU busiest, and the number of
+    such blocks that run at the same time.  ``launch.prepare(device)`` does nothing.
     """
     begun = time.perf_counter_ns()
     run = adapter.simulated_kernel(name, text)
@@ -225,9 +225,9 @@ def _number(value: Any) -> Any:
     return value if number is None else number(value)
 
 
-def _array(row: DeviceRow) -> np.ndarray:
-    """The elements of a row as an array on the same memory; truth values as the uint8 that they are for kernels."""
-    dtype = np.dtype(np.uint8) if row.dtype.kind == "b" else row.dtype
-    if not row.size:
+def _array(buffer: DeviceRow) -> np.ndarray:
+    """Return an array on the memory of a buffer; truth values are uint8 for kernels."""
+    dtype = np.dtype(np.uint8) if buffer.dtype.kind == "b" else buffer.dtype
+    if not buffer.size:
         return np.empty(0, dtype)
-    return np.frombuffer(memoryview((ctypes.c_char * row.nbytes).from_address(row.address)), dtype)
+    return np.frombuffer(memoryview((ctypes.c_char * buffer.nbytes).from_address(buffer.address)), dtype)

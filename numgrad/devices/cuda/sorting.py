@@ -1,7 +1,4 @@
-"""Sorting and what rests on it, on a GPU: the middle axis of a buffer seen as (outer, length, inner).
-
-A NaN counts as larger than everything.  Equal elements stay in order.
-"""
+"""Steps of sorting, and of functions of sorted elements, along the middle axis of a buffer, on a GPU; see the CPU's."""
 
 from __future__ import annotations
 
@@ -26,35 +23,30 @@ __all__ = [
 ]
 
 
-#: Elements that one block sorts.
+#: Number of elements that one block sorts.
 TILE = 4 * THREADS
 
-#: Blocks among which one line is divided at most where its longest run is looked for.
+#: Greatest number of blocks that search one line for its longest run.
 PARTS = 256
 
 
-def _grid(size: int) -> tuple[int, int]:
-    """The blocks of a loop over so many elements, and the threads of each."""
-    return blocks_for(size), THREADS
-
-
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
-    """New buffers for elements like those of another one, and for an index of each."""
+    """Return new buffers of elements of the dtype of ``x``, and of their indices."""
     return p.new(size, x.dtype), p.new(size, INT64)
 
 
 def _sorted_lines(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool = False, count: int | None = None
 ) -> tuple[Buffer, Buffer, int]:
-    """The sorted lines one after the other, at least their first ``count`` elements; where they stood; their length.
+    """Return the buffers of sorted lines and of their indices, and the length of the lines: ``count`` or more.
 
-    Of the chunks of which a block sorts one, or several short ones, only ``count`` elements are kept, as long as that
-    makes lines much shorter.
+    A block sorts a chunk of a line, or several short ones.  Only ``count`` elements of a chunk are kept, as long as
+    that makes lines much shorter.
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
     origins: Any = no_row(INT64)
-    values, own = x, sorting.own_origin
+    values, origin_of = x, sorting.own_origin
     while True:
         chunk = min(length, TILE)
         chunks = -(-length // chunk)
@@ -65,9 +57,9 @@ def _sorted_lines(
         p.run(
             sorting.sort_tiles, x.dtype, values, origins, lines, length, inner, chunk, shift, keep, kept, out,
             out_origins, grid=(-(-lines * chunks // (TILE >> shift)), THREADS), TILE=TILE, TWO_TILES=2 * TILE,
-            own_origin=own, **order,
+            own_origin=origin_of, **order,
         )
-        values, origins, length, inner, own = out, out_origins, kept, 1, sorting.given_origin
+        values, origins, length, inner, origin_of = out, out_origins, kept, 1, sorting.given_origin
         if chunks == 1:
             return values, origins, length
         if keep == chunk:
@@ -75,10 +67,8 @@ def _sorted_lines(
     width = chunk
     while width < length:
         out, out_origins = _pair(p, x, values.size)
-        p.run(
-            sorting.merge_runs, x.dtype, values, origins, values.size, length, width, out, out_origins,
-            grid=_grid(values.size), **order,
-        )
+        operands = values, origins, values.size, length, width, out, out_origins
+        p.run(sorting.merge_runs, x.dtype, *operands, work=values.size, **order)
         values, origins, width = out, out_origins, 2 * width
     return values, origins, length
 
@@ -86,7 +76,7 @@ def _sorted_lines(
 def sort_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool, count: int | None = None
 ) -> tuple[Buffer, Buffer]:
-    """The sorted elements, or the first ``count`` of them, and where they stood."""
+    """Return the buffers of the sorted elements, or of the first ``count`` of them, and of their indices."""
     count = length if count is None else count
     size, dtype = outer * count * inner, x.dtype
     if not size:
@@ -94,10 +84,8 @@ def sort_axis(
     values, origins, kept = _sorted_lines(p, as_numbers(x), outer, length, inner, descending, count)
     if inner > 1 or kept > count:
         out, indices = _pair(p, values, size)
-        p.run(
-            sorting.take_first, values.dtype, values, origins, size, kept, count, inner, out, indices,
-            grid=_grid(size),
-        )
+        operands = values, origins, size, kept, count, inner, out, indices
+        p.run(sorting.take_first, values.dtype, *operands, work=size)
         values, origins = out, indices
     return values.view(dtype), origins
 
@@ -105,28 +93,30 @@ def sort_axis(
 def _picked(
     p: Plan, kernel: Any, x: Buffer, outer: int, length: int, inner: int, number: int, count: int | None = None
 ) -> tuple[Buffer, Buffer]:
-    """What a kernel, given a number, picks from the sorted lines, of which it needs the first ``count`` elements."""
+    """Return the buffers of the elements that a kernel picks from sorted lines, and of their indices.
+
+    The kernel takes a number, and needs the first ``count`` elements of a line.
+    """
     lines = outer * inner
     out, indices = _pair(p, x, lines)
     if lines:
         values, origins, kept = _sorted_lines(p, as_numbers(x), outer, length, inner, count=count)
-        p.run(
-            kernel, values.dtype, values, origins, lines, kept, number, as_numbers(out), indices, grid=_grid(lines)
-        )
+        operands = values, origins, lines, kept, number, as_numbers(out), indices
+        p.run(kernel, values.dtype, *operands, work=lines)
     return out, indices
 
 
 def kth_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int, k: int) -> tuple[Buffer, Buffer]:
-    """The elements that ``k`` others come before, and where they first stand."""
+    """Return the buffers of the elements that follow ``k`` others in sorted order, and of their first indices."""
     return _picked(p, sorting.take_kth, x, outer, length, inner, k, k + 1)
 
 
 def median_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, past_nan: bool
 ) -> tuple[Buffer, Buffer]:
-    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
+    """Return the buffers of the lower medians, and of their first indices.
 
-    Otherwise a NaN is the median of the line that it stands on.
+    The median of a line with a NaN is NaN, or with ``past_nan`` the median of the numbers.
     """
     if x.dtype.kind != "f":
         return kth_axis(p, x, outer, length, inner, (length - 1) // 2)
@@ -134,20 +124,17 @@ def median_axis(
 
 
 def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer]:
-    """The smallest of the most frequent elements, and where they last stand."""
+    """Return the buffers of the smallest of the most frequent elements, and of their last indices."""
     lines = outer * inner
     out, indices = _pair(p, x, lines)
     if lines:
         values, origins, _ = _sorted_lines(p, as_numbers(x), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)
         runs, ends = p.new(lines * parts, INT64), p.new(lines * parts, INT64)
-        p.run(
-            sorting.longest_runs, values.dtype, values, length, parts, runs, ends, grid=(lines * parts, THREADS)
-        )
-        p.run(
-            sorting.take_mode, values.dtype, values, origins, lines, length, parts, runs, ends, as_numbers(out),
-            indices, grid=_grid(lines),
-        )
+        grid = lines * parts, THREADS
+        p.run(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, grid=grid)
+        operands = values, origins, lines, length, parts, runs, ends, as_numbers(out), indices
+        p.run(sorting.take_mode, values.dtype, *operands, work=lines)
     return out, indices
 
 
@@ -157,39 +144,37 @@ def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[
 def unique_slices(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, consecutive: bool
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The different slices along the middle axis, sorted by their elements in turn, which of them each slice is, and
-    how many of each there are; if ``consecutive``, the slices that differ from the one before, in their order.
-
-    No NaN equals another.
+    """Return the buffers of the distinct slices along the middle axis, of the number of each slice among these, and of
+    their counts; see the function of the CPU.
     """
-    order, own, width = _numbers(p, length), as_numbers(x), 1
+    order, values, width = _numbers(p, length), as_numbers(x), 1
     if outer == inner == 1 and not consecutive:
         return _runs(p, *sort_axis(p, x, 1, length, 1, False), 1, length, 1, order)
     while width < length and not consecutive:
         merged = p.new(length, INT64)
-        p.run(
-            unique.merge_slices, own.dtype, own, order, outer, length, inner, width, merged, grid=_grid(length)
-        )
+        p.run(unique.merge_slices, values.dtype, values, order, outer, length, inner, width, merged, work=length)
         order, width = merged, 2 * width
     return _runs(p, x, order, outer, length, inner, order)
 
 
 def _numbers(p: Plan, count: int) -> Buffer:
-    """The numbers from 0."""
+    """Return the buffer of the numbers from 0 on."""
     out = p.new(count, INT64)
-    p.run(unique.count_up, INT64, out, count, grid=_grid(count))
+    p.run(unique.count_up, INT64, out, count, work=count)
     return out
 
 
 def _runs(
     p: Plan, x: Buffer, origin: Buffer, outer: int, length: int, inner: int, order: Buffer
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs."""
-    own, grid = as_numbers(x), _grid(length)
+    """Return the buffers of the slices that begin a run of equal ones in an order, of the run of each slice, by its
+    ``origin``, and of the lengths of the runs.
+    """
+    values = as_numbers(x)
     changes, inverse, first, begins = [p.new(length, INT64) for _ in range(4)]
-    p.run(unique.mark_changes, own.dtype, own, order, outer, length, inner, changes, grid=grid)
+    p.run(unique.mark_changes, values.dtype, values, order, outer, length, inner, changes, work=length)
     numbers = scan_axis(p, changes, 1, length, 1, "sum", INT64)
-    p.run(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, grid=grid)
+    p.run(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, work=length)
     different, counts = p.host(
         _listed, [p.unsized(x.dtype), p.unsized(INT64)], x, numbers, first, begins, outer, length, inner
     )
@@ -199,7 +184,7 @@ def _runs(
 def _listed(
     flat: DeviceRow, numbers: DeviceRow, first: DeviceRow, begins: DeviceRow, outer: int, length: int, inner: int
 ) -> tuple[DeviceRow, DeviceRow]:
-    """The different slices and their runs; reads back how many there are."""
+    """Return the distinct slices and the lengths of their runs; their number is read from the GPU."""
     x, runs = as_numbers(flat), numbers.item(length - 1) + 1 if length else 0
     counts = empty_row(runs, INT64, x.device)
     launch(unique.count_runs, INT64, begins, runs, length, counts, blocks=blocks_for(runs))
@@ -215,17 +200,17 @@ def _listed(
 def search_rows(
     p: Plan, rows: Buffer, values: Buffer, length: int, count: int, right: bool, compute: np.dtype
 ) -> Buffer:
-    """Where each of ``count`` values to each sorted row of ``length`` belongs, after its equals if ``right``."""
+    """Return the buffer of the positions of ``count`` values in each sorted row, after equal elements if ``right``."""
     size = values.size
     out = p.new(size, INT64)
-    p.run(sorting.search_rows, compute, rows, length, values, size, count, right, out, grid=_grid(size))
+    p.run(sorting.search_rows, compute, rows, length, values, size, count, right, out, work=size)
     return out
 
 
 def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buffer:
-    """How often each number from 0 occurs, or the sum of the weights where it does.
+    """Return the buffer of the number of occurrences of each number from 0 on, or of the sum of their weights.
 
-    A launch waits for the GPU to find the largest number, and raises RuntimeError if one is negative.
+    A launch waits for the largest number, and raises RuntimeError if a number is negative.
     """
     ends = [fold_axis(p, x, 1, x.size, 1, name, x.dtype) for name in ("min", "max")] if x.size else (None, None)
     ordered: Any = (None, None)
@@ -239,7 +224,7 @@ def _bincount(
     flat: DeviceRow, weights: DeviceRow | None, least: DeviceRow | None, largest: DeviceRow | None,
     numbers: DeviceRow | None, origins: DeviceRow | None, minlength: int,
 ) -> tuple[DeviceRow]:  # fmt: skip
-    """The counts, or the sums of the weights, in the order of ``origins`` if the ``numbers`` are sorted, too."""
+    """Return the counts, or the sums of the weights, in the order of ``origins`` if there are sorted ``numbers``."""
     size, bins = flat.size, minlength
     if least is not None and largest is not None:
         check_not_negative(least.item(0), size)
@@ -256,11 +241,9 @@ def _bincount(
 
 
 def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
-    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    """Return the buffer of the number of elements in each of equally wide bins; the last bin includes ``high``."""
     counts, out = p.new(bins, INT64, zeroed=True), p.new(bins, x.dtype)
-    p.run(
-        sorting.count_few if bins <= sorting.FEW else sorting.count_many, x.dtype, x, x.size, bins, low, high, counts,
-        grid=_grid(x.size), bin_of=sorting.bin_between,
-    )
-    p.run(sorting.convert_counts, x.dtype, counts, bins, out, grid=_grid(bins))
+    kernel, operands = sorting.count_few if bins <= sorting.FEW else sorting.count_many, (x, x.size, bins, low, high)
+    p.run(kernel, x.dtype, *operands, counts, work=x.size, bin_of=sorting.bin_between)
+    p.run(sorting.convert_counts, x.dtype, counts, bins, out, work=bins)
     return out

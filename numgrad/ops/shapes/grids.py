@@ -107,7 +107,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return zeros_of((0,), input._layout.type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = math.comb(count + r - 1, r) if with_replacement and count else math.comb(count, r)
-    with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # fromiter allocates all rows at once
+    with devices.allocating((rows, r), tensor_type(int64, CPU)):  # fromiter allocates all rows at once
         choices = choose(range(count), r) if rows else ()
         row = np.fromiter(itertools.chain.from_iterable(choices), np.int64, rows * r)
     chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
