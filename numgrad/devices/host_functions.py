@@ -1,9 +1,9 @@
 """Host functions: functions of NumPy, SciPy or LAPACK in place of kernels, for tensors on any device.
 
-A host function has the parameters of its operation (``operation(host=...)``), with arrays of the same shapes and strides
-in place of tensors.  On the CPU the arrays share the memory of the tensors, and the function must not write to them; on
-a GPU they are copies.  The function returns a new array or a tuple of them.  These become the memory of the results on
-the CPU.  They are copied for a GPU, and if the results have another layout.
+A host function has the parameters of its operation (``operation(host=...)``), with arrays of the same shapes and
+strides in place of tensors.  On the CPU the arrays share the memory of the tensors, and the function must not write to
+them; on a GPU they are copies.  The function returns a new array or a tuple of them.  These become the memory of the
+results on the CPU.  They are copied for a GPU, and if the results have another layout.
 
 A function of the same name in the package ``cpu`` or ``cuda`` replaces the host function on that device.  It takes a
 plan and the arguments of the operation, with the tensors of the plan, and returns the result or a tuple of results.
