@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from ..plan import (
 )
 from .blas import one_thread
 from .indexing import _report, check_report
-from .launching import hand_written, kernel_for
+from .launching import hand_written
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
@@ -55,12 +56,7 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
     """Run the kernel of a step; ``noted`` are the operands for a recorder, if these differ."""
-    chosen, work = step.kernel, step.work
-    if chosen.__class__ is Pointwise:
-        rank, contiguous, inner = chosen.form
-        kernel = pointwise_kernel(chosen.program, rank, contiguous, worth_threads(work), inner)
-    else:
-        kernel = hand_written(chosen.function, chosen.compute, operands, work, chosen.parts)
+    kernel = kernel_of(step)()
     if step.one_thread:
         with one_thread():
             run_kernel(kernel, operands, noted)
@@ -101,7 +97,7 @@ def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
         return lambda: pointwise_kernel(kernel.program, rank, contiguous, worth_threads(work), inner)
     assert isinstance(kernel, HandWritten)
     signature = tuple([kernel_type(operand, _BOOL) for operand in step.operands])
-    return kernel_for(kernel.function, kernel.compute, signature, work, **dict(kernel.parts))
+    return functools.partial(hand_written, kernel.function, kernel.compute, signature, work, kernel.parts)
 
 
 # -- launchers --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..common import WORDS, evenly_spaced, word_of
 from ..launches import run_kernel
 from ..memory import NO_MEMORY, check_countable, out_of_memory
 from ..plan import Buffer, HandWritten, Plan, Step, TensorRef
-from .launching import kernel_for
+from .launching import hand_written
 
 __all__ = ["copy_step", "counted", "join_rows", "keep_triangle", "roll_rows", "spread"]
 
@@ -71,9 +71,8 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
     pairs = [(n, widths[n], widths[n + 1], starts[n]) for n in range(0, len(widths), 2)]
     if len(tensors) > TOGETHER:
         word = word_of(out.type.numpy)
-        kernel_of = kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
-        join = functools.partial(_join_all, kernel_of, pairs, outer, stride)
         target = Buffer(out.memory, out.size, out.type.numpy)
+        join = functools.partial(_join_all, word, pairs, outer, stride)
         p.call(join, target, *itertools.chain(*places), written=(target,))
         return
     for n, width, other, start in pairs:
@@ -81,10 +80,11 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
 
 
 def _join_all(
-    kernel_of: Callable[[], Any], pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
+    word: np.dtype, pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
 ) -> None:
     """Concatenate tensors, two at a time; ``places`` alternate between their memory and their first elements."""
-    kernel, place = kernel_of(), iter(places)
+    kernel = hand_written(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0, ())
+    place = iter(places)
     for (_, width, other, start), x, begin, y, other_begin in zip(pairs, place, place, place, place, strict=True):
         run_kernel(kernel, (x, begin, width, width, y, other_begin, other, other, outer, stride, start, out))
 

@@ -13,27 +13,30 @@ from numgrad_kernels.cpu import depthwise as kernels
 from ..memory import or_empty
 from ..plan import Buffer, Plan, TensorRef
 
-__all__ = ["depthwise"]
+__all__ = ["depthwise", "depthwise_is_fused"]
 
 #: Numbers of columns of a block in the kernels: the first that a line has is used.
 LANES = 32, 16, 8, 4
 
 
+def depthwise_is_fused(type: Any, stride: int) -> bool:
+    """Return True if there is a kernel for tensors of this type and for this stride along lines."""
+    return type.numpy.kind == "f" and stride <= kernels.COLUMNS
+
+
 def depthwise(
     p: Plan, name: str, first: TensorRef, second: TensorRef, bias: TensorRef | None, images: int, channels: int,
     multiplier: int, sizes: Sequence[int],
-) -> Buffer | None:  # fmt: skip
+) -> Buffer:  # fmt: skip
     """Return the buffer of the convolution of images with ``multiplier`` filters of each channel, or of a gradient.
 
     The operands are images, filters and a bias for the name "convolution", a gradient, filters and a bias for
     "convolution_input", a gradient and images for "convolution_weight".  ``sizes`` are three numbers, one for each
     dimension, for the extents of the images and of the filters, the strides, paddings and dilations, and the counts of
-    windows.  Return None if there is no kernel: for numbers that are not floating-point, and for very long strides.
+    windows.
     """
     dtype = first.type.numpy
     size, kernel, stride, padding, dilation, windows = [tuple(sizes[i : i + 3]) for i in range(0, 18, 3)]
-    if dtype.kind != "f" or stride[2] > kernels.COLUMNS:
-        return None
     places = dilation[2] * np.arange(kernel[2]) - padding[2]  # of each element of a filter, in the first window
     begins, ends = [np.clip(-((places - edge) // stride[2]), 0, windows[2]) for edge in (0, size[2])]
     results = images * channels * multiplier * math.prod(windows)

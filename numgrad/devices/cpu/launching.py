@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "Row", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
+    "Row", "empty", "filled", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
 #: The class of the buffers of tensors.
@@ -52,14 +52,18 @@ def launch(
     functions of the same names.  Its ``prange`` loops run on several threads if the work, ``size`` elements, is large
     enough.
     """
-    run_kernel(hand_written(function, compute, arguments, size, parts.items()), arguments)
+    signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
+    run_kernel(hand_written(function, compute, signature, size, parts.items()), arguments)
 
 
 def hand_written(
-    function: Callable[..., None], compute: np.dtype, arguments: Sequence[Any], size: int, parts: Iterable[Any]
+    function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, parts: Iterable[Any]
 ) -> Kernel:
-    """Return the kernel for these arguments and ``parts``, pairs of a name and a function; see :func:`launch`."""
-    signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
+    """Return the hand-written kernel for a signature: dtypes of buffers and classes of numbers; see :func:`launch`.
+
+    ``parts`` are pairs of a name and a function.  The kernel also takes buffers of other dtypes with elements of the
+    same length, and reads their bits.
+    """
     key = (function, compute, worth_threads(size), signature, *parts)
     return _hand_written.get(key) or _compiled(key)
 
@@ -73,21 +77,6 @@ def _compiled(key: Any) -> Kernel:
         facts_of(function, compute),
         parallel=parallel,
     )
-    return kernel
-
-
-def kernel_for(
-    function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, **parts: Any
-) -> Callable[[], Kernel]:
-    """Return the function that returns the kernel for a signature: dtypes of buffers and classes of numbers.
-
-    The kernel also takes buffers of other dtypes with elements of the same length, and reads their bits.
-    """
-
-    def kernel() -> Kernel:
-        key = (function, compute, worth_threads(size), signature, *parts.items())
-        return _hand_written.get(key) or _compiled(key)
-
     return kernel
 
 

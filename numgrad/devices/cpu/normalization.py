@@ -12,7 +12,10 @@ from numgrad_kernels.cpu import normalization
 from ..plan import Buffer, Plan
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_gradients", "layer_norm_rows", "normalized_channels", "normalized_channels_gradients"]
+__all__ = [
+    "channels_are_fused", "layer_norm_gradients", "layer_norm_rows", "normalized_channels",
+    "normalized_channels_gradients",
+]
 
 #: The cost of an element, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -59,20 +62,21 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
+def channels_are_fused(inner: int) -> bool:
+    """Return True if kernels normalize channels of ``inner`` elements: they are slow for short ones."""
+    return inner >= SHORTEST
+
+
 def normalized_channels(
     p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
     across: bool, eps: float,
-) -> tuple[Buffer, Buffer, Buffer, Buffer] | None:
+) -> tuple[Buffer, Buffer, Buffer, Buffer]:
     """Return the buffers of normalized sets of channels, of the sets' means, of their scales, and of their variances.
 
     Each example has ``channels`` channels of ``inner`` elements.  If ``across``, a set is a channel of all examples;
     otherwise it is neighbouring channels of an example.  A normalized set has mean 0 and variance 1 before each channel
     is multiplied by its ``weight`` and its ``bias`` is added.  The scale is ``1 / sqrt(variance + eps)``.
-
-    Return None, and add no step, if the channels are too short.
     """
-    if inner < SHORTEST:
-        return None
     dtype = x.dtype
     out, means, scales, variances = [p.new(size, dtype) for size in (x.size, sets, sets, sets)]
     affine = _or_repeated(weight, 1, channels, dtype), _or_repeated(bias, 0, channels, dtype)
@@ -86,10 +90,8 @@ def normalized_channels(
 def normalized_channels_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
     across: bool,
-) -> tuple[Buffer, Buffer, Buffer] | None:
-    """Return the buffers of the gradients with respect to ``x``, the weight and the bias; None as above."""
-    if inner < SHORTEST:
-        return None
+) -> tuple[Buffer, Buffer, Buffer]:
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
     dtype, count = x.dtype, x.size // inner
     out, parts = p.new(x.size, dtype), p.new(2 * count, dtype)
     p.run(

@@ -5,10 +5,8 @@ The window of an image at each position of a filter is copied to a column of a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
 from ..common import row_adder
@@ -16,17 +14,15 @@ from ..plan import Buffer, Plan, TensorRef
 from ..windows import add_overlapping
 from .products import product_into
 
-__all__ = ["correlation", "depthwise", "spread_products", "window_products"]
+__all__ = ["correlation", "depthwise_is_fused", "spread_products", "window_products"]
 
 #: Approximate number of bytes of the windows that are copied at a time, and greatest number of such copies.
 BYTES, _TIMES = 1 << 27, 16
 
 
-def depthwise(
-    p: Plan, name: str, first: TensorRef, second: TensorRef, bias: TensorRef | None, images: int, channels: int,
-    multiplier: int, sizes: Sequence[int],
-) -> None:  # fmt: skip
-    """Return None: convolutions of any groups are products with windows here."""
+def depthwise_is_fused(type: Any, stride: int) -> bool:
+    """Return False: convolutions of any groups are products with windows."""
+    return False
 
 
 class _Tile(NamedTuple):
@@ -71,16 +67,10 @@ def _tiles(
             )  # fmt: skip
 
 
-class _Scratch(NamedTuple):
-    """Buffers that each tile uses again: for its columns, and for its results."""
-
-    columns: Buffer
-    results: Buffer
-
-
-def _scratch(p: Plan, tile: _Tile, dtype: np.dtype) -> _Scratch:
-    """Return the buffers for tiles, the largest of which is the first."""
-    return _Scratch(p.new(numel(tile.columns), dtype), p.new(tile.part.size, dtype))
+def _scratch(p: Plan, tile: _Tile) -> tuple[Buffer, Buffer]:
+    """Return the buffers for the columns and the results of tiles, the largest of which is the first."""
+    dtype = tile.part.type.numpy
+    return p.new(numel(tile.columns), dtype), p.new(tile.part.size, dtype)
 
 
 def _matrices(p: Plan, tensor: TensorRef, shape: Ints, scratch: Buffer) -> TensorRef:
@@ -107,12 +97,11 @@ def correlation(
     """Return the buffer of the products of filters and the windows of images, plus the bias; its shape is ``out``."""
     type, results = image.type, p.new_tensor(layout_of(image.type, out))
     tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
-    scratch = _scratch(p, tiles[0], type.numpy)
+    room, buffers = _scratch(p, tiles[0])
     matrices = p.tensor(filters, type, (groups, out[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
-        buffer = scratch.results.part(0, tile.part.size)
-        columns = _matrices(p, tile.windows, tile.columns, scratch.columns)
-        product_into(p, matrices, columns, (False, False), None, buffer)
+        buffer = buffers.part(0, tile.part.size)
+        product_into(p, matrices, _matrices(p, tile.windows, tile.columns, room), (False, False), None, buffer)
         products, part = p.tensor(buffer, type, tile.part.shape), results.viewed(tile.part, tile.start)
         if bias is None:
             p.assign(products, part)
@@ -136,11 +125,11 @@ def spread_products(
         p.assign(_expanded(bias, type, out.shape, (1,)), out)
     grads = p.tensor(grad, type, windows)
     tiles = list(_tiles(out, windows, kernel, stride, dilation, groups))
-    scratch = _scratch(p, tiles[0], type.numpy)
+    room, buffer = _scratch(p, tiles[0])
     matrices = p.tensor(filters, type, (groups, windows[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
-        shape, columns = (*tile.part.shape[:2], tile.columns[2]), scratch.columns.part(0, numel(tile.columns))
-        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, scratch.results)
+        shape, columns = (*tile.part.shape[:2], tile.columns[2]), room.part(0, numel(tile.columns))
+        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, buffer)
         product_into(p, matrices, part, (True, False), None, columns)
         add_overlapping(p, p.tensor(columns, type, tile.windows.shape), tile.windows)
 
@@ -151,13 +140,12 @@ def window_products(
     """Return the buffer of the products of gradients, of the shape ``windows``, and the windows of images."""
     type, grads = image.type, p.tensor(grad, image.type, windows)
     tiles = list(_tiles(image, windows, out[2:], stride, dilation, groups))
-    scratch = _scratch(p, tiles[0], type.numpy)
+    room, buffer = _scratch(p, tiles[0])
     total, later = [p.new(numel(out), type.numpy) for _ in range(2)]
     for tile in tiles:
         shape, products = (*tile.part.shape[:2], tile.columns[2]), total if tile is tiles[0] else later
-        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, scratch.results)
-        columns = _matrices(p, tile.windows, tile.columns, scratch.columns)
-        product_into(p, part, columns, (False, True), None, products)
+        part = _matrices(p, grads.viewed(tile.part, tile.start), shape, buffer)
+        product_into(p, part, _matrices(p, tile.windows, tile.columns, room), (False, True), None, products)
         if products is later:
             p.backend.row_step(p, row_adder(type.numpy), [total, later, total], total.size)
     return total

@@ -10,10 +10,7 @@ from .lines import arranged, packed, power_of_two
 from .memory import optional
 from .reductions import fold_axis
 
-__all__ = [
-    "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows", "normalized_channels",
-    "normalized_channels_gradients",
-]
+__all__ = ["channels_are_fused", "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows"]
 
 #: Greatest number of pieces in which the gradients of weight and bias are summed, and least number of rows of a piece.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
@@ -84,15 +81,6 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
-def normalized_channels(
-    p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
-    across: bool, eps: float,
-) -> None:  # fmt: skip
-    """Return None: there is no kernel, and operations use reductions instead."""
-
-
-def normalized_channels_gradients(
-    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
-    across: bool,
-) -> None:
-    """Return None: there is no kernel, and operations use reductions instead."""
+def channels_are_fused(inner: int) -> bool:
+    """Return False: there are no kernels that normalize channels, and operations use reductions instead."""
+    return False

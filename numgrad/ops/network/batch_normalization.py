@@ -46,11 +46,10 @@ def batch_norm_op(
     """
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     type, channels = input.type, input.shape[1:2]
-    if training and input.layout.contiguous and input.size:
+    if training and _is_fused(p, input):
         rows = [one and p.contiguous(one) for one in (input, weight, bias)]
         made = p.backend.normalized_channels(p, *rows, *planes(input), channels[0], True, eps)
-        if made is not None:
-            return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
+        return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
     if training:
         moments = along_axis(p, "variance_axis", input, _dims(input), 0, False)
         variance, mean = [p.tensor(one, type, channels) for one in moments]
@@ -80,11 +79,10 @@ def batch_norm_backward(
 ) -> tuple[TensorRef, ...]:
     """Add the steps that compute the gradients of input, weight and bias; in training, statistics depend on input."""
     type, given = input.type, (grad_output, input, mean, scale)
-    if training and input.layout.contiguous and input.size:
+    if training and _is_fused(p, input):
         rows = [one and p.contiguous(one) for one in (*given, weight)]
         made = p.backend.normalized_channels_gradients(p, *rows, *planes(input), True)
-        if made is not None:
-            return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
+        return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
     sums = [sum_dims.build(p, one, _dims(input), False) for one in (_fused(p, _product, *given), grad_output)]
     if not training:
         return _fused(p, _scaled, grad_output, scale, weight or 1.0), *sums
@@ -107,6 +105,11 @@ def _(grad_output, input, weight, mean, scale, training, eps):
         centre, scales = reshape(mean, shape), reshape(scale, shape)
         normal, of_input = mul(sub(input, centre), scales), mul(weighted, scales)
     return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
+
+
+def _is_fused(p: Plan, input: TensorRef) -> bool:
+    """Return True if kernels of the device normalize the channels of a batch."""
+    return input.layout.contiguous and input.size > 0 and p.backend.channels_are_fused(planes(input)[1])
 
 
 def _dims(input: Layout | TensorRef) -> tuple[int, ...]:

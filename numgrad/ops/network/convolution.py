@@ -232,7 +232,7 @@ def _depthwise(
     dilation: Ints, groups: int,
 ) -> Any:
     """Add the kernel for filters that see one channel of several, which copies no windows; return None without one."""
-    if groups == 1 or filters[1] != 1:
+    if groups == 1 or filters[1] != 1 or not p.backend.depthwise_is_fused(given[0].type, stride[-1]):
         return None
     numbers: list[int] = []
     for each, otherwise in ((images[2:], 1), (filters[2:], 1), (stride, 1), (padding, 0), (dilation, 1), (windows, 1)):
