@@ -283,6 +283,6 @@ def scatter_axis(
         p.run(indexing.scatter_axis, out.dtype, *operands, work=count, **narrow(count), **parts)
         return
     offsets = p.new(count, INT64)
-    operands = indices, count, *sizes, out.size, offsets, Report()
-    p.run(indexing.scatter_offsets, INT64, *operands, work=count, **narrow(count))
+    located = indices, count, *sizes, out.size, offsets, Report()
+    p.run(indexing.scatter_offsets, INT64, *located, work=count, **narrow(count))
     _in_order(p, values, (0, step, 0), 0, offsets, Steps(0, 1, out.size, 1, 1, 1), out, together)
