@@ -215,7 +215,7 @@ def test_errors_of_the_driver(gpu, error, words):
 def test_a_driver_that_is_too_old_for_the_compiler(gpu):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.fail["cuModuleLoadData"] = ERROR.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
-    with pytest.raises(RuntimeError, match=r"for CUDA 13.1, cannot load what the compiler made; update the driver"):
+    with pytest.raises(RuntimeError, match=r"for CUDA 13.1, cannot load the output of the compiler. Update the driver"):
         launch(1, 1, runtime.stream(0), 1)
 
 
