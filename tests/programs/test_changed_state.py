@@ -139,6 +139,17 @@ def test_data_assigned(compiled, see):
 
 
 @beside
+def test_expanded_data_that_begins_elsewhere(compiled, see):
+    """With as many elements as its memory has, a tensor may still be a part of that."""
+    memory = ramp(3)
+    w = memory[0].expand(3)
+    f = compiled(lambda x: x * w)
+    for start in (0, 0, 1, 1, 2):
+        w.data = memory[start].expand(3)
+        see(f(ramp(3) + 2))
+
+
+@beside
 def test_deleted_parameter(compiled, see):
     o = Thing()
     o.w = ramp(3)
