@@ -49,8 +49,8 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     expected = function()
     if result is REPORTED:
         return expected
-    for number, (found, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
-        if found != _bits(leaf):
+    for number, (bits_of_leaf, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
+        if bits_of_leaf != _bits(leaf):
             raise AssertionError(f"{name}: result {number} of the replay is not what the function gives")
     if after.facts() != _State(forward, touched).facts():
         raise AssertionError(f"{name}: a replay does not change what it was given, or finds, as the function does")
@@ -101,12 +101,12 @@ def _check_backward(
             backward = node.backward
 
             def compared(node: CompiledBackward, gradients: Sequence[Any], backward: Any = backward) -> Any:
-                found = backward(node, gradients)
+                grads = backward(node, gradients)
                 edges = [*map(edge_of, program.outer_leaves(inputs))]
-                for number, pair in enumerate(zip(found, backward_through(live, edges, gradients), strict=True)):
+                for number, pair in enumerate(zip(grads, backward_through(live, edges, gradients), strict=True)):
                     if _bits(pair[0]) != _bits(pair[1]):
                         raise AssertionError(f"{name}: gradient {number} of the replay is not what the function gives")
-                return found
+                return grads
 
             node.backward = compared
 

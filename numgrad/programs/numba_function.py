@@ -39,8 +39,9 @@ def numba_function(
     mapped(program.result, _check_result)
     text, names = _text(program), _names(program, _Python(program, function, args, keywords))
     exec(compile(text, f"<{function!r} for Numba>", "exec"), names)
-    given = [_array_type(layout, "A", number in program.changed) for number, layout in enumerate(program.given)]
-    return numba.njit([names["result_type"](*given)])(names["program"])
+    layouts = enumerate(program.argument_layouts)
+    arrays = [_array_type(layout, "A", number in program.changed) for number, layout in layouts]
+    return numba.njit([names["result_type"](*arrays)])(names["program"])
 
 
 def _check_result(value: Any) -> None:
@@ -54,13 +55,13 @@ def _array_type(layout: Layout, order: Literal["A", "C"], writable: bool = True)
 
 def _names(program: Standalone, python: _Python) -> dict[str, Any]:
     """Return the globals of the function."""
-    arrays = [_array_type(layout, "C") for layout in program.returned]
+    arrays = [_array_type(layout, "C") for layout in program.result_layouts]
     is_single = isinstance(program.result, Tensor)
-    lines = [*program.given_lines, *program.returned_lines]
+    lines = [*program.argument_lines, *program.result_lines]
     names = {
         "np": np, "objmode": numba.objmode, "before": python.before, "after": python.after, "failed": python.failed,
         "result_type": arrays[0] if is_single else Tuple(arrays) if arrays else types.none,
-        **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.returned)},
+        **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.result_layouts)},
     }
     for linked in program.linked.machine_code:  # one, or none
         names["run"] = caller(linked, program.linked.table, lines, program.one_thread)
@@ -68,30 +69,31 @@ def _names(program: Standalone, python: _Python) -> dict[str, Any]:
 
 
 def _text(program: Standalone) -> str:
-    given, returned = [f"x{n}" for n in range(len(program.given))], [f"y{n}" for n in range(len(program.returned))]
+    arguments = [f"x{number}" for number in range(len(program.argument_layouts))]
+    results = [f"y{number}" for number in range(len(program.result_layouts))]
     lines = []
-    for name, layout in zip(given, program.given, strict=True):
+    for name, layout in zip(arguments, program.argument_layouts, strict=True):
         lines += _checks(name, layout)
     for number in program.changed:
-        for other in range(len(given)):
+        for other in range(len(arguments)):
             lines += _overlap_check(program, number, other) if other != number else []
-    for number, layout in enumerate(program.returned):
+    for number, layout in enumerate(program.result_layouts):
         lines.append(f"y{number} = np.empty({layout.shape}, d{number})")
     if program.guard.conditions or program.effects:
         lines += ["with objmode():", "    before()"]
     if program.linked.machine_code:
-        passed = [f"x{number}" for number in program.given_lines.values()]
-        passed += [f"y{number}" for number in program.returned_lines.values()]
+        passed = [f"x{number}" for number in program.argument_lines.values()]
+        passed += [f"y{number}" for number in program.result_lines.values()]
         addresses = "".join([f"{name}.ctypes.data, " for name in passed])
         lines += [
             f"step = run(({addresses}))", "if step != 0:", "    with objmode(result=result_type):",
-            f"        result = failed({', '.join(['step', *given])})", "    return result",
+            f"        result = failed({', '.join(['step', *arguments])})", "    return result",
         ]
     if program.versions or program.gradients:
         lines += ["with objmode():", "    after()"]
-    result = returned[0] if isinstance(program.result, Tensor) else f"({''.join([f'{name}, ' for name in returned])})"
-    lines.append(f"return {result if returned else ''}")
-    return "\n".join([f"def program({', '.join(given)}):", *["    " + line for line in lines]])
+    result = results[0] if isinstance(program.result, Tensor) else f"({''.join([f'{name}, ' for name in results])})"
+    lines.append(f"return {result if results else ''}")
+    return "\n".join([f"def program({', '.join(arguments)}):", *["    " + line for line in lines]])
 
 
 def _checks(name: str, layout: Layout) -> list[str]:
@@ -111,7 +113,7 @@ def _overlap_check(program: Standalone, changed: int, other: int) -> list[str]:
     """Return statements that raise an error if an argument that is changed overlaps another one."""
 
     def bounds(number: int) -> tuple[str, str]:
-        layout = program.given[number]
+        layout = program.argument_layouts[number]
         size = span(layout.shape, layout.strides) * layout.type.dtype.itemsize
         return f"x{number}.ctypes.data", f"x{number}.ctypes.data + {size}"
 
@@ -168,5 +170,5 @@ class _Python:
         args, keywords = mapped(self._arguments, lambda leaf: next(left) if leaf is _TENSOR else leaf)
         with set_grad_enabled(self._records):
             result = self._function(*args, **keywords)
-        found = [np.array(tensor.detach().numpy(), order="C") for tensor in tensors_in(result)]
-        return found[0] if isinstance(result, Tensor) else tuple(found) or None
+        copies = [np.array(tensor.detach().numpy(), order="C") for tensor in tensors_in(result)]
+        return copies[0] if isinstance(result, Tensor) else tuple(copies) or None

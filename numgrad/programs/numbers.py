@@ -72,9 +72,9 @@ def _array(self: Any, *arguments: Any, **keywords: Any) -> np.ndarray:
 
 
 def _attribute(self: Any, name: str) -> Any:
-    found = getattr(self.value, name)
+    attribute = getattr(self.value, name)
     self.uses.append(name)
-    return found
+    return attribute
 
 
 #: Methods of all objects that numbers override.
@@ -149,10 +149,10 @@ class _Contents:
 
     def __eq__(self, other: object) -> bool:
         assert isinstance(other, _Contents)
-        one, two = self.array, other.array
-        if one is None or two is None or one is two:
-            return one is two
-        return one.dtype == two.dtype and one.tobytes() == two.tobytes()
+        first, second = self.array, other.array
+        if first is None or second is None or first is second:
+            return first is second
+        return first.dtype == second.dtype and first.tobytes() == second.tobytes()
 
     __hash__ = None  # type: ignore[assignment]
 

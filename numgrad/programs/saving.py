@@ -54,7 +54,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
     _check(program)
     arrays = {}
     for line, what in enumerate(program.plan.lines, 2):
-        if line not in program.given_lines and line not in program.returned_lines:
+        if line not in program.argument_lines and line not in program.result_lines:
             arrays[line] = _memory_of(what.held if isinstance(what, Block) else what)
     reports = {id(report) for report in program.plan.reports}
     described = {
@@ -67,10 +67,10 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
         "arrays": {line: [array.dtype.name, array.size] for line, array in arrays.items()},
         "reports": [line for line, what in enumerate(program.plan.lines, 2) if id(what) in reports],
         "messages": _messages(program),
-        "given": [*map(_described, program.given)],
-        "given lines": [*program.given_lines.items()],
-        "returned": [*map(_described, program.returned)],
-        "returned lines": [*program.returned_lines.items()],
+        "given": [*map(_described, program.argument_layouts)],
+        "given lines": [*program.argument_lines.items()],
+        "returned": [*map(_described, program.result_layouts)],
+        "returned lines": [*program.result_lines.items()],
         "result": _tree(program.result, itertools.count()),
     }
 
@@ -146,9 +146,9 @@ class LoadedProgram:
     """
 
     def __init__(self, described: dict[str, Any], arrays: dict[int, np.ndarray]):
-        self.given = [*map(_layout, described["given"])]
-        self._returned = [*map(_layout, described["returned"])]
-        self._given_lines, self._returned_lines = described["given lines"], described["returned lines"]
+        self.argument_layouts = [*map(_layout, described["given"])]
+        self._result_layouts = [*map(_layout, described["returned"])]
+        self._argument_lines, self._result_lines = described["given lines"], described["returned lines"]
         self._messages, self._result = described["messages"], described["result"]
         lines = [arrays.get(line) for line in range(2, 2 + described["lines"])]
         reports = [arrays[line] for line in described["reports"]]
@@ -169,26 +169,26 @@ class LoadedProgram:
         self._check(tensors)
         recording.values_read("a program from a file")
         program = self._program
-        new = [empty_row(layout.size, layout.type.numpy) for layout in self._returned]
+        new = [empty_row(layout.size, layout.type.numpy) for layout in self._result_layouts]
         with program.lock:
-            for line, number in self._given_lines:
+            for line, number in self._argument_lines:
                 tensor = tensors[number]
                 offset = tensor._layout.type.dtype.itemsize * tensor._offset
                 program.addresses[line] = address_of(tensor._storage) + offset
-            for line, number in self._returned_lines:
+            for line, number in self._result_lines:
                 program.addresses[line] = address_of(new[number])
             wrong = program.run()
             if wrong:
                 program.clear_reports()
         if wrong:
             raise IndexError(self._messages[str(wrong)])
-        results = [tensor_of(layout, buffer, 0) for layout, buffer in zip(self._returned, new, strict=True)]
+        results = [tensor_of(layout, buffer, 0) for layout, buffer in zip(self._result_layouts, new, strict=True)]
         return _from_tree(self._result, results)
 
     def _check(self, tensors: Sequence[Any]) -> None:
-        if len(tensors) != len(self.given):
-            raise TypeError(f"the program takes {len(self.given)} tensors, not {len(tensors)}")
-        for number, (tensor, layout) in enumerate(zip(tensors, self.given, strict=True)):
+        if len(tensors) != len(self.argument_layouts):
+            raise TypeError(f"the program takes {len(self.argument_layouts)} tensors, not {len(tensors)}")
+        for number, (tensor, layout) in enumerate(zip(tensors, self.argument_layouts, strict=True)):
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"argument {number} must be a tensor, not {type(tensor).__name__}")
             if tensor._layout is not layout:

@@ -34,10 +34,10 @@ class Standalone:
         guard: the guard of its environment.
 
     Attributes:
-        given, requires_grad: the layouts of its arguments, and which require gradients.
-        result, returned: the result of the call, and the layouts of the tensors in it.
+        argument_layouts, requires_grad: the layouts of its arguments, and which require gradients.
+        result, result_layouts: the result of the call, and the layouts of the tensors in it.
         plan, linked: the plan of its memory, and the linked program.
-        given_lines, returned_lines: by line of the table, the argument or result at that address.
+        argument_lines, result_lines: by line of the table, the argument or result at that address.
         changed: the arguments that it writes.
         is_random: True if it draws random numbers.
         steps: the recorded steps.
@@ -52,9 +52,9 @@ class Standalone:
     def __init__(self, captured: Capture, guard: Guard):
         recorder, results = captured.recorder, captured.results()
         self._check(captured)
-        self.given = [tensor._layout for tensor in captured.inputs]
+        self.argument_layouts = [tensor._layout for tensor in captured.inputs]
         self.requires_grad = [tensor.requires_grad for tensor in captured.inputs]
-        self.result, self.returned = captured.result, [tensor._layout for tensor in results]
+        self.result, self.result_layouts = captured.result, [tensor._layout for tensor in results]
         self.guard, self.effects, self.gradients = guard, recorder.effects, captured.grads
         self.one_thread, self.steps = recorder.one_thread, recorder.steps
         counters = {id(tensor._counter) for tensor in captured.inputs}
@@ -66,8 +66,8 @@ class Standalone:
         fixed = [block for block in of_grads if block is not None and block.origin == FRESH]
         self.plan = MemoryPlan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
         self.linked = LinkedProgram(self.plan, recorder.one_thread)
-        self.given_lines: dict[int, int] = {}
-        self.returned_lines: dict[int, int] = {}
+        self.argument_lines: dict[int, int] = {}
+        self.result_lines: dict[int, int] = {}
         self.changed: set[int] = set()
         self.is_random = False
         known = {id(root_of(before.storage)) for before in captured.known.values()}
@@ -75,7 +75,7 @@ class Standalone:
             if not isinstance(block, Block) or not block.size:
                 continue
             if block in blocks:
-                self.returned_lines[line] = blocks.index(block)
+                self.result_lines[line] = blocks.index(block)
             elif block in fixed:
                 self.linked.addresses[line] = block.address
             elif block.origin == OUTSIDE:
@@ -83,7 +83,7 @@ class Standalone:
                 self.is_random |= id(root_of(owner)) not in known
                 for number, tensor in enumerate(captured.inputs):
                     if tensor._storage is owner:
-                        self.given_lines[line] = number
+                        self.argument_lines[line] = number
                         self.changed |= {number} if block.written else set()
 
     def _check(self, captured: Capture) -> None:
