@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 from ..core.layout import Layout, broadcasts, contiguous_strides, output_strides, overlaps_itself
@@ -15,9 +15,6 @@ from .errors import recorded_at
 from .grad_mode import GRAD, LEVELS, state
 from .locations import Location
 from .operations import operations
-
-if TYPE_CHECKING:
-    from .node import Edge, Node
 
 #: One lock for all tensors, because graphs recorded or run backward in several threads may share them.
 accumulating = threading.RLock()
@@ -182,7 +179,7 @@ def contributions_to(leaf: Any) -> Contributions | None:
 # -- conversion of gradients to the shape and dtype of their tensors -----------------------------------------
 
 
-def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
+def fit(gradient: Any, layout: Layout, source: Any, edge: Any) -> Any:
     """Undo broadcasting, once for all operations, and convert the gradient to the dtype of ``layout``."""
     given, shape, type = gradient._layout, layout.shape, layout.type
     if given is layout or (given.shape == shape and given.type is type):
@@ -199,14 +196,14 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     return operations.fit(gradient, shape, type)
 
 
-def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
+def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Any, edge: Any) -> Any:
     """Move the gradient of a scalar to its device; other gradients must already be there, as in PyTorch."""
     if shape:
         raise _invalid(source, edge, f"expected device {type.device} but got {gradient._layout.type.device}")
     return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._layout.type.device)).to(type.device)
 
 
-def _invalid(source: Node | None, edge: Edge, problem: str) -> RuntimeError:
+def _invalid(source: Any, edge: Any, problem: str) -> RuntimeError:
     """Return the error for a gradient that does not fit, naming its node and its index among that node's gradients."""
     name = "backward" if source is None else source.name()
     index = 0 if source is None else next(n for n, other in enumerate(source.edges) if other is edge)

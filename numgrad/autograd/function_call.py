@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.layout import Layout
 from .calls import Call, transformed
@@ -21,9 +21,6 @@ from .node import MAYBE, NO_LAYOUT
 from .operations import operations
 from .thread_state import undisturbed
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
-
-if TYPE_CHECKING:
-    from .function import Function
 
 _NOTHING: Set[int] = frozenset()
 
@@ -184,7 +181,7 @@ class FunctionCall(Call):
     saved: tuple[Any, ...]
     constants: frozenset[int]  # indices of outputs without a derivative
 
-    def __init__(self, function: type[Function], args: tuple[Any, ...]):
+    def __init__(self, function: Any, args: tuple[Any, ...]):
         self.function = function
         self.name = function.__name__
         self.args = args

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import proxy, ref
 
 from ..core.layout import Layout
@@ -20,9 +20,6 @@ from .node import NO_LAYOUT, Edge, edge_of
 from .operations import operations
 from .saved import SavedTensor, SavingNode, keep
 from .thread_state import undisturbed
-
-if TYPE_CHECKING:
-    from .function import Function
 
 
 class FunctionCtx:
@@ -152,7 +149,7 @@ class BackwardCFunction(SavingNode):
 
     makes_fresh_gradients = False  # the user's backward may return any tensor, such as a saved one
     wants_undefined = True
-    function: type[Function]
+    function: Any  # the Function
 
     #: For each input of ``forward``, True if it is a tensor; None if all are.
     tensor_inputs: tuple[bool, ...] | None

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .grad_mode import WATCHED, state, watchers_of_new_threads
-
-if TYPE_CHECKING:
-    from .node import Node
 
 #: Categories of spans: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
 #: computation within that turn; a block named by the program.
@@ -112,10 +109,10 @@ def sees_gradients() -> bool:
     return any(watcher.sees_gradients for watcher in state.watchers)
 
 
-def walk_told(walk: Callable[[Iterable[Node]], None], order: Iterable[Node]) -> None:
+def walk_told(walk: Callable[[Iterable[Any]], None], order: Iterable[Any]) -> None:
     """Call ``walk(order)``, reporting the turn of each node to the watchers."""
 
-    def turns() -> Generator[Node]:
+    def turns() -> Generator[Any]:
         for node in order:
             with span(NODE, node):
                 yield node
