@@ -13,8 +13,9 @@ from .memory.overwriting import copy_
 from .pointwise import arithmetic as p
 from .pointwise import comparison, exponential, integers
 from .table.arguments import checked
-from .table.callables import OPERANDS, operator
+from .table.callables import operator
 from .table.checks import check_type
+from .table.forms import OPERANDS
 from .table.op import attach, named, named_in_place, public, public_functions
 
 # -- Python's operators ------------------------------------------------------------------------------------------------

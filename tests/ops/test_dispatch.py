@@ -186,7 +186,7 @@ def test_a_call_in_place_of_too_few_or_too_many_operands_is_none_of_the_calls_be
         numgrad.zeros(2, 2).add_(2.0)
         numgrad.zeros(2, 2).add_(y, alpha=2.0)
     for operands, numbers in (((), {}), ((), {"alpha": 2.0}), ((y, 2.0), {})):
-        with pytest.raises(TypeError, match=rf"add_\(\) takes 1 arguments \({len(operands)} given\)"):
+        with pytest.raises(TypeError, match=r"add_\(\) (missing|takes 2) .*positional argument"):
             x.add_(*operands, **numbers)
     assert x._version == 0
 

@@ -17,8 +17,8 @@ from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
 from ...devices import Plan, TensorRef
 from ..table.checks import check
-from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
+from ..table.forms import call_of
 from ..table.lookup import operation
 from ..table.op import attach, public
 from ..table.promotion import bounds
@@ -75,7 +75,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return contiguous_op(input) if memory_format is contiguous_format else formatted_op(input, memory_format)
 
 
-_clone = unary(clone_op)
+_clone = call_of(clone_op)
 
 
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:

@@ -16,7 +16,7 @@ from ..memory.copying import convert
 from ..table.arguments import wrong_kind
 from ..table.checks import check
 from ..table.declaring import by_result, pointwise
-from ..table.dispatch import unary
+from ..table.forms import call_of
 from ..table.op import check_tensors, composite, export, public
 from ..table.out import not_cast, write_out
 from ..table.promotion import result_type
@@ -289,7 +289,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 #: The powers that have their own kernel.
 _powers = {
-    (cls, cls(exponent)): unary(pow_number.op.with_statics({"exponent": cls(exponent)}))
+    (cls, cls(exponent)): call_of(pow_number.op.with_statics({"exponent": cls(exponent)}))
     for exponent in _EXPONENTS["exponent"]
     for cls in (int, float)
     if cls(exponent) == exponent

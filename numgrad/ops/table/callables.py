@@ -9,45 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.node import Node
-from ...autograd.views import check_writable
 from ...core.tensor import Tensor
 from ...devices import NUMBERS
-from .checks import check_type
-from .dispatch import binary, change, configured, several, unary
+from .forms import call_of
 from .op import attach, check_tensors, export, named, named_in_place
-from .operands import check_overlap, overlaps
+from .operands import overlaps
 from .out import write_out
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-
-
-#: Types of the operands that an expression may combine with a tensor.
-OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
-
-
-def _with_keywords(
-    op: Pointwise, short: Callable[..., Any], own: Callable[..., Any]
-) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """Return the call that accepts keywords: the numbers that configure the operation, and ``out``."""
-    write = writing(op)
-    defaults = tuple(op.statics.items())
-
-    def call(operands, keywords):
-        out = keywords.pop("out", None)
-        if not keywords:
-            return short(*operands) if out is None else write(operands, out)
-        numbers = [keywords.pop(name, default) for name, default in defaults]
-        if keywords:
-            raise TypeError(f"{op.name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-        result = own(*operands, *numbers)
-        return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
-
-    return call
 
 
 def function_of(op: Pointwise) -> Callable[..., Any]:
@@ -56,137 +28,51 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
     Its attribute ``short`` is the call with operands alone.  Its attribute ``configured`` is the call with the operands
     followed by all the numbers that configure the operation.
     """
-    count = len(op.inputs)
-    short = unary(op) if count == 1 else binary(op) if count == 2 else several(op)
-    own = configured(op)
-    general = _with_keywords(op, short, own)
-    call: Any
-    if count == 1:
-        call = _of_one(short, general, bool(op.statics))
-    else:
-        call = (_of_two if count == 2 else _of_several)(short, general)
+    write, own = writing(op), call_of(op, configured=True)
+
+    def special(operands, numbers, out):
+        if not numbers:
+            return write(operands, out)
+        result = own(*operands, *_completed(op, numbers))
+        return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
+
+    keywords = "*, out=None, **numbers" if op.statics else "*, out=None"
+    call: Any = call_of(op, keywords=keywords, special=special)
     call.__name__ = call.__qualname__ = op.name
-    call.short, call.configured = short, own
+    call.short, call.configured = call_of(op), own
     return call
 
 
-def _of_one(short: Callable[..., Any], general: Callable[..., Any], configured: bool) -> Callable[..., Any]:
-    def plain(input, *, out=None):
-        return short(input) if out is None else general((input,), {"out": out})
+def _completed(op: Pointwise, numbers: dict[str, Any]) -> list[Any]:
+    """Return all the numbers that configure an operation, with defaults for those not given.
 
-    def call(input, **keywords):
-        return general((input,), keywords) if keywords else short(input)
-
-    return call if configured else plain
-
-
-def _of_two(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    def call(input, other, **keywords):
-        return general((input, other), keywords) if keywords else short(input, other)
-
-    return call
-
-
-def _of_several(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*operands, **keywords):
-        return general(operands, keywords) if keywords else short(*operands)
-
-    return call
+    Raises:
+        TypeError: if the operation has no such number.
+    """
+    statics = op.statics
+    if not numbers.keys() <= statics.keys():
+        unknown = next(name for name in numbers if name not in statics)
+        raise TypeError(f"{op.name}() got an unexpected keyword argument '{unknown}'")
+    return [numbers.get(name, default) for name, default in statics.items()]
 
 
 def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
     """Return the operation as a Python operator, which returns NotImplemented for an operand of an unknown type."""
-    return binary(op, OPERANDS)
+    return call_of(op, operator=True)
 
 
 def in_place(op: Pointwise) -> Callable[..., Any]:
-    """Return the in-place method of an operation."""
-    return named_in_place(changing(op), op.name.removesuffix("_op"))
-
-
-def changing(op: Any) -> Callable[..., Tensor]:
-    """Return the call that overwrites the first operand with the result.
+    """Return the in-place method of an operation.
 
     The numbers that configure the operation are keyword arguments.
     """
-    general = _general(op)
-    recent = op.entries.recent
-    if len(op.inputs) != 2:
-        return general
+    own = call_of(op, configured=True, in_place=True)
 
-    def call(input, *others, **numbers):
-        if numbers or len(others) != 1:
-            return general(input, *others, **numbers)
-        (other,) = others
-        cls = other.__class__
-        try:
-            layout = input._layout
-            entry = recent[layout, cls if cls in NUMBERS else other._layout, layout]
-        except (KeyError, AttributeError):
-            return general(input, other)
-        if state.mode > ORDINARY:
-            return general(input, other)
-        if cls not in NUMBERS:
-            if other._storage is input._storage:
-                check_overlap(input, other)
-            if other._requires_grad:
-                check_writable(input, other)
-                return change(entry, (input, other), input)
-        if input._requires_grad or input._view is not None or input._counter.__class__ is not list:
-            check_writable(input, other) if cls not in NUMBERS else check_writable(input)
-            return change(entry, (input, other), input)
-        entry.launch(input, other, input)
-        input._counter[0] += 1
-        return input
+    def special(operands, numbers):
+        return own(*operands, *_completed(op, numbers))
 
-    return call
-
-
-def _general(op: Any) -> Callable[..., Tensor]:
-    recent, run, statics = op.entries.recent, op.run, op.statics
-    baked, defaults = op.baked_numbers, tuple(statics.items())
-    count = len(op.inputs)
-
-    def call(input, *others, **numbers):
-        operands: Any = (input, *others)
-        try:
-            layout = input._layout
-            key: Any = [layout]
-            needs = input._requires_grad or input._view is not None or input._counter.__class__ is not list
-            for value in others:
-                if value.__class__ in NUMBERS:
-                    key.append(value.__class__)
-                else:
-                    key.append(value._layout)
-                    needs = needs or value._requires_grad
-            given: list[Any] = []
-            if numbers:
-                given = [numbers.get(name, default) for name, default in defaults]
-                key += [(value.__class__, value) if value in baked else value.__class__ for value in given]
-            entry = recent[*key, layout] if len(operands) == count else None  # otherwise, the key may be another call's
-            if numbers:
-                if not numbers.keys() <= statics.keys():
-                    entry = None
-                elif entry.details.positions is None:
-                    operands = *operands, *given
-                else:
-                    operands = [(*operands, *given)[position] for position in entry.details.positions]
-        except (KeyError, AttributeError):
-            entry = None
-        if entry is None or state.mode > ORDINARY:
-            check_type(len(others) + 1 == count, "{}_() takes {} arguments ({} given)", op.name, count - 1, len(others))
-            return run((input, *others), op.completed(numbers.items()) if numbers else statics, input)
-        for value in others:
-            if value.__class__ not in NUMBERS and value._storage is input._storage:
-                check_overlap(input, value)
-        if needs:
-            check_writable(input, *[value for value in others if value.__class__ not in NUMBERS])
-            return change(entry, operands, input)
-        entry.launch(*operands, input)
-        input._counter[0] += 1
-        return input
-
-    return call
+    call = call_of(op, in_place=True, keywords="**numbers" if op.statics else "", special=special)
+    return named_in_place(call, op.name.removesuffix("_op"))
 
 
 def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:

@@ -4,9 +4,8 @@ Note [A call is a lookup]
 The steps of a call depend on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
 operation decides once for each combination of these which kernel runs, with which sizes and strides, how the result
 lies in memory, and what a node saves for which gradients.  The decision is an ``Entry`` (in ``entries``).  A call reads
-the layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` are specialized for the most
-frequent operations; ``perform`` takes any number of operands.  In-place calls are in ``callables``.  Recording is in
-``recording``.
+the layouts, finds the entry, launches, and makes the tensor.  ``perform`` does so for any operation.  The calls in
+``forms`` are specialized for operations on a few tensors and numbers, in place and not.  Recording is in ``recording``.
 
 In any mode out of the ordinary (see ``ORDINARY``) the operation's own ``run`` takes over.
 """
@@ -23,126 +22,8 @@ from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ...core.layout import Layout
 from ...core.tensor import Tensor, tensor_of, view_on
-from ...devices import NUMBERS
 from .entries import Entry
 from .recording import begin, finish, record, record_one
-
-
-def unary(op: Any) -> Callable[[Any], Any]:
-    """Return the call of an operation on one tensor."""
-    recent, run, statics = op.entries.recent, op.run, op.statics
-
-    def call(input):
-        try:
-            entry = recent[input._layout]
-        except (KeyError, AttributeError):
-            return run((input,), statics)
-        mode = state.mode
-        if mode > ORDINARY:
-            return run((input,), statics)
-        out = tensor_of(entry.layout, entry.launch(input))
-        if not mode & GRAD:
-            out._origin = UNRECORDED
-        elif input._requires_grad and entry.recorded:
-            edge = input._edge
-            if edge is None or input._view is not None:
-                edge = edge_of(input)
-            if edge is not None:
-                record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), (input,))
-        return out
-
-    return call
-
-
-def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, Any], Any]:
-    """Return the call of an operation on a tensor and a tensor or number.
-
-    If ``operands`` is given, the call returns NotImplemented for a second operand of any other class.
-    """
-    recent, run, statics = op.entries.recent, op.run, op.statics
-    if op.edge_positions.count(None) == 1:  # the code below assumes that both have a gradient, or neither
-        return several(op)
-
-    def call(input, other):
-        cls = other.__class__
-        try:
-            if cls is float or cls is int:
-                entry = recent[input._layout, cls]
-                needs = 0
-            else:
-                entry = recent[input._layout, other._layout]
-                needs = other._requires_grad
-        except (KeyError, AttributeError):
-            if operands is not None and not isinstance(other, operands):
-                return NotImplemented
-            return run((input, other), statics)
-        mode = state.mode
-        if mode > ORDINARY:
-            return run((input, other), statics)
-        out = tensor_of(entry.layout, entry.launch(input, other))
-        if not mode & GRAD:
-            out._origin = UNRECORDED
-        elif (needs or input._requires_grad) and entry.recorded:
-            needed = 0
-            first = second = None
-            if input._requires_grad:
-                first = input._edge
-                if first is None or input._view is not None:
-                    first = edge_of(input)
-                if first is not None:
-                    needed = 1
-            if needs:
-                second = other._edge
-                if second is None or other._view is not None:
-                    second = edge_of(other)
-                if second is not None:
-                    needed += 2
-            if needed:
-                record(entry.recipes.get(needed) or entry.recipe(needed), out, (first, second), (input, other))
-        return out
-
-    return call
-
-
-def several(op: Any) -> Callable[..., Any]:
-    """Return the call of an operation on any number of tensors and numbers."""
-    recent, run, statics = op.entries.recent, op.run, op.statics
-
-    def call(*operands):
-        try:
-            entry = recent[tuple([v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands])]
-        except (KeyError, AttributeError):
-            return run(operands, statics)
-        return perform(entry, operands) if state.mode <= ORDINARY else run(operands, statics)
-
-    return call
-
-
-def configured(op: Any) -> Callable[..., Any]:
-    """Return the call of an operation on its operands followed by all the numbers that configure it."""
-    recent, run, baked, names = op.entries.recent, op.run, op.baked_numbers, tuple(op.statics)
-    count = len(op.inputs)
-
-    def call(*values):
-        try:
-            key = [
-                v._layout if v.__class__ not in NUMBERS else (v.__class__, v) if v in baked else v.__class__
-                for v in values
-            ]
-            entry = recent[tuple(key)]
-        except (KeyError, AttributeError):
-            entry = None
-        if entry is None or state.mode > ORDINARY:
-            return run(values[:count], op.completed(zip(names, values[count:], strict=True)))
-        if entry.details.positions is not None:
-            values = [values[position] for position in entry.details.positions]
-        if state.mode & GRAD:
-            return perform(entry, values)
-        out = tensor_of(entry.layout, entry.launch(*values))
-        out._origin = UNRECORDED
-        return out
-
-    return call
 
 
 def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:

@@ -89,6 +89,7 @@ class Op:
         graded: the number of results that may have a gradient; None for all.
         adder: the function that adds the gradient of the first input to a tensor: see ``accumulation``.
         host: the host function that computes it on the CPU, for any device, if there is no kernel.
+        baked_numbers: numbers that may be written into a kernel.
     """
 
     node_base: type[OpNode]
@@ -98,6 +99,7 @@ class Op:
     graded: int | None = None
     host: HostFunction | None = None
     adder: Rule | None = None
+    baked_numbers: frozenset[Any] = frozenset()
 
     def __init__(
         self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = "",

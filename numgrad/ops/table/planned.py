@@ -196,7 +196,7 @@ class Planned(Op):
         return perform(self.recent.get(key) or self.entry(args)[0], operands)
 
     def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
-        """Call an operation that has only tensors for arguments (see ``dispatch.unary``)."""
+        """Call an operation that has only tensors for arguments (see ``forms``)."""
         return self(*operands)
 
     def changing(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
