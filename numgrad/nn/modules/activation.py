@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
+from ...ops.creation.factories import empty
 from .. import functional
+from ..parameter import Parameter
 from .attention import MultiheadAttention as MultiheadAttention  # part of this module in PyTorch
 from .module import CallsFunction
 
@@ -122,7 +124,7 @@ class PReLU(_Activation):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__(num_parameters=num_parameters)
         self.init = init
-        self._add_parameters(device, dtype, weight=(num_parameters,))
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
