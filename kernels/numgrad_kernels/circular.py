@@ -10,7 +10,8 @@ from .declarations import compiled_as
 from .instructions import Value, on_gpu
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan", "tan_slope",
+    "tanh",
 ]
 
 
@@ -33,6 +34,15 @@ def cos(x: Any) -> Any:
 @compiled_as(_by_device("tan"), python=np.tan, pairs=complexes.tan)
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
+
+
+def _python_tan_slope(x: Any, t: Any) -> Any:
+    return 1 / np.cos(x) ** 2 if isinstance(x, np.complexfloating) else 1 + t * t
+
+
+@compiled_as(lambda x, t: 1 + t * t, python=_python_tan_slope, pairs=complexes.tan_slope)
+def tan_slope(x: Any, t: Any) -> Any:
+    """The derivative of the tangent at x, 1 + t^2 with t = tan(x); of complex numbers t may have been rounded to i."""
 
 
 @compiled_as(libm.function("asin"), python=np.arcsin, pairs=complexes.asin)

@@ -242,7 +242,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     ``func`` is called once.  A backward pass through its graph with a vector of unknowns u records u times J, which is
     linear in u.  Its derivative with respect to u is J, so each product costs one pass over the saved values.  For few
-    products, :func:`jvp` is cheaper and needs less memory.
+    products, :func:`jvp` is cheaper and needs less memory.  Results that ``func`` computes under ``no_grad`` or in
+    inference mode are constants here, as in :func:`vjp`; :func:`jvp` differentiates them.
 
     Args:
         func: returns a tensor or a nested structure of tensors.

@@ -11,7 +11,7 @@ import math
 from numgrad_kernels import scalar
 
 from ..table.callables import of_tensors
-from ..table.declaring import pointwise
+from ..table.declaring import by_result, pointwise
 from .arithmetic import abs, conj
 from .comparison import where
 from .exponential import rsqrt
@@ -63,8 +63,29 @@ def tan(input):
 
 
 @tan.gradient("input")
+def _(grad, input, out):
+    return tan_backward(grad, input, out)
+
+
+@by_result(tan)
 def _(grad, out):
     return grad * conj(1 + out * out)
+
+
+@pointwise("TanBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
+def tan_backward(grad_output, input, output):
+    """``grad_output * (1 + tan(input)**2)``, given ``output = tan(input)``, which may have been rounded to ``i``."""
+    return grad_output * conj(scalar.tan_slope(input, output))
+
+
+@tan_backward.gradient("grad_output")
+def _(grad, input, output):
+    return conj(tan_backward(conj(grad), input, output))
+
+
+@tan_backward.gradient("input")
+def _(grad, grad_output, input, output):
+    return 2 * tan_backward(conj(grad) * grad_output, input, output) * conj(output)
 
 
 @pointwise("AsinBackward0", result="float", dtypes="bifc")

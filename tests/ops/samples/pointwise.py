@@ -4,7 +4,7 @@ import numpy as np
 from ops.sampling import ANY, FLOATS, NONZERO, NUMBERS, POSITIVE, sample
 
 import numgrad
-from numgrad.ops.pointwise import exponential
+from numgrad.ops.pointwise import exponential, trigonometric
 
 # -- arithmetic -----------------------------------------------------------------------------------------------
 
@@ -55,6 +55,8 @@ def _beside_result(function, backward):
 
 sample("tanh_backward", lambda grad, x, _: grad * np.conj(1 - np.tanh(x) ** 2), dtypes=FLOATS,
        call=_beside_result(numgrad.tanh, exponential.tanh_backward))
+sample("tan_backward", lambda grad, x, _: grad * np.conj(1 + np.tan(x) ** 2), dtypes=FLOATS,
+       call=_beside_result(numgrad.tan, trigonometric.tan_backward))
 sample("sigmoid_backward", lambda grad, x, _: grad / np.conj(2 + np.exp(x) + np.exp(-x)), dtypes=FLOATS,
        call=_beside_result(numgrad.sigmoid, exponential.sigmoid_backward))
 sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)
