@@ -189,7 +189,7 @@ class Compiled:
     def _standalone(self, use: Callable[[Standalone], Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Use the program of a call by itself."""
         try:
-            if recording.recorder is not None:
+            if state.mode > ORDINARY or recording.recorder is not None:
                 raise CaptureError("programs are made outside of transforms, profilers and other programs")
             _, inputs = key_of(state.mode, args, keywords)
             while True:

@@ -36,20 +36,6 @@ from .trees import leaves, mapped
 _SPECIAL = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5})
 
 
-class WatchedFloat(Watched):
-    """A stand-in for a float among arguments that notes what Python does with it; ``isinstance`` takes it for one."""
-
-    __slots__ = ()
-    __class__: Any = property(lambda self: float)
-
-
-class WatchedInt(Watched):
-    """A stand-in for an integer."""
-
-    __slots__ = ()
-    __class__: Any = property(lambda self: int)
-
-
 def _noting(name: str, base: type) -> Callable[..., Any]:
     """Return a method of numbers of a class that notes its calls."""
 
@@ -82,17 +68,24 @@ _OVERRIDDEN = (
     "__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__", "__repr__", "__str__",
 )
 
-for _cls, _base in ((WatchedFloat, float), (WatchedInt, int)):
-    setattr(_cls, "__getattr__", _attribute)  # noqa: B010
-    setattr(_cls, "__array__", _array)  # noqa: B010
-    for _name in [name for name in dir(_base) if name.startswith("__") and callable(getattr(_base, name))]:
-        if _name not in dir(object) or _name in _OVERRIDDEN:
-            setattr(_cls, _name, _noting(_name, _base))
+
+def _watched_class(base: type) -> Any:
+    """Return a class of stand-ins for numbers that note what Python does with them; ``isinstance`` accepts them."""
+    special = [name for name in dir(base) if name.startswith("__") and callable(getattr(base, name))]
+    methods = {name: _noting(name, base) for name in special if name not in dir(object) or name in _OVERRIDDEN}
+    facts = {"__slots__": (), "__class__": property(lambda self: base), "__module__": __name__}
+    return type(f"Watched{base.__name__.title()}", (Watched,), {
+        **methods, **facts, "__getattr__": _attribute, "__array__": _array,
+    })
+
+
+#: The classes of stand-ins for numbers; the classes themselves are placeholders, which no user passes.
+_WATCHED = {base: _watched_class(base) for base in (float, int)}
 
 
 def watched(value: Any) -> Any:
-    """Return what stands for a number in a call that watches it."""
-    return WatchedFloat(value) if value.__class__ is float else WatchedInt(value)
+    """Return the stand-in for a number in a call that watches it."""
+    return _WATCHED[value.__class__](value)
 
 
 def numbers_in(arguments: Any) -> list[Any]:
@@ -107,13 +100,9 @@ def is_number(value: Any) -> bool:
     return value.__class__ is int and value not in _SPECIAL and -(2**31) <= value < 2**31
 
 
-#: Placeholders for numbers of either class; no user passes them.
-_PLACEHOLDERS = {float: WatchedFloat, int: WatchedInt}
-
-
 def without_numbers(arguments: Any) -> Any:
     """Return the arguments with placeholders for numbers."""
-    return mapped(arguments, lambda value: _PLACEHOLDERS[value.__class__] if is_number(value) else value)
+    return mapped(arguments, lambda value: _WATCHED[value.__class__] if is_number(value) else value)
 
 
 class Numbers:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location
 from ..core.tensor import Tensor
 from ..core.types import contiguous_format
@@ -126,8 +125,6 @@ def standalone(
     Raises:
         CaptureError: it cannot be recorded, or run without Python.
     """
-    if state.mode > ORDINARY or recording.recorder is not None:
-        raise CaptureError("programs are made outside of transforms, profilers and other programs")
     for tensor in inputs:
         if not tensor.is_leaf:
             raise CaptureError(f"an argument of shape {list(tensor.shape)} has a graph: detach() it")
