@@ -10,8 +10,8 @@ from .declarations import compiled_as
 from .instructions import Value, on_gpu
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan", "tan_slope",
-    "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan",
+    "tan_slope", "tanh",
 ]
 
 
