@@ -31,8 +31,6 @@ from .core.deterministic import (
 from .core.device import get_default_device, set_default_device
 from .core.missing import found_later as _found_later
 from .core.missing import say_what_is_missing as _say_what_is_missing
-from .core.printing import set_printoptions
-from .core.tensor import Tensor
 from .core.types import (
     Size,
     bfloat16,
@@ -64,6 +62,8 @@ from .core.types import bool_ as bool
 from .ops import public_functions as _public_functions
 from .ops.network.weight_normalization import weight_norm as _weight_norm  # noqa: F401 - PyTorch has it, too
 from .random import Generator, default_generator, initial_seed, manual_seed, seed
+from .tensors.printing import set_printoptions
+from .tensors.tensor import Tensor
 
 # Operations are exported where they are defined (``numgrad.ops``).
 globals().update(_public_functions)

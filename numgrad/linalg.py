@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .core.layout import normal_dim as _normal_dim
 from .core.missing import found_later as _found_later
-from .core.tensor import Tensor
 from .core.types import to_dtype as _to_dtype
 from .devices import LinAlgError
 from .ops.matrices.linalg import chain_matmul as _chain_matmul
@@ -28,6 +27,7 @@ from .ops.shapes.dimensions import squeeze_dim as _squeeze
 from .ops.shapes.dimensions import unsqueeze as _unsqueeze
 from .ops.table.arguments import checked as _checked
 from .ops.table.op import check_tensors as _check_tensors
+from .tensors.tensor import Tensor
 
 __all__ = [
     "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "solve", "vecdot",

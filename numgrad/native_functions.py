@@ -10,13 +10,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .core.tensor import Tensor
 from .nn import functional
 from .ops.network.batch_normalization import channels_normalized
 from .ops.network.normalization import layer_norm_op
 from .ops.network.recurrent import cell, recurrent
 from .ops.table.arguments import bind, checked
 from .ops.table.op import named
+from .tensors.tensor import Tensor
 
 __all__ = [
     "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",

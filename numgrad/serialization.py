@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from .core.device import to_device
-from .core.tensor import Tensor
 from .core.types import device, dtype
 from .interop.archives import ArchiveReader, write_archive
 from .interop.pickling import pickled
@@ -21,6 +20,7 @@ from .interop.safe_globals import add_safe_globals, clear_safe_globals, get_safe
 from .interop.unpickling import unpickled
 from .ops.creation.factories import empty
 from .ops.creation.from_data import from_array
+from .tensors.tensor import Tensor
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 

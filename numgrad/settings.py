@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .core.device import numbered, set_default_device, to_device
-from .core.tensor import Tensor
 from .core.types import dtype, float32, float64, get_default_dtype, set_default_dtype
 from .devices import cpu
 from .devices.recording import state_read
+from .tensors.tensor import Tensor
 
 __all__ = [
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "init_num_threads",

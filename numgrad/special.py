@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from .core.missing import found_later as _found_later
-from .core.tensor import Tensor
 from .ops import public_functions as _public_functions
 from .ops.pointwise.special import entr, erfc, erfinv, ndtri
 from .ops.table.arguments import checked as _checked
+from .tensors.tensor import Tensor
 
 __all__ = [
     "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "ndtr",

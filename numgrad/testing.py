@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .autograd.grad_mode import no_grad
-from .core.tensor import Tensor
 from .core.types import complex64, complex128, dtype, float32, float64, int64
 from .ops.creation.from_data import as_tensor
 from .ops.pointwise.comparison import isclose, where
 from .ops.table.promotion import promote_types
+from .tensors.tensor import Tensor
 
 __all__ = ["assert_close"]
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from .core.tensor import Tensor
 from .core.types import Size as Size
 from .core.types import device as device
 from .core.types import dtype as dtype
+from .tensors.tensor import Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

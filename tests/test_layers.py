@@ -78,10 +78,8 @@ LAYERS = [
     ["numgrad.devices"],
     ["numgrad.autograd"],
     [  # Tensor and the table
-        *[f"numgrad.core.{part}" for part in (
-            "conversions", "description", "differentiable", "printing", "storage", "tensor",
-        )],
-        "numgrad.ops.table", "numgrad.ops.batching.batches", "numgrad.ops.memory.copying", "numgrad.random",
+        "numgrad.tensors", "numgrad.ops.table", "numgrad.ops.batching.batches",
+        "numgrad.ops.memory.copying", "numgrad.random",
     ],
     ["numgrad.ops"],
     [  # the library; gradcheck draws random numbers

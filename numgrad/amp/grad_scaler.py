@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..accelerator import is_available
-from ..core.tensor import Tensor
 from ..core.types import finfo, float32
+from ..tensors.tensor import Tensor
 
 __all__ = ["GradScaler"]
 

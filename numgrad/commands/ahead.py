@@ -18,11 +18,11 @@ import numpy as np
 
 import numgrad
 from numgrad.core.layout import layout_of, span
-from numgrad.core.tensor import tensor_of
 from numgrad.devices import cpu
 from numgrad.ops import ops
 from numgrad.ops.table.ahead import LENGTH, Sample
 from numgrad.ops.table.planned import Planned
+from numgrad.tensors.tensor import tensor_of
 
 #: Maximum number of elements of a tensor: untouched memory costs nothing, but libraries write to it.
 LARGEST = 1 << 24

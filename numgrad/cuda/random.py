@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..devices import begin_cuda, cuda_in_use
 from ..ops.creation.random_numbers import get_state, set_state
 from ..random import gpu_generator, seed_gpus
+from ..tensors.tensor import Tensor
 from .gpus import index_of
 
 __all__ = [

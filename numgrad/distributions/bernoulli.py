@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..nn.functional import binary_cross_entropy_with_logits
 from ..ops.creation.distributions import bernoulli
 from ..ops.creation.factories import arange
 from ..ops.pointwise.special import logit
+from ..tensors.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .families import ProbsOrLogits

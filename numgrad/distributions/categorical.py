@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size, finfo
 from ..ops.creation.distributions import multinomial
 from ..ops.creation.factories import arange, full
 from ..ops.shapes.broadcasting import broadcast_tensors
+from ..tensors.tensor import Tensor
 from . import constraints
 from .families import ProbsOrLogits
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.indexing.checking import holds_everywhere
+from ..tensors.tensor import Tensor
 from .constraints import Constraint, is_dependent
 from .utils import lazy_property
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.backward import grad
 from ..autograd.grad_mode import enable_grad
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .distribution import Distribution
 from .utils import sum_rightmost
 

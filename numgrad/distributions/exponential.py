@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.factories import empty, zeros_like
+from ..tensors.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size
+from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import sum_rightmost

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..ops.creation.factories import full_like
 from ..ops.pointwise.smooth_activation import softplus
 from ..ops.pointwise.special import erf
+from ..tensors.tensor import Tensor
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size, finfo
 from ..ops.creation.factories import empty
 from ..ops.pointwise.comparison import where
+from ..tensors.tensor import Tensor
 from .families import LocationScale
 
 __all__ = ["Laplace"]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.distributions import normal
 from ..ops.creation.factories import empty
 from ..ops.pointwise.special import erfc, ndtri
+from ..tensors.tensor import Tensor
 from .exp_family import ExponentialFamily
 from .families import LocationScale
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.factories import eye
 from ..ops.indexing.scattering import one_hot
+from ..tensors.tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution

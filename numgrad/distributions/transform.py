@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
+from ..tensors.tensor import Tensor
 from . import constraints
 from .utils import lazy_property, sum_rightmost
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import Size
+from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .independent import Independent

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.layout import broadcast_shapes
 from ..core.missing import found_later as _found_later
-from ..core.tensor import Tensor
 from ..core.types import Size, finfo
 from ..ops.creation.factories import full_like
 from ..ops.pointwise.smooth_activation import softplus
+from ..tensors.tensor import Tensor
 from . import constraints
 from .transform import ComposeTransform, IndependentTransform, Transform, identity_transform
 from .utils import broadcast_all, lazy_property, sum_rightmost

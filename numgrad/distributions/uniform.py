@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.random_numbers import rand
+from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all

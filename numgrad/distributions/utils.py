@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad
-from ..core.tensor import Tensor
 from ..core.types import finfo, get_default_dtype
 from ..ops.creation.from_data import tensor
 from ..ops.network.softmax import softmax
 from ..ops.pointwise.exponential import log, log1p, sigmoid
 from ..ops.shapes.broadcasting import broadcast_tensors
+from ..tensors.tensor import Tensor
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
 

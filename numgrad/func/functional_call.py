@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..nn import Module
 from ..ops.shapes.joining import stack
+from ..tensors.tensor import Tensor
 
 _ABSENT: Any = object()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.functional.jacobian import Parts, split_columns, split_rows, standard_basis
 from ..core.nesting import Structure, flatten
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .arguments import Argnums, at_argnums
 from .derivatives import jvp, vjp
 from .vmap import check_randomness, vmap

@@ -22,8 +22,8 @@ from ..autograd.hooks import TensorHooks
 from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from ..autograd.order import leading_to, nodes_behind
-from ..core.tensor import Tensor
 from ..ops.batching.batches import cut, requires_below
+from ..tensors.tensor import Tensor
 
 
 class InputNode(Node):

@@ -8,13 +8,13 @@ from typing import Any
 
 from ..autograd.thread_state import guarded
 from ..core.nesting import Structure, flatten
-from ..core.tensor import Tensor
 from ..ops.batching.batches import Batched, below, mapped, unmapped
 from ..ops.creation.random_numbers import get_rng_state, set_rng_state
 from ..ops.shapes.broadcasting import expand
 from ..ops.shapes.dimensions import movedim
 from ..ops.shapes.joining import cat
 from ..ops.shapes.parts import narrow
+from ..tensors.tensor import Tensor
 
 #: Position of the batch in an input or output: a dimension, None, or a nested structure of these.
 Dims = Any

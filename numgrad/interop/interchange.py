@@ -11,11 +11,11 @@ import numpy as np
 from .. import devices
 from ..autograd.hooks import is_unserializable
 from ..core.device import numbered, to_device
-from ..core.tensor import Tensor, strided
 from ..devices.recording import values_read
 from ..ops.creation.cuda_arrays import DEFAULT_STREAM, READ_ONLY, foreign_stream, on_memory, own_stream
 from ..ops.creation.from_data import from_array, from_numpy
 from ..ops.table.op import attach
+from ..tensors.tensor import Tensor, strided
 from .dlpack import CUDA, capsule_of, device_of, is_named, read_capsule
 
 #: DLPack's number for CPU memory, and the index of the only such device.

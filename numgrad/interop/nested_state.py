@@ -22,9 +22,9 @@ import numpy as np
 from .. import devices
 from ..core.device import numbered
 from ..core.layout import contiguous_strides, is_contiguous, numel, span
-from ..core.tensor import Tensor, strided
 from ..core.types import Size, TensorType, device, dtype, tensor_type
 from ..nn.parameter import Parameter
+from ..tensors.tensor import Tensor, strided
 from .limits import MAX_DIMENSIONS, Limits
 
 #: The version of the header's format.

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
 from ..core.types import get_default_dtype
 from ..ops.creation.from_data import from_array, tensor
 from ..ops.reductions.norms import vector_norm
 from ..ops.table.op import attach, public_functions
+from ..tensors.tensor import Tensor
 
 #: The public functions, all of which exist when this module is imported.
 ops = SimpleNamespace(**public_functions)

@@ -23,10 +23,10 @@ import numpy as np
 from .. import devices
 from ..core.display import class_name
 from ..core.layout import span
-from ..core.tensor import Tensor
 from ..core.types import CPU, Size, device, dtype, layout
 from ..devices.recording import values_read
 from ..nn.parameter import Parameter
+from ..tensors.tensor import Tensor
 from .interchange import warn_of_hooks
 from .rebuilding import FUNCTIONS
 from .safe_globals import get_safe_globals, name_of

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from ..core import types
 from ..core.layout import numel, span
-from ..core.tensor import Tensor, strided
 from ..core.types import Size, device, dtype
 from ..nn.parameter import Parameter
+from ..tensors.tensor import Tensor, strided
 from .limits import MAX_DIMENSIONS
 
 __all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "give_attributes", "of_type"]

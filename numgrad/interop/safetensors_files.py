@@ -9,9 +9,9 @@ from typing import IO, Any
 import numpy as np
 import safetensors.numpy
 
-from ..core.tensor import Tensor
 from ..core.types import device
 from ..ops.creation.from_data import from_array
+from ..tensors.tensor import Tensor
 from .nested_state import read_header
 
 __all__ = ["read_safetensors"]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.tensor import Tensor
 from ..core.types import dtype
+from ..tensors.tensor import Tensor
 from .limits import Limits
 from .rebuilding import FUNCTIONS, TYPES, Storage, StorageType, absent_dtype, give_attributes, of_type
 from .safe_globals import get_safe_globals, safe_global

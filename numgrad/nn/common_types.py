@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 __all__: list[str] = []
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..autograd.grad_mode import no_grad
 from ..core.missing import found_later as _found_later
-from ..core.tensor import Tensor
 from ..ops.creation.factories import empty, empty_like, eye, ones_like
 from ..ops.creation.from_data import from_numpy
 from ..ops.creation.random_numbers import randperm
 from ..ops.pointwise.comparison import where
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.tensor import Tensor, show_elements_of, tensor_of
 from ..ops.creation.factories import empty
+from ..tensors.tensor import Tensor, show_elements_of, tensor_of
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",

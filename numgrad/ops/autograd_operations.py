@@ -10,7 +10,7 @@ from ..autograd.grad_mode import state
 from ..autograd.operations import operations
 from ..autograd.thread_state import guarded
 from ..core.layout import output_strides, overlaps_itself
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import forward_mode
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap
 from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_beside

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..autograd.backward import grad
 from ..autograd.grad_mode import recording_apart
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .shapes.views import alias
 from .table.op import parameters
 from .table.planned import Planned

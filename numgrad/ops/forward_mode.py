@@ -20,8 +20,8 @@ from ..autograd.function_call import FunctionCall
 from ..autograd.grad_mode import GRAD, recording_apart, state
 from ..autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, with_duals
 from ..core.layout import broadcast_shapes, outgrown, overlaps_itself
-from ..core.tensor import Tensor, strided
 from ..core.types import TensorType, tensor_type
+from ..tensors.tensor import Tensor, strided
 from .batching.batches import cut, is_batched, is_mapped, zeros_beside
 from .memory.copying import clone_op, convert, filled_of
 from .memory.overwriting import OverwriteCall, copy_, zero_

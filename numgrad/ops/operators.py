@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.views import record_inplace
-from ..core.tensor import Tensor, check_in_place
+from ..tensors.tensor import Tensor, check_in_place
 from .memory.copying import kept_copy
 from .memory.overwriting import copy_
 from .pointwise import arithmetic as p

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import finfo
+from ..tensors.tensor import Tensor
 from .checks import check_gradient
 from .hyperparameters import hyperparameters, learning_rate, within
 from .optimizer import Optimizer, evaluated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .fused import FusedOptimizer
 from .hyperparameters import EPSILON, NOT_NEGATIVE, RATE, check_betas, hyperparameters
 from .scalars import moment_numbers

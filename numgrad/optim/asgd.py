@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .fused import FusedOptimizer
 from .hyperparameters import NOT_NEGATIVE, RATE, hyperparameters
 from .scalars import number_in, set_number, slope_numbers

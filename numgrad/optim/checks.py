@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 
 def check_gradient(param: Tensor) -> None:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from ..autograd.anomaly_mode import is_anomaly_enabled
 from ..autograd.locations import note_change
 from ..core.layout import layout_of
-from ..core.tensor import Tensor
 from ..core.types import TensorType
 from ..devices import recording
 from ..ops.creation.factories import full_like, zeros_like
 from ..ops.table.ahead import Sample, tell
+from ..tensors.tensor import Tensor
 from .checks import check_gradient
 from .optimizer import Optimizer, evaluated
 from .scalars import loaded_number, new_number, number_in, plain_rate, set_number

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 #: A function of a hyperparameter's name and value, which raises ValueError if the value is out of range.
 Check = Callable[[str, Any], None]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..core.tensor import Tensor
 from ..ops.pointwise.complexes import view_as_real_op as view_as_real
 from ..ops.shapes.joining import cat
+from ..tensors.tensor import Tensor
 from .hyperparameters import RATE, hyperparameters
 from .line_search import strong_wolfe
 from .optimizer import Optimizer

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["strong_wolfe"]
 

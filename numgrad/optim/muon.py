@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
 from ..ops.matrices.addmm import addmm
+from ..tensors.tensor import Tensor
 from .checks import check_gradient
 from .hyperparameters import hyperparameters, learning_rate, within
 from .optimizer import Optimizer, evaluated

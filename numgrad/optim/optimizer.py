@@ -13,7 +13,7 @@ from ..autograd.accumulation import forget_gradients
 from ..autograd.grad_mode import enable_grad
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.display import shown_by
-from ..core.tensor import Tensor, type_name
+from ..tensors.tensor import Tensor, type_name
 
 __all__ = [
     "Optimizer", "evaluated", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..core.types import CPU, float32, float64, get_default_dtype
 from ..ops.creation.from_data import tensor
+from ..tensors.tensor import Tensor
 
 
 def new_number(value: float = 0.0) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
+from ..tensors.tensor import Tensor
 from .fused import FusedOptimizer
 from .hyperparameters import NOT_NEGATIVE, RATE, hyperparameters
 from .scalars import slope_numbers

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.tensor import Tensor
 from ..core.types import int64
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..ops.creation.from_data import tensor
+from ..tensors.tensor import Tensor
 from .lr_scheduler.base import LRScheduler, check_optimizer, for_each_group
 from .optimizer import Optimizer
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .optimizer import Optimizer
 
 __all__ = ["swap_in_optimizer_params_and_state"]

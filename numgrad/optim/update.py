@@ -11,10 +11,10 @@ from ..autograd.checks import check_updatable
 from ..autograd.grad_mode import is_inference_mode_enabled, no_grad
 from ..core.formats import kept_layout
 from ..core.layout import contiguous_strides
-from ..core.tensor import Tensor, check_in_place, strided
 from ..devices.plan import Plan
 from ..devices.updates import UpdateTable
 from ..ops.memory.copying import write
+from ..tensors.tensor import Tensor, check_in_place, strided
 from .checks import mismatch
 
 #: The operands of one parameter in a step: parameter, gradient, group and state tensors (None for unused ones).

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.function_node import BackwardCFunction
 from ..autograd.node import AccumulateGrad
 from ..autograd.saved import PACKED
-from ..core.tensor import Tensor
 from ..nn.modules.attributes import has_registration_hooks
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
+from ..tensors.tensor import Tensor
 from .environment import Environment
 from .node import GraphInput, freed_by, nodes_of
 from .object_kinds import is_immutable

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..core.layout import Layout, span
-from ..core.tensor import Tensor, tensor_of
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
+from ..tensors.tensor import Tensor, tensor_of
 from .capture import Capture
 from .overlaps import alignment
 from .recorded_steps import root_of

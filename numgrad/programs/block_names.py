@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .recorded_steps import OUTSIDE, Block, root_of
 from .trees import fields_of, is_dataclass_value
 

@@ -13,10 +13,10 @@ from .. import random
 from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.node import next_sequence
 from ..autograd.watching import unwatch, watch
-from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import recording
 from ..nn.parameter import is_lazy
+from ..tensors.tensor import Tensor
 from .attached import check_graph, has_attributes, has_hooks
 from .block_names import argument_names
 from .environment import Environment

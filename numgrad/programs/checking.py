@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.node import edge_of
-from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
+from ..tensors.tensor import Tensor
 from .differentiation import Differentiated
 from .node import CompiledBackward, backward_through
 from .program import REPORTED, Program

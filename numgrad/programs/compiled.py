@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.locations import Location, warn_user
 from ..autograd.watching import BLOCK, span
-from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
+from ..tensors.tensor import Tensor
 from .block_names import described
 from .capture import Capture, capture
 from .checking import checked_run, is_linked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 #: Errors of conditions on objects that no longer exist.
 MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)

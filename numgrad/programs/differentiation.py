@@ -15,8 +15,8 @@ from ..autograd.grad_mode import ANOMALY, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..core.deterministic import are_deterministic_algorithms_enabled
-from ..core.tensor import Tensor
 from ..devices import recording
+from ..tensors.tensor import Tensor
 from .attached import runs_python
 from .backward_operands import is_dense, overlapped_bases, places_in, separated, with_layout
 from .capture import Capture, check_memory, keep_constants, outside_of, recorded

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
 from ..devices.generators import Generator
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
+from ..tensors.tensor import Tensor
 from . import object_kinds as kinds
 from . import referenced_names
 from .object_kinds import attributes_of, is_installed, is_library, is_open, is_own

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..autograd.hooks import rare_changes
 from ..core import types
-from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
+from ..tensors.tensor import Tensor
 from .attached import has_hooks
 from .capture import Capture
 from .conditions import MISSING, Conditions

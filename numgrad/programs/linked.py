@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import tensor_of
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import FINDS_ROWS, link
+from ..tensors.tensor import tensor_of
 from .memory_plan import ALIGNMENT
 from .recorded_steps import Block, HostCall, Load, Placed, Span, start_address
 

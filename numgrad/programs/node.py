@@ -19,7 +19,7 @@ from ..autograd.hooks import lend, replace_edge
 from ..autograd.locations import Location
 from ..autograd.node import NO_LAYOUT, AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from ..autograd.saved import PackedTensor
-from ..core.tensor import show_elements_of
+from ..tensors.tensor import show_elements_of
 
 
 class CompiledBackward(Node):

@@ -17,9 +17,9 @@ from numba.np.numpy_support import from_dtype
 
 from ..autograd.grad_mode import is_grad_enabled, set_grad_enabled
 from ..core.layout import Layout, span
-from ..core.tensor import Tensor
 from ..devices.cpu.calling import BUSY, caller
 from ..ops.creation.from_data import from_array
+from ..tensors.tensor import Tensor
 from .recorder import CaptureError
 from .standalone import Standalone
 from .trees import mapped, tensors_in

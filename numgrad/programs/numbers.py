@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
 from ..devices.recording import Watched, plain
 from ..ops.table.promotion import LARGEST_FLOAT32
+from ..tensors.tensor import Tensor
 from .capture import Capture
 from .node import freed_by
 from .recorded_steps import CONSTANT, Block, Launch, Load, Placed, Span, root_of

@@ -31,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
 from ..core.types import device, dtype, layout, memory_format
 from ..devices.generators import Generator
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
+from ..tensors.tensor import Tensor
 from .sources import ABSENT, Source
 
 _NUMGRAD = __name__.partition(".")[0]

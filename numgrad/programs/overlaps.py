@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.deterministic import are_deterministic_algorithms_enabled
-from ..core.tensor import Tensor
 from ..devices.cpu import address_of
+from ..tensors.tensor import Tensor
 from .attached import has_attributes
 from .capture import Capture, is_plain
 from .conditions import Conditions

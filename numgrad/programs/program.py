@@ -13,10 +13,10 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core.layout import span
-from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
 from ..devices.memory import LARGE, empty_row
 from ..devices.rows import DeviceRow
+from ..tensors.tensor import Tensor, tensor_of
 from .block_names import block_names
 from .capture import Capture
 from .device_program import DeviceProgram, memory_on

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Stop, Watcher
-from ..core.tensor import Tensor
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import Effect, Element, Watched
 from ..devices.rows import FIXED, DeviceRow
+from ..tensors.tensor import Tensor
 from .node import GraphInput
 from .recorded_steps import (
     CONSTANT,

@@ -23,7 +23,6 @@ import numpy as np
 
 from ..autograd.grad_mode import LEVELS, is_grad_enabled, state
 from ..core.layout import Layout, layout_of
-from ..core.tensor import Tensor, tensor_of
 from ..core.types import tensor_type, to_dtype
 from ..devices import recording
 from ..devices.cpu import address_of
@@ -31,6 +30,7 @@ from ..devices.cpu.linking import Run
 from ..devices.cpu.saved_steps import VersionError, described_steps, restored_steps
 from ..devices.memory import empty_row
 from ..serialization import replace_file
+from ..tensors.tensor import Tensor, tensor_of
 from .linked import LinkedProgram
 from .recorded_steps import Block, Launch
 from .recorder import CaptureError

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import random
 from ..autograd.locations import Location, calling_location
-from ..core.tensor import Tensor
 from ..devices.generators import MersenneTwister
 from ..devices.recording import Effect
 from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
 from .environment import Environment
 from .node import saved_tensors
 from .object_kinds import attributes_of

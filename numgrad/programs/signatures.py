@@ -16,11 +16,11 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core import types
-from ..core.tensor import Tensor
 from ..devices.generators import Generator
 from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
+from ..tensors.tensor import Tensor
 from .attached import has_tensor_hooks
 from .recorded_steps import root_of, start_address
 from .trees import DICTIONARIES, fields_of, is_dataclass_value

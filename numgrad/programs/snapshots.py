@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .recorded_steps import root_of
 from .sources import ABSENT
 

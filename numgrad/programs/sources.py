@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 #: Attributes of modules that messages leave out: users read their items as attributes of the module.
 REGISTRIES = ("_buffers", "_modules", "_parameters")

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.locations import Location
-from ..core.tensor import Tensor
 from ..core.types import contiguous_format
 from ..devices import recording
 from ..ops.memory.copying import clone
+from ..tensors.tensor import Tensor
 from .capture import Capture, capture
 from .guards import Guard
 from .linked import LinkedProgram

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 #: Classes of dictionaries that are trees; dictionaries of other classes may have more than their items.
 DICTIONARIES = (dict, OrderedDict)

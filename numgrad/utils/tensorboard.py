@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 
 def __getattr__(name: str) -> Any:

@@ -19,11 +19,11 @@ import numpy as np
 from ..autograd.checks import is_tensor
 from ..autograd.grad_mode import state
 from ..autograd.watching import NODE, RULE, Watcher, unwatch, watch, watch_everywhere
-from ..core import printing
 from ..core.display import counted
-from ..core.tensor import type_name
 from ..core.types import dtype
 from ..devices import kernel_listeners, launches
+from ..tensors import printing
+from ..tensors.tensor import type_name
 
 #: Results of up to this many elements are printed.
 _FEW = 4

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.profiler.table import columns_of, format_time
-from ..core import printing
 from ..core.display import counted, number_of_bytes
-from ..core.printing import origin_text
+from ..tensors import printing
+from ..tensors.printing import origin_text
 from .html import Html, element, faint, framed, joined, table, unfolding
 
 #: Tensors that would show more numbers than this, because printing in full was requested, are shown as text.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core.layout import numel
-from ..core.tensor import Tensor, fresh
 from ..core.types import Size, dtype, size_of
+from ..tensors.tensor import Tensor, fresh
 
 #: Tensors of up to this many elements are printed in full.
 PRINTED = 24

@@ -7,8 +7,8 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from numgrad.core import printing
-from numgrad.core.printing import get_printoptions, printoptions, set_printoptions, tensor_text
+from numgrad.tensors import printing
+from numgrad.tensors.printing import get_printoptions, printoptions, set_printoptions, tensor_text
 
 
 @pytest.fixture(autouse=True)

@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
+from ..tensors.tensor import Tensor
 from ..core.types import Size
 from ..core.types import dtype as _dtype
 

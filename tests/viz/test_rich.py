@@ -11,8 +11,8 @@ from numgrad import nn, tensor
 from numgrad.autograd import forward_ad
 from numgrad.autograd.profiler import profile
 from numgrad.core.display import number_of_bytes
-from numgrad.core.printing import printoptions
 from numgrad.func import vmap
+from numgrad.tensors.printing import printoptions
 from numgrad.viz.html import Html, element, table
 
 

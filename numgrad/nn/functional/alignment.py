@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...ops.batching.batches import physical_of
 from ...ops.creation.factories import arange, full_like
@@ -18,6 +17,7 @@ from ...ops.pointwise.comparison import where
 from ...ops.shapes.joining import cat, stack
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check, check_index, check_supported
+from ...tensors.tensor import Tensor
 from .reduction import reduction_of
 
 __all__ = ["ctc_loss"]

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
 from ...ops.creation.factories import zeros_like
 from ...ops.matrices.matmul import linear, matmul
@@ -16,6 +15,7 @@ from ...ops.shapes.joining import cat
 from ...ops.shapes.padding import pad
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check, check_assertion
+from ...tensors.tensor import Tensor
 from .dropouts import dropout
 
 __all__ = ["multi_head_attention_forward"]

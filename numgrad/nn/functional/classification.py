@@ -8,7 +8,6 @@ import warnings
 
 from ...autograd.grad_mode import ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel, outgrown
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, uint8
 from ...ops.batching.batches import physical_of
 from ...ops.memory.copying import convert, row_of
@@ -28,6 +27,7 @@ from ...ops.table.checks import check, check_supported, check_value
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
 from ...ops.table.out import not_cast
+from ...tensors.tensor import Tensor, check_one_device
 from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

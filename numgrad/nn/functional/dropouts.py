@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from ...core.tensor import Tensor
 from ...ops.network import dropout as ops
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check
 from ...ops.table.op import check_tensors
+from ...tensors.tensor import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ... import devices
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import int32, int64
 from ...ops.creation.factories import arange
 from ...ops.creation.from_data import from_numpy
@@ -18,6 +17,7 @@ from ...ops.network.embedding_bags import embedding_bag_max_op, embedding_bag_op
 from ...ops.pointwise.comparison import where
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check, check_assertion, check_implemented, check_value
+from ...tensors.tensor import Tensor, check_one_device
 
 __all__ = ["embedding", "embedding_bag"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
 from ...core.layout import numel
-from ...core.tensor import Tensor
 from ...ops.network import group_normalization
 from ...ops.network.batch_normalization import batch_norm
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check
+from ...tensors.tensor import Tensor
 
 __all__ = ["group_norm", "instance_norm"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...ops.matrices.matmul import linear
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check, check_implemented
+from ...tensors.tensor import Tensor
 from .classification import cross_entropy
 
 __all__ = ["linear_cross_entropy"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...ops.batching.batches import is_batched, physical_of
 from ...ops.creation.factories import zeros_like
@@ -20,6 +19,7 @@ from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check, check_supported, check_value
 from ...ops.table.op import check_tensors
+from ...tensors.tensor import Tensor
 from .reduction import loss_function, reduction_of
 
 __all__ = [

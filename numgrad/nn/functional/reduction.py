@@ -8,8 +8,8 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
-from ...core.tensor import Tensor
 from ...ops.table.arguments import bind, check_arguments
+from ...tensors.tensor import Tensor
 
 __all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor, check_one_device
 from ...ops.network.loss_reduction import reduced
 from ...ops.network.losses import huber, mse, smooth_l1
 from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check_value
 from ...ops.table.op import check_tensors
+from ...tensors.tensor import Tensor, check_one_device
 from .reduction import check_sizes, loss_function, reduction_of
 
 __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]

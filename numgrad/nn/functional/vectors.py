@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor
 from ...ops.creation.factories import empty_like, zeros_like
 from ...ops.creation.random_numbers import exponential_
 from ...ops.network import normalization as normalization_ops
@@ -15,6 +14,7 @@ from ...ops.network import softmax as softmax_ops
 from ...ops.network.normalization import rms_norm as rms_norm
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check
+from ...tensors.tensor import Tensor
 
 __all__ = ["gumbel_softmax", "layer_norm", "log_softmax", "normalize", "rms_norm", "softmax", "softmin"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
+from ...tensors.tensor import Tensor
 from .. import functional
 from ..parameter import Parameter
 from .attention import MultiheadAttention as MultiheadAttention  # part of this module in PyTorch

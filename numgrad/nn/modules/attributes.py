@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.hooks import RemovableHandle, add_hook, note_rare_change
-from ...core.tensor import Tensor, type_name
+from ...tensors.tensor import Tensor, type_name
 from ..parameter import Buffer, Parameter
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...ops.creation.factories import ones, zeros
 from ...ops.creation.from_data import tensor
+from ...tensors.tensor import Tensor
 from .. import functional
 from ..parameter import UninitializedBuffer
 from .lazy import LazyLayer

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional, init
 from ..parameter import Parameter
 from .lazy import LazyLayer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional
 from .module import CallsFunction, Configured
 

@@ -12,7 +12,7 @@ from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.hooks import RemovableHandle, add_hook
 from ...autograd.node import next_sequence
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = [
     "CALLS", "Hooks", "calls_made", "every_module", "next_sequence", "note_call", "register_module_forward_hook",

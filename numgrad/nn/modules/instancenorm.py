@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional
 from .batchnorm import _LazyNorm, _NormBase
 

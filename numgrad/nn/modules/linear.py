@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional, init
 from ..parameter import Parameter
 from .lazy import LazyLayer

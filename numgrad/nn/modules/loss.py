@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional
 from ..functional.reduction import newer_reduction
 from .linear import Linear

@@ -12,11 +12,11 @@ from ...autograd.grad_mode import no_grad
 from ...core.device import to_device
 from ...core.display import shown_by
 from ...core.formats import check_memory_format
-from ...core.tensor import Tensor
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
 from ...core.types import float32, float64, to_dtype
 from ...ops.creation.factories import empty
+from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from .attributes import (
     register_module_buffer_registration_hook,

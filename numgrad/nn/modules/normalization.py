@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional, init
 from ..parameter import Parameter
 from .module import CallsFunction, Configured

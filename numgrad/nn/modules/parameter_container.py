@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, Self
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..parameter import Parameter
 from .container import named_pairs, normal_index
 from .module import Module

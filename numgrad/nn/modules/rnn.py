@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
 from ...ops.network.recurrence import GATES
 from ...ops.network.recurrent import recurrent
+from ...tensors.tensor import Tensor
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

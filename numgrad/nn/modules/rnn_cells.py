@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...ops.creation.factories import zeros
 from ...ops.network.recurrent import cell
+from ...tensors.tensor import Tensor
 from .. import init
 from .module import Configured
 

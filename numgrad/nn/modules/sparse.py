@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
+from ...tensors.tensor import Tensor
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Configured

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle, add_hook
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from .traversal import Traversal
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd.grad_mode import is_grad_enabled
-from ...core.tensor import Tensor
 from ...ops.creation.factories import full
+from ...tensors.tensor import Tensor
 from .. import functional, init
 from ..functional.attention import added_mask
 from .activation import GELU, ReLU

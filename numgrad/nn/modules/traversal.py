@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..parameter import Parameter
 from .attributes import Attributes
 

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Generator, Iterable
 
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...ops.shapes.joining import stack
+from ...tensors.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

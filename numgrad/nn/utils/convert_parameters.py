@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...core.tensor import Tensor
 from ...ops.shapes.joining import cat
+from ...tensors.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import no_grad
 from ...core.missing import found_later as _found_later
-from ...core.tensor import Tensor
 from ...core.types import contiguous_format
 from ...ops.network.weight_normalization import norm_except_dim
 from ...ops.network.weight_normalization import weight_norm as normalized
+from ...tensors.tensor import Tensor
 from ..functional import normalize
 from ..modules.module import Module
 from .parametrize import register_parametrization

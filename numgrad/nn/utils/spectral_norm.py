@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...core.tensor import Tensor
 from ...core.types import contiguous_format
+from ...tensors.tensor import Tensor
 from ..functional import normalize
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module

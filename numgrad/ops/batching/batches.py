@@ -18,8 +18,8 @@ from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, outwards, share_tangents
 from ...autograd.node import MAYBE, edge_of
 from ...core.layout import contiguous_strides, layout_of, span
-from ...core.tensor import Tensor, show_elements_of, strided, tensor_of
 from ...core.types import TensorType
+from ...tensors.tensor import Tensor, show_elements_of, strided, tensor_of
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "

@@ -16,7 +16,7 @@ from ...autograd.function_call import FunctionCall
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views
-from ...core.tensor import Tensor, check_in_place
+from ...tensors.tensor import Tensor, check_in_place
 from ..memory.copying import convert
 from ..memory.overwriting import OverwriteCall, copy_
 from ..shapes.joining import stack_op

@@ -13,7 +13,7 @@ from ...autograd.function import Function, FunctionCtx
 from ...autograd.function_call import FunctionCall, finish
 from ...autograd.grad_mode import GRAD, no_grad, state
 from ...core.nesting import flatten
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
 from ..table.checks import check

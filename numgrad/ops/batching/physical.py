@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import LEVELS, no_grad, state
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..memory.overwriting import copy_
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op

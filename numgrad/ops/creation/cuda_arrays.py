@@ -16,10 +16,10 @@ import numpy as np
 
 from ... import devices
 from ...core.layout import contiguous_strides, span
-from ...core.tensor import Tensor, strided
 from ...core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ...core.types import tensor_type, to_dtype
 from ...devices.recording import values_read
+from ...tensors.tensor import Tensor, strided
 from ..table.op import attach
 
 #: The number of the default stream in both protocols.

@@ -10,8 +10,8 @@ from ...autograd.grad_mode import GRAD, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ...core.layout import broadcast_shapes, layout_of
-from ...core.tensor import Tensor
 from ...core.types import float64
+from ...tensors.tensor import Tensor
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
 from ..memory.copying import contiguous, row_of

@@ -14,10 +14,8 @@ from ... import devices
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
 from ...core.device import numbered, to_device
-from ...core.differentiable import check_differentiable
 from ...core.formats import check_memory_format, formatted_layout, new_format
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import (
     CPU,
     TensorType,
@@ -31,6 +29,8 @@ from ...core.types import (
     to_dtype,
 )
 from ...devices import NUMBERS
+from ...tensors.differentiable import check_differentiable
+from ...tensors.tensor import Tensor, strided, tensor_of
 from ..batching.batches import is_mapped
 from ..batching.physical import like_examples
 from ..memory.copying import from_row

@@ -13,9 +13,9 @@ from ... import devices
 from ...autograd.locations import FOREIGN
 from ...core.device import CPU, to_device
 from ...core.layout import span
-from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...devices.recording import Watched
+from ...tensors.tensor import Tensor, fresh, strided
 from ..memory.copying import empty_of
 from ..memory.moving import placed
 from ..table.checks import check_type, check_value

@@ -12,8 +12,8 @@ import numpy as np
 from ... import devices, random
 from ...core.device import to_device
 from ...core.layout import Layout, layout_of, output_strides
-from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_dtype, uint8
+from ...tensors.tensor import Tensor, fresh, strided, tensor_of
 from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import write

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...core.types import to_dtype
+from ...tensors.tensor import Tensor
 from ..pointwise.arithmetic import add, mul, neg, sub
 from ..pointwise.clamping import minimum
 from ..pointwise.trigonometric import cos

@@ -16,9 +16,9 @@ from ...autograd.grad_mode import ORDINARY, state
 from ...core.deterministic import deterministic_changed
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
-from ...core.tensor import Tensor, check_in_place, check_one_device, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type, uint8
 from ...devices import Plan
+from ...tensors.tensor import Tensor, check_in_place, check_one_device, tensor_of
 from ..batching.batches import is_batched, physical_of
 from ..batching.examples import refused
 from ..memory.copying import convert, row_of

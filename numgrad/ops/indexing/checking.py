@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...devices import recording
+from ...tensors.tensor import Tensor
 from ..creation.factories import zeros
 from ..memory.copying import convert
 from .selecting import index_select_op

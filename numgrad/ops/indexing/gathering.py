@@ -8,9 +8,9 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import state
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
-from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, int32, int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import physical, size_of
 from ..batching.examples import each
 from ..batching.physical import aligned, expanded

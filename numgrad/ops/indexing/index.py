@@ -10,9 +10,9 @@ from typing import Any
 
 from ... import devices
 from ...core.layout import Ints, all_dims, broadcasts, contiguous_strides, layout_of, numel
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_beside
 from ..batching.physical import aligned, expanded
 from ..creation.factories import arange

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
-from ...core.tensor import Tensor
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import is_mapped
 from ..memory.copying import empty_of, filled_of
 from ..memory.overwriting import fill_

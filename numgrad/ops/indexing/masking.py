@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.device import CPU, to_device
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of, outgrown
-from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import TensorType, bool_, dtype, int32, int64, tensor_type, to_dtype, uint8
 from ...devices import Given, Plan, TensorRef, Value
+from ...tensors.tensor import Tensor, fresh, tensor_of
 from ..batching.batches import DYNAMIC, is_shared
 from ..batching.physical import aligned, expanded
 from ..memory.copying import convert, write, zeros_of

@@ -11,9 +11,9 @@ import numpy as np
 
 from ... import devices
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, bool_, dtype, int64
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import is_batched, zeros_beside
 from ..batching.examples import each
 from ..memory.copying import convert, filled_of

@@ -8,9 +8,9 @@ from typing import Any
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, fresh
 from ...core.types import int64
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor, fresh
 from ..batching.batches import is_mapped
 from ..matrices.products import times
 from ..memory.copying import repeated_zero, row_of, zeros_of

@@ -18,9 +18,9 @@ from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View, record_part
 from ...core.device import CPU
 from ...core.layout import Layout
-from ...core.tensor import Tensor, tensor_of, view_on
 from ...core.types import bool_, int64, tensor_type, uint8
 from ...devices import NUMBERS, recording
+from ...tensors.tensor import Tensor, tensor_of, view_on
 from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
 from ..memory.copying import clone, convert, filling, writers, writing, zeros_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Layout, layout_of, output_strides
-from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
 from ...devices import NUMBERS, Given, Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..memory.copying import convert, filled_of
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or

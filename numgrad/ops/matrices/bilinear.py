@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.layout import Layout
-from ...core.tensor import Tensor, check_one_device
+from ...tensors.tensor import Tensor, check_one_device
 from ..pointwise.arithmetic import add, mul
 from ..shapes.dimensions import t, unsqueeze
 from ..shapes.views import reshape, view_as_shape

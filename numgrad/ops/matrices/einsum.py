@@ -21,7 +21,7 @@ from typing import Any
 
 from ...autograd.grad_mode import GRAD, state
 from ...core.layout import numel
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op

@@ -8,7 +8,7 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, normal_dims, numel
-from ...core.tensor import Tensor, check_one_device, tensor_of
+from ...tensors.tensor import Tensor, check_one_device, tensor_of
 from ..batching.physical import expanded
 from ..creation.factories import eye
 from ..memory.copying import clone, contiguous

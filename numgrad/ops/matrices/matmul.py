@@ -10,9 +10,9 @@ import numpy as np
 
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel
-from ...core.tensor import Tensor
 from ...core.types import bool_
 from ...devices import Plan
+from ...tensors.tensor import Tensor
 from ..memory.copying import contiguous
 from ..pointwise.arithmetic import add
 from ..shapes.broadcasting import expand_op

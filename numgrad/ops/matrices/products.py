@@ -8,9 +8,9 @@ from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, to_dtype
 from ...devices import Buffer, Plan, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import is_shared, physical, size_of
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import conj, conj_physical, mul

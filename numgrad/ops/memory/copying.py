@@ -13,9 +13,9 @@ from ...autograd.node import edge_of
 from ...core.device import CPU
 from ...core.formats import check_memory_format, formatted_layout, is_formatted
 from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
-from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor, fresh, strided
 from ..table.checks import check
 from ..table.entries import Entries, Entry
 from ..table.forms import call_of

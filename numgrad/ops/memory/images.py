@@ -11,9 +11,9 @@ from typing import Any
 
 from ...core.formats import has_channels_last, with_channels_last
 from ...core.layout import Layout
-from ...core.tensor import Tensor
 from ...core.types import channels_last, channels_last_3d, dtype
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..table.op import parameters
 from .copying import formatted_op
 

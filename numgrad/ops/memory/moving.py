@@ -9,11 +9,11 @@ from ... import devices
 from ...core.device import numbered, to_device
 from ...core.formats import check_memory_format, has_channels_last, is_formatted, kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, preserve_format, tensor_type, to_dtype
 from ...core.types import device as Device  # noqa: N812 - the names are those of PyTorch's parameters
 from ...core.types import dtype as DType  # noqa: N812
 from ...devices import Buffer, Plan, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..table.checks import check, check_implemented
 from ..table.lookup import operation
 from ..table.op import attach, check_tensors, public

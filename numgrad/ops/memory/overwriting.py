@@ -15,9 +15,9 @@ from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ...autograd.views import check_writable, record_inplace
 from ...core.layout import broadcast_shapes, outgrown
-from ...core.tensor import Tensor, check_in_place
 from ...core.types import dtype
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor, check_in_place
 from ..batching.batches import physical_of
 from ..batching.examples import check_drawing
 from ..table.checks import check

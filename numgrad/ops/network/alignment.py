@@ -8,8 +8,8 @@ all of these.
 from __future__ import annotations
 
 from ...autograd.backward import grad
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..composition import as_variable, differentiated_as
 from ..creation.factories import arange
 from ..indexing.gathering import gather_op

@@ -8,9 +8,9 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import bool_, float32
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor, check_one_device
 from ..composition import differentiated_as
 from ..creation.factories import ones
 from ..matrices.matmul import matmul

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Ints, Layout, layout_of
-from ...core.tensor import Tensor
 from ...core.types import int64
+from ...tensors.tensor import Tensor
 from ..memory.copying import from_row
 from ..memory.images import formatted_like
 from ..pointwise.arithmetic import abs, add, div, mul, sign

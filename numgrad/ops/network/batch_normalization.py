@@ -10,9 +10,9 @@ from numgrad_kernels import scalar
 
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor
 from ...core.types import float32
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..composition import differentiated_as
 from ..memory.copying import clone, contiguous_op
 from ..memory.images import following

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Ints, layout_of
-from ...core.tensor import Tensor
 from ...core.types import float32
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import conj
 from ..reductions.sums import sum_dims

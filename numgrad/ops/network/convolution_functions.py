@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
-from ...core.tensor import Tensor, check_one_device
+from ...tensors.tensor import Tensor, check_one_device
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.padding import pad
 from ..shapes.views import for_each_dimension

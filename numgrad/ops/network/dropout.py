@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..batching.physical import like_examples
 from ..creation.distributions import bernoulli_, kept_
 from ..creation.factories import empty, empty_like, zeros

@@ -6,9 +6,9 @@ has one element more than there are bags, begins with 0, never decreases, and en
 
 from __future__ import annotations
 
-from ...core.tensor import Tensor
 from ...core.types import int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..creation.factories import arange
 from ..indexing.gathering import embedding_dense_backward, embedding_op, scatter_zeros
 from ..indexing.index import index_op

@@ -13,9 +13,9 @@ import numpy as np
 from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import TensorType, int64
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor, check_one_device
 from ..composition import differentiated_as
 from ..creation.factories import linspace, ones
 from ..matrices.matmul import matmul

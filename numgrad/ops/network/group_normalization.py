@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.physical import expanded
 from ..composition import differentiated_as
 from ..memory.images import following

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Ints, Layout
-from ...core.tensor import Tensor
 from ...core.types import dtype, float32, uint8
+from ...tensors.tensor import Tensor
 from ..table.checks import check_value, not_implemented
 from ..table.lookup import lookup
 from ..table.op import public

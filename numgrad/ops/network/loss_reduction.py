@@ -12,8 +12,8 @@ from typing import Any
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...core.layout import numel
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import mapped_to
 from ..batching.physical import aligned
 from ..pointwise.arithmetic import div, mul

@@ -6,8 +6,8 @@ from numgrad_kernels import scalar
 
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.locations import UNRECORDED
-from ...core.tensor import Tensor, tensor_of
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import is_batched, is_shared, physical, physical_of
 from ..batching.physical import aligned
 from ..indexing.gathering import gather_op

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...core.layout import Layout, numel
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.physical import aligned, expanded
 from ..composition import differentiated_as
 from ..memory.copying import convert

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor
 from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..indexing.gathering import gather_op, scatter_new
 from ..memory.images import following
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op

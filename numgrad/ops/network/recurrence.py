@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..matrices.matmul import linear
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import relu

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64
+from ...tensors.tensor import Tensor, check_one_device
 from ..creation.factories import zeros
 from ..matrices.matmul import linear
 from ..shapes.dimensions import transpose_op

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ...autograd.backward import grad as gradients_of
 from ...autograd.grad_mode import no_grad, recording_apart
 from ...core.layout import layout_of
-from ...core.tensor import Tensor
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..composition import as_variable, differentiated_as
 from ..matrices.matmul import linear
 from ..matrices.products import multiplied

@@ -8,9 +8,9 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor
 from ...core.types import int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..creation.factories import arange
 from ..creation.random_numbers import rand
 from ..indexing.gathering import gather_op

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...core.layout import layout_of, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import real_of
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import div, mul, sub
 from ..reductions.axes import reduced_shape

@@ -11,8 +11,8 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, float64
+from ...tensors.tensor import Tensor
 from ..creation.factories import empty, ones_like
 from ..shapes.views import reshape
 from ..table.callables import overload

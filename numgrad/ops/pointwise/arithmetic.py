@@ -10,8 +10,8 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_
+from ...tensors.tensor import Tensor
 from ..table.callables import overload
 from ..table.checks import check, not_implemented
 from ..table.declaring import pointwise

@@ -8,8 +8,8 @@ import numpy as np
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_
+from ...tensors.tensor import Tensor
 from ..table.callables import of_tensors, overload
 from ..table.checks import not_implemented
 from ..table.declaring import pointwise

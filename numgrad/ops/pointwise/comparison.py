@@ -6,8 +6,8 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, float64
+from ...tensors.tensor import Tensor
 from ..batching.examples import refused
 from ..memory.copying import convert
 from ..table.declaring import pointwise

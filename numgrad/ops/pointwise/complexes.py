@@ -9,9 +9,9 @@ from numgrad_kernels import scalar
 
 from ... import devices
 from ...core.layout import Layout, broadcast_shapes, layout_of
-from ...core.tensor import Tensor
 from ...core.types import complex_of, real_of, tensor_type
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.physical import aligned
 from ..memory.copying import clone, contiguous, filled_of
 from ..memory.overwriting import copy_

@@ -10,8 +10,8 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, complex128, float64, get_default_dtype, int64, real_of
+from ...tensors.tensor import Tensor
 from ..memory.copying import convert
 from ..table.arguments import wrong_kind
 from ..table.checks import check

@@ -6,8 +6,8 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_
+from ...tensors.tensor import Tensor
 from ..table.callables import of_tensors, undifferentiated
 from ..table.declaring import pointwise
 from ..table.op import attach, export, public

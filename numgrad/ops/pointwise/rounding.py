@@ -8,8 +8,8 @@ import numpy as np
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, float32, float64
+from ...tensors.tensor import Tensor
 from ..table.callables import undifferentiated
 from ..table.checks import check
 from ..table.declaring import pointwise

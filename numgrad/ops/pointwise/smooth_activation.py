@@ -8,9 +8,9 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import bool_
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
 from ..table.callables import overload

@@ -9,7 +9,7 @@ import math
 
 from numgrad_kernels import scalar
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..table.callables import of_tensors
 from ..table.declaring import pointwise
 from ..table.op import public

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.layout import Layout, numel
-from ...core.tensor import Tensor
 from ...core.types import dtype, int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op, unsqueeze_op

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...core.types import bool_
+from ...tensors.tensor import Tensor
 from ..matrices.matmul import matmul
 from ..pointwise.arithmetic import div
 from ..pointwise.complexes import complex_op, imag, real

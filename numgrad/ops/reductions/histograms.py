@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..batching.examples import each
 from ..creation.factories import linspace
 from ..memory.copying import convert

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, broadcast_shapes, normal_dim, normal_dims
-from ...core.tensor import Tensor
 from ...core.types import dtype, int64, real_of
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..indexing.masking import triu_indices
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, conj, div, mul, sgn, sign

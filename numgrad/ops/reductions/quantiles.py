@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.layout import normal_dim
-from ...core.tensor import Tensor
 from ...core.types import float32, int64
+from ...tensors.tensor import Tensor
 from ..creation.from_data import tensor
 from ..indexing.gathering import gather_op
 from ..memory.copying import convert

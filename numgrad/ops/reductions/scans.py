@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Layout, all_dims, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import bool_, dtype, finfo
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import is_mapped
 from ..memory.copying import convert
 from ..memory.overwriting import copy_

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from ...core.layout import Layout, all_dims, layout_of, normal_dim
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import bool_, float32, float64, int32, int64, to_dtype
 from ...devices import Given, Plan, TensorRef
 from ...devices.recording import values_read
+from ...tensors.tensor import Tensor, check_one_device
 from ..batching.examples import dynamic, each
 from ..creation.factories import full
 from ..creation.from_data import tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Layout, all_dims, layout_of, output_strides
-from ...core.tensor import Tensor
 from ...core.types import bool_, int32, int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..shapes.dimensions import permute_op
 from ..table.arguments import Dim, OptionalDim
 from ..table.checks import check, check_supported

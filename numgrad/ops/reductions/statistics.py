@@ -8,9 +8,9 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dims, numel
-from ...core.tensor import Tensor
 from ...core.types import dtype, get_default_dtype, int64, real_of
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, isinf, where

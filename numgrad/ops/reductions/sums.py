@@ -7,9 +7,9 @@ from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, all_dims, layout_of, normal_dims, numel
-from ...core.tensor import Tensor
 from ...core.types import TensorType, bool_, dtype, int64, tensor_type, uint8
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import physical
 from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div

@@ -9,8 +9,8 @@ from typing import Any
 from ...core import layout as layouts
 from ...core import types
 from ...core.layout import Layout, broadcast_strides, layout_of
-from ...core.tensor import Tensor
 from ...core.types import Size
+from ...tensors.tensor import Tensor
 from ..batching.batches import physical, size_of
 from ..table.checks import check
 from ..table.lookup import lookup, operation

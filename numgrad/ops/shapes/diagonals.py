@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from ...core.layout import Layout, layout_of, matrix_steps, normal_dim
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..memory.copying import contiguous_op
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all

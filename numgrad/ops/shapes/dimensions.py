@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim, normal_dims
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import physical
 from ..pointwise.arithmetic import conj
 from ..table.arguments import Dim

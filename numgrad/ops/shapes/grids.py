@@ -12,9 +12,9 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import layout_of
-from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor, check_one_device
 from ..memory.copying import convert, from_row, zeros_of
 from ..table.checks import check
 from ..table.lookup import operation

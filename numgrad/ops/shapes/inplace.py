@@ -11,9 +11,9 @@ from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
 from ...core.formats import formatted_layout, has_channels_last, new_format
 from ...core.layout import contiguous_strides, layout_of, normal_dim, numel
-from ...core.tensor import Tensor, check_one_device, show_elements_of, strided, tensor_of
 from ...core.types import channels_last, channels_last_3d, preserve_format
 from ...devices.recording import place_read
+from ...tensors.tensor import Tensor, check_one_device, show_elements_of, strided, tensor_of
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.checks import check

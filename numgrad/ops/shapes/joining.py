@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import tensor_type
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.physical import expanded
 from ..memory.copying import STRETCHES_FROM, convert, zeros_of
 from ..memory.images import following

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor
 from ...core.types import dtype
 from ...devices import Given, Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..memory.copying import clone_op, contiguous
 from ..memory.images import in_format
 from ..memory.overwriting import fitting

@@ -9,8 +9,8 @@ from typing import Any
 from ...autograd.grad_mode import WATCHED, state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
-from ...core.tensor import Tensor, tensor_of
 from ...devices import Given, Plan, Scaled, TensorRef
+from ...tensors.tensor import Tensor, tensor_of
 from ..memory.copying import repeated_zero
 from ..pointwise.arithmetic import add
 from ..table.arguments import Dim

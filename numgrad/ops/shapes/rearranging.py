@@ -10,9 +10,9 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import int32, int64
 from ...devices import Plan, TensorRef
+from ...tensors.tensor import Tensor
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
 from ..indexing.launchers import row_found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..memory.copying import zeros_of
 from ..table.arguments import Dim
 from ..table.checks import check

@@ -8,9 +8,9 @@ from typing import Any
 from ...autograd.grad_mode import TRACED, state
 from ...core import types
 from ...core.layout import Layout, layout_of, numel, view_strides
-from ...core.tensor import Tensor, tensor_of
 from ...devices import Plan, TensorRef
 from ...devices.recording import place_read
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import is_mapped, mapped, physical, size_of
 from ..memory.copying import contiguous
 from ..table.arguments import Dim

@@ -21,9 +21,9 @@ import numpy as np
 
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
-from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef, add_overlapping, filler
 from ...devices.recording import place_read
+from ...tensors.tensor import Tensor
 from ..batching.batches import is_batched, is_mapped, physical, size_of
 from ..memory.copying import contiguous_op
 from ..pointwise.arithmetic import div

@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import devices
 from ...core.layout import Layout, all_dims, contiguous_strides, layout_of, normal_dim
-from ...core.tensor import Tensor
 from ...core.types import complex_of, dtype, get_default_dtype, real_of, tensor_type
+from ...tensors.tensor import Tensor
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, conj
 from ..pointwise.complexes import real

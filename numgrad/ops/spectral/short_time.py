@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..creation.factories import arange, ones, zeros
 from ..indexing.selecting import index_add
 from ..pointwise.arithmetic import abs as abs_of

@@ -16,9 +16,9 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 import numpy as np
 
 from ...core.layout import Layout, normal_dim, normal_dims
-from ...core.tensor import Tensor
 from ...core.types import dtype, to_dtype
 from ...devices import TensorRef
+from ...tensors.tensor import Tensor
 
 
 class Argument(NamedTuple):

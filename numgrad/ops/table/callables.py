@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.node import Node
-from ...core.tensor import Tensor
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor
 from .forms import call_of
 from .op import attach, check_tensors, export, named, named_in_place
 from .operands import overlaps

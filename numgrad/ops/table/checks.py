@@ -14,8 +14,8 @@ from string import Formatter
 from typing import Any
 
 from ...core.layout import Layout
-from ...core.tensor import Tensor
 from ...devices import TensorRef
+from ...tensors.tensor import Tensor
 
 
 def _shown(value: Any) -> Any:

@@ -21,7 +21,7 @@ from ...autograd.locations import UNRECORDED
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ...core.layout import Layout
-from ...core.tensor import Tensor, tensor_of, view_on
+from ...tensors.tensor import Tensor, tensor_of, view_on
 from .entries import Entry
 from .recording import begin, finish, record, record_one
 

@@ -18,9 +18,9 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.node import Node
 from ...core.layout import Layout, layout_of, outgrown
-from ...core.tensor import Tensor
 from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor
 from .ahead import Sample
 from .checks import check, check_type
 from .dispatch import change, perform

@@ -10,9 +10,9 @@ from ...autograd.grad_mode import TRACED, state
 from ...autograd.node import types_given
 from ...autograd.saved import has_changed
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
 from ...core.types import dtype, tensor_type
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor, tensor_of
 from ..batching.batches import zeros_beside
 from ..memory.copying import convert, filled_of
 from .op import Rule, parameters

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...autograd.views import views
 from ...core.deterministic import deterministic_changed
-from ...core.tensor import Tensor
 from ...core.types import default_dtype_changed
 from ...devices import Plan
+from ...tensors.tensor import Tensor
 from .ahead import tell
 
 if TYPE_CHECKING:

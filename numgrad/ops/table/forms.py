@@ -18,8 +18,8 @@ from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.locations import UNRECORDED
 from ...autograd.node import edge_of
 from ...autograd.views import check_writable
-from ...core.tensor import Tensor, tensor_of
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor, tensor_of
 from .dispatch import change
 from .operands import check_overlap
 from .recording import record

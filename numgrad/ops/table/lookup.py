@@ -30,9 +30,9 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from ...core.layout import Layout
-from ...core.tensor import Tensor
 from ...core.types import Size, dtype
 from ...devices import OutOfBoundsError, TensorRef
+from ...tensors.tensor import Tensor
 from .arguments import bind, check_arguments, declared_arguments
 from .checks import check_type
 from .dispatch import caller

@@ -23,8 +23,8 @@ from inspect import signature
 from typing import Any, Self
 
 from ...autograd.node import Node
-from ...core.tensor import Tensor
 from ...devices.host_functions import HostFunction
+from ...tensors.tensor import Tensor
 from .arguments import check_arguments, checked, wrong_kind
 from .checks import check_value
 from .entries import forget_calls

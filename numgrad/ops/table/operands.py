@@ -12,9 +12,9 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides, span
-from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...core.types import device, dtype
 from ...devices import NUMBERS, Given, Plan, TensorRef
+from ...tensors.tensor import Tensor, check_in_place, check_one_device
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
 from .op import Op, parameters, public_functions

@@ -7,8 +7,8 @@ from typing import Any
 from ...autograd.checks import check_updatable
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.levels import Tangents, level_of
-from ...core.tensor import Tensor, check_one_device, show_elements_of
 from ...core.types import dtype
+from ...tensors.tensor import Tensor, check_one_device, show_elements_of
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
 from .checks import check, check_implemented

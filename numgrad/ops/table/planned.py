@@ -31,9 +31,9 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...devices import NUMBERS, Plan, TensorRef, check_countable
 from ...devices.host_functions import HostFunction
+from ...tensors.tensor import Tensor, check_in_place, check_one_device
 from .ahead import Sample
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Layout
-from ...core.tensor import Tensor
 from ...core.types import bool_, complex_of, dtype, float32, get_default_dtype, int64, real_of
+from ...tensors.tensor import Tensor
 from .checks import check
 from .op import public
 

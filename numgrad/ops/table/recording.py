@@ -18,8 +18,8 @@ from ...autograd.node import Node, edge_of, next_sequence
 from ...autograd.saved import PACKED, SavedTensor, SavingNode, keep, restore
 from ...autograd.views import record_inplace
 from ...core.layout import Layout
-from ...core.tensor import Tensor, tensor_of
 from ...devices import NUMBERS
+from ...tensors.tensor import Tensor, tensor_of
 from .entries import Entry
 
 if TYPE_CHECKING:

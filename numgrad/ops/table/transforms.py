@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import devices
 from ...autograd.calls import Call
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .op import public_name
 
 if TYPE_CHECKING:

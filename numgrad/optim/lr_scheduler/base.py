@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..optimizer import Optimizer
 
 __all__ = ["LRScheduler", "MomentumScheduler", "check_optimizer", "current", "for_each_group", "set_value"]

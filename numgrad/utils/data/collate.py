@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.tensor import Tensor
 from ...core.types import float64
 from ...ops.creation.from_data import as_tensor, tensor
 from ...ops.shapes.joining import stack
+from ...tensors.tensor import Tensor
 
 __all__ = ["default_collate", "default_convert"]
 

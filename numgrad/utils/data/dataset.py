@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ...core.tensor import Tensor
 from ...random import Generator
+from ...tensors.tensor import Tensor
 from .sampler import permutation
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
+from ...tensors.tensor import Tensor
 from .collate import default_collate
 from .dataset import IterableDataset, Subset, TensorDataset, samples_at
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import span
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["packed", "receive", "send"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.saved import SavingNode
 from ...core.display import counted, shown_by
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .subject import Subject, described, listed
 from .tensors import (
     anomalies,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ...autograd import order
 from ...autograd.node import AccumulateGrad, DeadEnd, Node
 from ...autograd.saved import SavingNode
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 
 
 class Subject:

@@ -13,7 +13,7 @@ from ...autograd.node import Node
 from ...autograd.order import edges_of
 from ...autograd.saved import SavingNode
 from ...core.display import counted
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .subject import NAMED, Subject, described, described_best, listed, nodes_behind, others_on_memory
 
 

@@ -11,8 +11,8 @@ from ...autograd.graph import GradientEdge
 from ...autograd.node import AccumulateGrad, DeadEnd, Node, edge_of
 from ...autograd.order import edges_of, nodes_behind, numbered_edges_of
 from ...core.display import counted
-from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
+from ...tensors.tensor import Tensor, type_name
 from .boxes import Describer, entries_of
 from .module_calls import Call, Fold, calls_of, folded_calls
 from .names import Names, readable

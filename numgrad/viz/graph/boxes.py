@@ -11,8 +11,8 @@ from ...autograd.node import AccumulateGrad, Node
 from ...autograd.saved import PACKED, SavingNode
 from ...autograd.views import CopySlices
 from ...core.display import counted
-from ...core.tensor import Tensor
 from ...ops.table.recording import shown_name
+from ...tensors.tensor import Tensor
 from ..values import values_text
 from .module_calls import Call
 from .names import Names, printable, readable

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...autograd.node import Node
 from ...core.display import for_terminal
-from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
+from ...tensors.tensor import Tensor, type_name
 from ..programs.description import compiled_of
 from ..programs.picture import program_picture
 from ..rendering.graphviz import RANKS, Layout, dot_text, lay_out, rendered

@@ -10,8 +10,8 @@ from types import FrameType
 from typing import Any
 
 from ...autograd.locations import calling_frame
-from ...core.tensor import Tensor
 from ...nn.modules.module import Module
+from ...tensors.tensor import Tensor
 
 #: Lists, tuples and dictionaries with more entries than this are not searched for tensors.
 MANY = 1000

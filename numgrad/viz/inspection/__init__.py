@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd.node import Node
-from ...core.tensor import Tensor
 from ...core.types import dtype, float32
 from ...devices import Kernel
+from ...tensors.tensor import Tensor
 from ..programs.description import compiled_of
 from ..programs.report import ProgramInspection
 from .calls import inspect_call, node_inspection, only_computes

@@ -14,12 +14,12 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.node import AccumulateGrad, DeadEnd, Node, edge_of
 from ...autograd.order import nodes_behind
 from ...core.layout import Layout
-from ...core.tensor import Tensor
 from ...devices.launches import Launch, listening
 from ...ops.creation.factories import ones_like
 from ...ops.memory.copying import filled_of
 from ...ops.table.recording import OpNode
 from ...random import Generator, default_generators
+from ...tensors.tensor import Tensor
 from .kernels import InspectedKernel, Inspection, inspected, planned_kernels
 
 GRADIENT_PASSED_ON = "Backward runs no kernel: it passes the gradient on, unchanged or as a view."

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
 
-from ...core.tensor import Tensor
 from ...core.types import bool_, dtype, float32, int64
 from ...ops import ops, public_functions
 from ...ops.table.callables import function_of
 from ...ops.table.elementwise import Pointwise
 from ...random import Generator
+from ...tensors.tensor import Tensor
 
 #: The number of elements of the tensors of an example.
 SIZE = 1_000_000

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...autograd.locations import Location
 from ...core.display import counted
-from ...core.tensor import type_name
 from ...programs.compiled import Compiled
 from ...programs.recorded_steps import HostCall
 from ...programs.signatures import Guarded, Signature
+from ...tensors.tensor import type_name
 from ..listing import Listing
 from .description import compiled_of, parts_of
 

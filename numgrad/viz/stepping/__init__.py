@@ -36,8 +36,8 @@ from typing import Any, overload
 from ...autograd.backward import backward
 from ...autograd.graph import GradientEdge
 from ...autograd.watching import unwatch, watch
-from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
+from ...tensors.tensor import Tensor, type_name
 from ..graph.assembly import roots_of
 from ..graph.drawing import Drawing, draw
 from ..graph.names import known_names

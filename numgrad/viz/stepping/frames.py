@@ -15,7 +15,7 @@ from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..graph.drawing import Drawing
 from ..graph.picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row, leaves_row
 from ..html import Html, element

@@ -18,7 +18,7 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.hooks import RemovableHandle, add_hook, hook_name
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.watching import NODE, RULE, Watcher
-from ...core.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..graph.boxes import hooks_at
 from ..values import snapshot
 from .rules import remark, rules_of, saved_by

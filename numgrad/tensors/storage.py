@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .types import device, dtype
+from ..core.types import device, dtype
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, outwards, tangents_of
-from .types import bool_, complex_of, get_default_dtype, int64
+from ..core.types import bool_, complex_of, get_default_dtype, int64
 
 _PROFILES: dict[str | None, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.device import CPU
+from ..core.formats import check_memory_format, is_formatted
+from ..core.layout import Layout, normal_dim
+from ..core.types import Size, TensorType, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 from ..devices import recording
-from .device import CPU
-from .formats import check_memory_format, is_formatted
-from .layout import Layout, normal_dim
-from .types import Size, TensorType, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
 if TYPE_CHECKING:
     from ..ops.signatures import Methods  # the methods that the op table attaches to Tensor

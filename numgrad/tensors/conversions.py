@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.grad_mode import GRAD, state
+from ..core.layout import numel, span
 from ..devices import recording
 from ..devices.rows import DeviceRow
 from .differentiable import Differentiable
-from .layout import numel, span
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -11,15 +11,15 @@ from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
 from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
+from ..core.display import class_name, shown_by
+from ..core.layout import Layout, layout_of, overlaps_itself
+from ..core.types import TensorType
 from ..devices.recording import place_read, values_read
 from .conversions import Conversions
 from .description import Description
 from .differentiable import Differentiable
-from .display import class_name, shown_by
-from .layout import Layout, layout_of, overlaps_itself
 from .printing import text_of
 from .storage import TypedStorage, UntypedStorage
-from .types import TensorType
 
 _new = object.__new__
 _Subclass = TypeVar("_Subclass", bound="Tensor")

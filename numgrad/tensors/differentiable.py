@@ -12,9 +12,9 @@ from ..autograd.checks import check_may_require_grad, is_inference
 from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
 from ..autograd.node import MAYBE, give_gradient_type, gradient_type
 from ..autograd.variable import reshaped_gradient
+from ..core.types import dtype, tensor_type
 from ..devices import recording
 from .description import Description
-from .types import dtype, tensor_type
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -1,0 +1,1 @@
+"""Tensor: its memory, its place in the graph, its conversions and its text."""
