@@ -343,10 +343,12 @@ def pointwise_plan(
         for one in () if into else targets:
             one.memory.size = size
         p.over_rows(program, (*operands, *targets), size)
-        program.plans[forms, into] = p
     else:
         p.run_over(program, (*operands, *targets), layouts, rows)
-    return p.returns(*() if into else targets)
+    p.returns(*() if into else targets)
+    if shared:
+        program.plans[forms, into] = p  # once it is complete, as other threads may run it at once
+    return p
 
 
 def _extent(memory: Any, layout: Layout, start: Any) -> Any:

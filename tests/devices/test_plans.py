@@ -1,12 +1,15 @@
 """Plans: the interpreter, which defines what they mean, and the functions that they are bound to give the same bits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from devices.replays import with_gradients
 from devices.test_recording import cases
 
 import numgrad
-from numgrad.devices import Plan, cpu, launches
+from numgrad.devices import Plan, cpu, launches, pointwise_plan
+from numgrad.devices.common import copy_program
 from numgrad.devices.plan import Buffer, Given, HandWritten, Input, Pointwise, Scaled
 from numgrad.ops.reductions.sums import sum_dims
 from numgrad.ops.table.entries import forget_calls
@@ -87,6 +90,20 @@ def test_a_plan_for_small_contiguous_tensors_serves_every_size():
     assert plans[0](numgrad.zeros(4)).tolist() == [1.0] * 4
     large = exp.entry([numgrad.ones(1 << 20)], exp.statics)[0].plan
     assert large is not plans[0]
+
+
+def test_other_threads_find_a_shared_plan_once_it_is_complete():
+    class Shared(dict):
+        def __setitem__(self, key, plan):
+            assert plan.results
+            assert plan.steps
+            super().__setitem__(key, plan)
+
+    layout = numgrad.ones(3)._layout
+    program = replace(copy_program(layout.type.numpy, layout.type.numpy), plans=Shared())
+    assert program.plans is not copy_program(layout.type.numpy, layout.type.numpy).plans
+    plan = pointwise_plan(program, [layout], [layout])
+    assert [*program.plans.values()] == [plan]
 
 
 def test_numbers_come_with_the_call():
