@@ -5,7 +5,7 @@
 
 What is stored has no times, no addresses of this run, no paths of this machine and no state of widgets. Cells say by
 their tags what a run may do: `raises-exception` (ends in an error), `stderr` (warns), `varies` (prints timings and the
-like, which no test compares).
+like, which no test compares), `check` (checks the reader's answer to an exercise).
 
 A picture that a cell draws has its alternative text in the cell's metadata, under `alt` (in JupyterLab: the property
 inspector, "Cell metadata"). There nbconvert and nbviewer find it; the notebook's words after the picture say what is to
@@ -27,7 +27,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-__all__ = ["NOTEBOOKS", "ROOT", "comparable", "error_text", "normalize", "run", "solutions"]
+__all__ = ["NOTEBOOKS", "ROOT", "checks", "comparable", "error_text", "normalize", "run", "solutions"]
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -44,6 +44,11 @@ def solutions(notebook: Any) -> list[str]:
     """The code of the solutions, which stand in Markdown cells, folded away."""
     texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return [code for text in texts for code in _SOLUTION.findall(text)]
+
+
+def checks(notebook: Any) -> list[str]:
+    """The code of the cells that check the reader's answers, one for each exercise."""
+    return [cell.source for cell in notebook.cells if "check" in cell.metadata.get("tags", ())]
 
 
 class _Client(NotebookClient):

@@ -1,4 +1,4 @@
-"""Every notebook runs from a clean kernel, prints what it has stored, and its solutions solve the exercises."""
+"""Every notebook runs from a clean kernel and prints what it has stored; its solutions pass the exercises' checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import nbformat
 import pytest
 from environments import python_with
-from notebooks.execute import NOTEBOOKS, ROOT, comparable, error_text, run, solutions
+from notebooks.execute import NOTEBOOKS, ROOT, checks, comparable, error_text, run, solutions
 
 # written here and there when something is used for the first time on a machine
 _NOTICE = re.compile(r"Matplotlib is building the font cache.*\n?")
@@ -48,7 +48,8 @@ def code_cells(notebook):
 def test_runs_and_prints_what_is_stored(path, tmp_path):
     stored = nbformat.read(path, as_version=4)
     cells = code_cells(stored)
-    fresh = code_cells(run(stored, tmp_path, solutions(stored), python_with("notebooks")))
+    answers = [code for pair in zip(solutions(stored), checks(stored), strict=True) for code in pair]
+    fresh = code_cells(run(stored, tmp_path, answers, python_with("notebooks")))
     for cell, old in zip(fresh, cells, strict=False):
         if "raises-exception" in tags(cell):
             assert any(output.output_type == "error" for output in cell.outputs), f"no error from:\n{cell.source}"
@@ -58,6 +59,8 @@ def test_runs_and_prints_what_is_stored(path, tmp_path):
         if "stderr" not in tags(cell):
             warned = [text for name, text in texts_of(cell) if name == "stderr"]
             assert not warned, f"written to stderr by:\n{cell.source}"
+    for number, cell in enumerate(fresh[len(cells) + 1 :: 2], start=1):
+        assert texts_of(cell) == [("stdout", f"Exercise {number} is right.\n")], f"after the solution:\n{cell.source}"
 
 
 @every_notebook
@@ -72,6 +75,8 @@ def test_is_complete(path):
     assert len(codes) >= 3
     assert exercises == [str(number) for number in range(1, len(codes) + 1)]
     assert all(re.search(r"^\s*assert ", code, re.MULTILINE) for code in codes), "a solution checks itself"
+    answer_cells = [cell for cell in code_cells(notebook) if cell.source.startswith("# Your answer\n")]
+    assert len(answer_cells) == len(checks(notebook)) == len(codes), "an exercise has a cell to answer in and a check"
     links = re.findall(r"\]\((\w+\.ipynb)\)", "\n".join(words))
     neighbours = [other.name for other in NOTEBOOKS if abs(NOTEBOOKS.index(other) - NOTEBOOKS.index(path)) == 1]
     assert set(neighbours) <= set(links), "it links to the notebook before it and to the next one"
