@@ -1,4 +1,4 @@
-"""Files in the safetensors format, written by other programs or by earlier versions of numgrad."""
+"""Files in the safetensors format, which other programs write."""
 
 from __future__ import annotations
 
@@ -12,13 +12,8 @@ import safetensors.numpy
 from ..core.types import device
 from ..ops.creation.from_data import from_array
 from ..tensors.tensor import Tensor
-from .nested_state import read_header
 
 __all__ = ["read_safetensors"]
-
-#: The metadata key of numgrad's header, and a second entry that identifies the format even if the header is damaged.
-_KEY = "numgrad"
-_FORMAT = ("format", "numgrad")
 
 #: NumPy's dtypes by safetensors' names.
 _DTYPES = {
@@ -26,13 +21,13 @@ _DTYPES = {
 }
 
 
-def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], device]) -> Any:
-    """Return the tensors in a file as a dict; for a file that numgrad wrote, return the saved state.
+def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], device]) -> dict[str, Tensor]:
+    """Return the tensors in a file as a dict.
 
     Args:
         file: the open file.
         path: its name, to leave elements in the file until they are used; None to read them.
-        device_for: a function from the name of the device of stored tensors to the device to use.
+        device_for: a function from the name of the stored tensors' device, the CPU, to the device to use.
 
     Raises:
         ValueError: the file is damaged.
@@ -48,10 +43,7 @@ def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], dev
             header, _ = _header(data)
     except safetensors.SafetensorError as error:
         raise ValueError(str(error)) from None
-    metadata = header.get("__metadata__") or {}
-    if _KEY not in metadata and _FORMAT not in metadata.items():
-        return {key: _tensor(key, row, header[key]).to(device_for("cpu")) for key, row in rows.items()}
-    return read_header(metadata.get(_KEY, ""), rows, test=path is None, device_for=device_for)
+    return {key: _tensor(key, row, header[key]).to(device_for("cpu")) for key, row in rows.items()}
 
 
 def _header(data: Any) -> tuple[dict[str, Any], int]:
@@ -73,7 +65,7 @@ def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _tensor(key: str, row: np.ndarray, entry: dict[str, Any]) -> Tensor:
-    """Return a tensor from a file of another program, given its bytes and its entry in the header."""
+    """Return a tensor, given its bytes and its entry in the header."""
     element = _DTYPES.get(entry["dtype"])
     if element is None:
         raise RuntimeError(f"tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")
