@@ -96,12 +96,18 @@ def test_rows_of_tensors():
 
 
 def test_the_order_is_kept_whoever_is_first():
+    overtaken = multiprocessing.Event()
+
     def slow(index):
-        time.sleep(0.1 * (index == 0))
+        if index == 0:
+            overtaken.wait(20)
+        elif index == 1:
+            overtaken.set()
         return index
 
     loader = DataLoader(Function(slow), num_workers=2)
     assert values(loader) == [[0], [1], [2], [3], [4], [5], [6], [7]]
+    overtaken.clear()
     loader = DataLoader(Function(slow), num_workers=2, in_order=False)
     first, *others = values(loader)
     assert first == [1]
