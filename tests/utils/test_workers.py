@@ -101,7 +101,8 @@ def test_the_order_is_kept_whoever_is_first():
     def slow(index):
         if index == 0:
             overtaken.wait(20)
-        elif index == 1:
+            time.sleep(0.1)
+        elif index == 3:  # the same worker has sent 1 before
             overtaken.set()
         return index
 
