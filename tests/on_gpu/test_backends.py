@@ -19,11 +19,18 @@ def test_what_is_asked_of_a_backend_is_found():
     }
 
 
+#: Functions of the CPU alone, which operations call if ``depthwise_is_fused`` or ``channels_are_fused`` says so.
+CPU_ONLY = {"depthwise", "normalized_channels", "normalized_channels_gradients"}
+
+
 def test_both_have_what_operations_ask_for(cuda):
     files = Path(numgrad.__file__).parent.rglob("*.py")
     asked = set().union(*[asked_of_a_backend(file.read_text(encoding="utf-8")) for file in files])
     assert {"empty", "row_step", "softmax_axis"} <= asked
-    assert {name for name in asked if not (hasattr(cpu, name) and hasattr(cuda, name))} == set()
+    assert {name for name in asked if not (hasattr(cpu, name) and hasattr(cuda, name))} == CPU_ONLY
+    type = numgrad.ones(1).cuda()._layout.type
+    assert not cuda.depthwise_is_fused(type, 1)
+    assert not cuda.channels_are_fused(8)
 
 
 def test_the_type_of_a_tensor_has_that_of_its_device(cuda):
