@@ -44,9 +44,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.tensor import Tensor
 from ..core.types import Size
 from ..core.types import dtype as _dtype
+from ..tensors.tensor import Tensor
 
 _Operand = Tensor | _complex | np.ndarray | np.generic
 '''
