@@ -47,9 +47,6 @@ class Methods:
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-    def __deepcopy__(self, memo: Any) -> Tensor:
-        ...
-
     def __delitem__(self, index: Any) -> None:
         """Raise TypeError, since tensors have a fixed size."""
 
@@ -73,9 +70,6 @@ class Methods:
 
     def __gt__(self, other: _Operand) -> Tensor:
         ...
-
-    def __hash__(self) -> _int:
-        """Return hash(self)."""
 
     def __invert__(self) -> Tensor:
         """Return ``~self``."""
@@ -121,9 +115,6 @@ class Methods:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes."""
-
-    def __repr__(self) -> _str:
-        """Return repr(self)."""
 
     def __reversed__(self) -> Tensor:
         ...
@@ -176,14 +167,8 @@ class Methods:
     def __xor__(self, other: _Operand) -> Tensor:
         ...
 
-    def _alias(self, **keywords: Any) -> Tensor:
-        """Return another tensor on the same memory with the same version counter, without a graph."""
-
     def _kept_copy(self, **keywords: Any) -> Tensor:
         """Return a copy of a tensor about to be overwritten, with its edge in the graph."""
-
-    def _memory(self, **keywords: Any) -> Tensor:
-        """Return the tensor's whole memory as a 1-D tensor."""
 
     def _primal(self, **keywords: Any) -> Tensor:
         ...
@@ -340,9 +325,6 @@ class Methods:
 
     def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
-
-    def as_subclass(self, cls: Any, **keywords: Any) -> Any:
-        """Return a view with the same elements and place in the graph, as an instance of a user-defined class."""
 
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
@@ -557,20 +539,11 @@ class Methods:
     def cumsum_(self, *args: Any, **keywords: Any) -> Tensor:
         """Compute ``cumsum`` in place: overwrite the tensor and return it."""
 
-    @property
-    def data(self) -> Tensor: ...
-
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """An angle in degrees converted to radians."""
 
     def deg2rad_(self, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
-
-    def detach(self, **keywords: Any) -> Tensor:
-        """Return the same elements without the graph; in-place changes affect both and are counted for both."""
-
-    def detach_(self, **keywords: Any) -> Tensor:
-        """Detach this tensor in place from the graph that made it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
@@ -1372,9 +1345,6 @@ class Methods:
         """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
         samples)."""
 
-    def storage(self, **keywords: Any) -> Any:
-        """Return the elements of the tensor's whole memory, including parts used by other tensors, in its dtype."""
-
     def sub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``input - alpha * other``."""
 
@@ -1515,9 +1485,6 @@ class Methods:
 
     def unsqueeze_(self, dim: _int, **keywords: Any) -> Tensor:
         """Insert a dimension of size 1 at ``dim`` in place."""
-
-    def untyped_storage(self, **keywords: Any) -> Any:
-        """Return the bytes of the tensor's whole memory, including parts used by other tensors."""
 
     def var(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The variance over all or some dimensions: the mean squared distance from the mean."""

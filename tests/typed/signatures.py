@@ -135,13 +135,13 @@ def declaration(name: str, function: Callable[..., Any], method: bool = False) -
 
 
 def attached() -> Iterator[tuple[str, Any]]:
-    """Return the attributes of Tensor that packages other than ``core`` define: functions and properties.
+    """Return the attributes of Tensor that the table and later packages define: functions and properties.
 
     Operators in place are left out: ``x += y`` is checked as ``x = x + y``.
     """
     for name, each in sorted(vars(Tensor).items()):
         function = each.fget if isinstance(each, property) else each
-        own = not inspect.isfunction(function) or function.__module__.startswith("numgrad.core")
+        own = not inspect.isfunction(function) or function.__module__.startswith(("numgrad.core", "numgrad.tensors"))
         if not own and not (name.startswith("__i") and hasattr(Tensor, f"__{name[3:]}")):
             yield name, each
 
