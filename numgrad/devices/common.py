@@ -198,23 +198,23 @@ def evenly_spaced(start: Any, end: Any, steps: int, dtype: np.dtype) -> np.ndarr
 
 
 class Factor(NamedTuple):
-    """Matrices in a form that BLAS takes: contiguous rows, or contiguous columns if ``turned``."""
+    """Matrices in a form that BLAS takes: contiguous rows, or contiguous columns if ``transposed``."""
 
     step: int  # elements from one row, or column, to the next
     batch: int  # elements from one matrix of a stack to the next
-    turned: bool  # True if the columns are contiguous
+    transposed: bool  # True if the columns are contiguous
     copied: bool  # True if neither were: the numbers are those of a contiguous copy
 
 
-def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> Factor:
-    """Return a matrix or a stack of matrices, transposed if ``turned``, in BLAS's form."""
+def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, transposed: bool) -> Factor:
+    """Return a matrix or a stack of matrices, or their transposes if ``transposed``, in BLAS's form."""
     steps = contiguous_strides(shape) if strides is None else strides
     step = _step(shape, steps)
     copied = step is None
     if step is None:
         steps = contiguous_strides(shape)
         step = _step(shape, steps) or (1, False)
-    return Factor(step[0], steps[0] if len(shape) == 3 else 0, step[1] != turned, copied)
+    return Factor(step[0], steps[0] if len(shape) == 3 else 0, step[1] != transposed, copied)
 
 
 def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
@@ -228,9 +228,9 @@ def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] 
 
 
 def product_sizes(
-    left: tuple[int, ...], right: tuple[int, ...], turned: tuple[bool, bool]
+    left: tuple[int, ...], right: tuple[int, ...], transposed: tuple[bool, bool]
 ) -> tuple[int, int, int, int]:
     """Return the number of matrices, and m, n and k, of a product of (m, k) and (k, n) matrices."""
     count = left[0] if len(left) == 3 else 1
-    m, k = left[:-3:-1] if turned[0] else left[-2:]
-    return count, m, right[-2] if turned[1] else right[-1], k
+    m, k = left[:-3:-1] if transposed[0] else left[-2:]
+    return count, m, right[-2] if transposed[1] else right[-1], k

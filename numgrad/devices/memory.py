@@ -145,22 +145,22 @@ def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 @functools.cache
-def no_row(dtype: np.dtype) -> np.ndarray:
+def no_buffer(dtype: np.dtype) -> np.ndarray:
     """Return an empty array: the operand of a kernel for an optional buffer that is absent."""
     return np.empty(0, dtype)
 
 
 def or_empty(buffer: Any, dtype: np.dtype) -> Any:
     """Return a buffer, or an empty array if it is None."""
-    return no_row(dtype) if buffer is None else buffer
+    return no_buffer(dtype) if buffer is None else buffer
 
 
 def zero_row(count: int, dtype: np.dtype) -> np.ndarray:
     """Return a one-dimensional array of zeros."""
-    return filled_row(count, 0, dtype) if count * dtype.itemsize >= LARGE else np.zeros(count, dtype)
+    return filled_buffer(count, 0, dtype) if count * dtype.itemsize >= LARGE else np.zeros(count, dtype)
 
 
-def filled_row(count: int, value: float, dtype: np.dtype) -> np.ndarray:
+def filled_buffer(count: int, value: float, dtype: np.dtype) -> np.ndarray:
     """Return a one-dimensional array that repeats a number."""
     array = empty_row(count, dtype)
     array.fill(value)

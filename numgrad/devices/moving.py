@@ -47,7 +47,7 @@ def overwrite(target: Any, source: Any, wait: bool = True) -> None:
 
 def pinned(count: int, dtype: np.dtype) -> np.ndarray:
     """Return an uninitialised buffer in pinned memory."""
-    return begin_cuda().pinned.pinned_row(count, dtype)
+    return begin_cuda().pinned.pinned_buffer(count, dtype)
 
 
 def is_pinned(buffer: Any) -> bool:

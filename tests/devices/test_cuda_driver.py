@@ -244,12 +244,12 @@ def test_a_large_array_is_waited_for_unless_it_is_pinned(gpu):
     x = np.arange(20_000.0)
     memory.upload(memory.empty_row(x.size, FLOAT64), x, wait=False)
     assert len(gpu.made("cuStreamSynchronize")) == 1
-    held = memory.pinned.pinned_row(x.size, FLOAT64)
+    held = memory.pinned.pinned_buffer(x.size, FLOAT64)
     held[:] = x
     row = memory.empty_row(x.size, FLOAT64)
     memory.upload(row, held, wait=False)
     assert len(gpu.made("cuStreamSynchronize")) == 1
-    back = pinned.pinned_row(x.size, FLOAT64)
+    back = pinned.pinned_buffer(x.size, FLOAT64)
     memory.download(row, back, wait=False)
     assert not back.any()
     driver.synchronize_device(0)
@@ -258,9 +258,9 @@ def test_a_large_array_is_waited_for_unless_it_is_pinned(gpu):
 
 def test_pinned_memory_is_used_again_once_it_was_copied(gpu):
     def address():
-        return pinned.pinned_row(100, FLOAT64).ctypes.data
+        return pinned.pinned_buffer(100, FLOAT64).ctypes.data
 
-    held = pinned.pinned_row(100, FLOAT64)
+    held = pinned.pinned_buffer(100, FLOAT64)
     assert pinned.block_of(held[50:]) is not None
     assert pinned.block_of(np.zeros(3)) is None
     first = held.ctypes.data
@@ -281,16 +281,16 @@ def test_pinned_memory_that_lies_idle_is_given_back_before_there_is_no_more(gpu,
         return allocate(bytesize, Flags)
 
     monkeypatch.setattr(gpu, "cuMemHostAlloc", allocate_of_little)
-    kept = pinned.pinned_row(10, FLOAT64)
+    kept = pinned.pinned_buffer(10, FLOAT64)
     x = np.arange(8000.0)
     row = memory.row_from(x)  # by way of 64 KiB
-    other = pinned.pinned_row(4000, FLOAT64)
+    other = pinned.pinned_buffer(4000, FLOAT64)
     assert sorted(held.size for held in gpu.pinned.values()) == [512, 32768]
     assert pinned.block_of(kept) is not None
     assert pinned.block_of(other) is not None
     assert (row.host() == x).all()
     with pytest.raises(MemoryError):
-        pinned.pinned_row(100_000, FLOAT64)
+        pinned.pinned_buffer(100_000, FLOAT64)
 
 
 def test_events_order_streams(gpu):
@@ -393,7 +393,7 @@ def test_a_launch_on_another_stream_says_which_memory_it_uses(gpu):
 
 
 def test_pinned_memory_that_is_copied_often_has_one_event_for_each_stream(gpu):
-    held, row = pinned.pinned_row(100, FLOAT64), memory.empty_row(100, FLOAT64)
+    held, row = pinned.pinned_buffer(100, FLOAT64), memory.empty_row(100, FLOAT64)
     for _ in range(20):
         memory.upload(row, held, wait=False)
     assert len(gpu.made("cuEventCreate")) == 1

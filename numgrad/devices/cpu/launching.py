@@ -17,7 +17,7 @@ from ...core.layout import Layout, numel
 from .. import recording
 from ..common import NUMBERS, filler, may_share_elements
 from ..launches import compile_kernel, run_kernel
-from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
+from ..memory import LARGE, empty_row, filled_buffer, out_of_memory, zero_row
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
@@ -97,7 +97,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     """Return memory for a tensor, filled with a number."""
     count, dtype = numel(shape), type.numpy
     if count < PARALLEL_FROM:
-        return filled_row(count, value, dtype)
+        return filled_buffer(count, value, dtype)
     buffer = empty(shape, type)
     if not worth_threads(count) or value.__class__ not in NUMBERS:
         buffer.fill(value)

@@ -14,7 +14,7 @@ from numgrad_kernels.cpu import likelihood as kernels
 
 from ...core.layout import Ints
 from ..common import classes_of
-from ..memory import no_row, or_empty
+from ..memory import no_buffer, or_empty
 from ..plan import Bounds, Buffer, Plan, Report
 from .launching import launch
 
@@ -43,7 +43,7 @@ def likelihood(
     """
     dtype, count = x.dtype, target.size
     pieces = -(-count // kernels.PIECE) or 1
-    losses: Any = p.new(count, dtype) if reduction == "none" else no_row(dtype)
+    losses: Any = p.new(count, dtype) if reduction == "none" else no_buffer(dtype)
     parts, wrong = p.new(2 * pieces, dtype), p.new(pieces, _INDICES)
     out, total_weight = p.new(1, dtype), p.new(1, dtype)
     p.run(

@@ -83,7 +83,7 @@ def _cut(left: Any, left_strides: Any, right: Any, right_strides: Any, transpose
     count, m, n, k = product_sizes(left, right, transposed)
     first, second = factor(left, left_strides, transposed[0]), factor(right, right_strides, transposed[1])
     work = count * m * n * k
-    rows, columns = _piece(count, m, n, k, second.turned)
+    rows, columns = _piece(count, m, n, k, second.transposed)
     numbers = np.array([count, m, n, k, *first[:3], *second[:3], rows, columns], np.int64)
     shape = (m, n) if len(left) == 2 else (count, m, n)
     return _Cut(numbers, shape, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
@@ -123,8 +123,8 @@ def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
     rows = shape[0] if shape else 1
     function, numbers, copied = (dots, [count, strides[-1], step], not strides[-1])
     if rows > 1:
-        lies = factor(left.shape, strides, False)
-        function, numbers, copied = vector_products, [rows, count, lies.step, lies.turned, step], lies.copied
+        form = factor(left.shape, strides, False)
+        function, numbers, copied = vector_products, [rows, count, form.step, form.transposed, step], form.copied
     address = blas_addresses("gemv" if rows > 1 else "dot").get(dtype)
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
         return _by_numpy(p, left, right, (False, False), None, layout_of(left.type, shape))

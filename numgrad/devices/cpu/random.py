@@ -13,7 +13,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import random
 
-from ..memory import no_row
+from ..memory import no_buffer
 from ..plan import Buffer, Plan, State
 
 __all__ = [
@@ -76,7 +76,7 @@ def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value
     """Return the buffer of truth values, each true with the probability, or with its own if that is a buffer."""
     truths = p.new(out.size, _BOOL)
     several = probability.__class__ is Buffer
-    number, numbers = (0.0, probability) if several else (probability, no_row(_FLOAT64))
+    number, numbers = (0.0, probability) if several else (probability, no_buffer(_FLOAT64))
     if out.size:
         draws, units = _scratch(p, out.size, numbers.dtype)[0], p.new(min(out.size, _CHUNK), numbers.dtype)
         operands = _state(generator), draws, units, number, numbers, truths

@@ -38,26 +38,26 @@ def _fold(
     """
     outer, length, inner = sizes
     compute = _TRUTHS if dtype.kind == "b" else dtype
-    given: Any = _constant(number, compute) if parameters is None else parameters
+    parameter: Any = _constant(number, compute) if parameters is None else parameters
     out = p.new(outer * inner, dtype)
     if not length and not divisor:  # Numba raises an error for a complex zero divided by zero
         p.fill(out, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
         return out
     while inner > 1 and (blocks := -(-length // (reductions.ROWS * reductions.side_by_side(inner)))) > 1:
         totals, size = p.new(blocks * out.size, compute), outer * length * inner
-        operands = x, length, inner, given, initial, 1.0, totals
+        operands = x, length, inner, parameter, initial, 1.0, totals
         p.run(reductions.fold_columns, compute, *operands, work=size, term=term, fold=fold)
         x, length, term = totals, blocks, reductions.term
     size = outer * length * inner
     last: dict[str, Any] = {} if finish is reductions.finish else {"finish": finish}
     if inner > 1 or outer > 1 or size < PARALLEL_FROM:
         kernel, lengths = (reductions.fold_columns, (length, inner)) if inner > 1 else (reductions.fold_rows, (length,))
-        operands = x, *lengths, given, initial, divisor, out
+        operands = x, *lengths, parameter, initial, divisor, out
         p.run(kernel, compute, *operands, work=size, term=term, fold=fold, **last)
     else:
         leaves = p.new(-(-length // reductions.LEAF), compute)
-        p.run(reductions.fold_leaves, compute, x, given, initial, leaves, work=size, term=term, fold=fold)
-        p.run(reductions.combine_leaves, compute, leaves, given, divisor, out, fold=fold, **last)
+        p.run(reductions.fold_leaves, compute, x, parameter, initial, leaves, work=size, term=term, fold=fold)
+        p.run(reductions.combine_leaves, compute, leaves, parameter, divisor, out, fold=fold, **last)
     return out
 
 

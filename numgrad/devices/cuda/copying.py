@@ -16,7 +16,7 @@ from ..plan import Plan, TensorRef
 from ..rows import DeviceRow
 from .indexing import narrow
 from .launching import INT64, blocks_for, launch
-from .memory import empty_row, no_row, row_from
+from .memory import empty_row, no_buffer, row_from
 
 __all__ = ["counted", "join_rows", "keep_triangle", "spread"]
 
@@ -31,7 +31,7 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
     for group in range(0, len(tensors), TOGETHER):
         pairs: list[Any] = [(p.contiguous(one), one.size // outer) for one in tensors[group : group + TOGETHER]]
         widths = [width for _, width in pairs]
-        pairs += [(no_row(dtype), 0)] * (TOGETHER - len(pairs))
+        pairs += [(no_buffer(dtype), 0)] * (TOGETHER - len(pairs))
         most = outer * max(widths)
         if most:
             operands = *itertools.chain(*pairs), outer, out.size // outer, start, p.contiguous(out)

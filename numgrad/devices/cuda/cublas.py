@@ -143,7 +143,7 @@ class Routines:
         left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: DeviceRow, added: bool,
     ) -> None:  # fmt: skip
         """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``, or add them if ``added``."""
-        transposed = [_TRANSPOSED if factor.turned else _AS_STORED for factor in (second, first)]
+        transposed = [_TRANSPOSED if factor.transposed else _AS_STORED for factor in (second, first)]
         beta = self._one if added else self._zero
         handle = _handle(stream, left, right)
         if count == 1:
@@ -158,7 +158,7 @@ class Routines:
         out: DeviceRow,
     ) -> None:  # fmt: skip
         """Write the product of a (rows, k) matrix and a vector with the stride ``step``."""
-        transposed, sizes = (_AS_STORED, (rows, k)) if first.turned else (_TRANSPOSED, (k, rows))
+        transposed, sizes = (_AS_STORED, (rows, k)) if first.transposed else (_TRANSPOSED, (k, rows))
         handle = _handle(stream, left, right)
         self._gemv(handle, transposed, *sizes, self._one, left.address, first.step, right.address, step, self._zero,
                    out.address, 1)  # fmt: skip

@@ -15,7 +15,7 @@ from ..rows import DeviceRow
 from .launching import INT64, THREADS, Kernel, blocks_for, hand_written, run_kernel
 from .memory import empty_row, stream, zero_row
 from .pointwise import is_aligned, pointwise_kernel, value_of
-from .reports import report_row
+from .reports import report_buffer
 
 __all__ = [
     "allocate", "array_of", "bind", "compile_only", "interpret", "kernel_of", "raise_reported", "report", "run_step",
@@ -72,7 +72,7 @@ def array_of(tensor: Any) -> np.ndarray:
 
 
 #: Memory in which kernels on a GPU note an index that is out of bounds.
-report = report_row
+report = report_buffer
 
 
 def raise_reported(indices: DeviceRow, *bounds: Any) -> None:

@@ -24,7 +24,7 @@ from ..common import WORDS, Steps, word_of
 from ..plan import Buffer, Plan, Report
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
-from .reports import report_row
+from .reports import report_buffer
 from .sorting import sort_axis
 
 __all__ = [
@@ -53,7 +53,7 @@ def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> Non
     Return None: the host reads the report later.
     """
     if not again:
-        count, report = indices.size, report_row(indices.device)
+        count, report = indices.size, report_buffer(indices.device)
         launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
 
 
@@ -81,16 +81,16 @@ def _shift(inner: int) -> int:
 class _Words:
     """Words in which elements are moved: the longest ones that all the numbers of elements are multiples of."""
 
-    def __init__(self, rows: tuple[DeviceRow, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
-        item = rows[0].dtype.itemsize
+    def __init__(self, buffers: tuple[DeviceRow, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
+        item = buffers[0].dtype.itemsize
         self.times, self.parts = 1, 1
-        self.dtype = WORDS.get(item, rows[0].dtype)
+        self.dtype = WORDS.get(item, buffers[0].dtype)
         if all(step == 1 for step in inner_steps):
             if item > 8:
                 self.parts, self.dtype = item // 8, WORDS[8]
             for times in (8 // item, 4 // item, 2 // item):
                 whole = all(step % times == 0 for step in steps) if times > 1 else False
-                if whole and all(row.address % (times * item) == 0 for row in rows):
+                if whole and all(buffer.address % (times * item) == 0 for buffer in buffers):
                     self.times, self.dtype = times, WORDS[times * item]
                     break
 
@@ -132,7 +132,7 @@ def _take(storage: DeviceRow, start: int, indices: DeviceRow, steps: Steps, out:
     shift = _shift(inner)
     launch(
         indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices, step,
-        size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_row(out.device),
+        size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_buffer(out.device),
         blocks=blocks_for(rows << shift), **narrow(rows),
     )
 
@@ -196,9 +196,9 @@ def _overwrite(
         value_steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
         values, out = values.view(dtype), out.view(dtype)
     operands, work = _put_operands(values, value_steps, start, (indices,), steps, out)
-    parts = narrow(steps.outer * indices.size)
     launch(
-        indexing.put_rows, dtype, *operands, report_row(out.device), blocks=blocks_for(work), **parts, put=indexing.put
+        indexing.put_rows, dtype, *operands, report_buffer(out.device), blocks=blocks_for(work),
+        **narrow(steps.outer * indices.size), put=indexing.put,
     )
 
 

@@ -14,8 +14,8 @@ from ..common import classes_of
 from ..plan import Buffer, Plan, Report
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
-from .memory import no_row, optional
-from .reports import message_number, report_row
+from .memory import no_buffer, optional
+from .reports import message_number, report_buffer
 
 __all__ = ["improbable", "likelihood", "likelihood_gradient"]
 
@@ -28,7 +28,7 @@ def improbable(flat: DeviceRow, message: str) -> bool:
 
     Return False: the host reads the report later.
     """
-    number, report = message_number(message), report_row(flat.device)
+    number, report = message_number(message), report_buffer(flat.device)
     launch(kernels.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
     return False
 
@@ -43,7 +43,7 @@ def likelihood(
     """
     dtype, count = x.dtype, target.size
     pieces = min(-(-count // (TARGETS * THREADS)) or 1, MOST_BLOCKS)
-    kept, mean, empty = reduction == "none", int(reduction == "mean"), no_row(dtype)
+    kept, mean, empty = reduction == "none", int(reduction == "mean"), no_buffer(dtype)
     losses: Any = p.new(count, dtype) if kept else empty
     parts: Any = empty if pieces == 1 else p.new(2 * pieces, dtype)
     out, total_weight = p.new(1, dtype), p.new(1, dtype)

@@ -17,7 +17,7 @@ from .caching import Allocator, Block
 from .runtime import StreamHandle, side_streams, stream
 
 __all__ = [
-    "allocator", "download", "empty", "empty_row", "memory_launcher", "no_row", "note_uses", "row_from", "stream",
+    "allocator", "download", "empty", "empty_row", "memory_launcher", "no_buffer", "note_uses", "row_from", "stream",
     "upload", "zero_row", "zeros",
 ]
 
@@ -127,7 +127,7 @@ def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
 
 
 @functools.cache
-def no_row(dtype: np.dtype) -> DeviceRow:
+def no_buffer(dtype: np.dtype) -> DeviceRow:
     """Return a buffer without elements: the operand of a kernel for an optional buffer that is absent."""
     return DeviceRow(0, 0, dtype, 0, None)
 
@@ -139,7 +139,7 @@ def as_numbers(buffer: Any) -> Any:
 
 def or_empty(buffer: Any, dtype: np.dtype) -> Any:
     """Return a buffer, or one without elements if it is None."""
-    return no_row(dtype) if buffer is None else buffer
+    return no_buffer(dtype) if buffer is None else buffer
 
 
 def optional(buffer: Any, dtype: np.dtype) -> tuple[Any, int]:

@@ -75,7 +75,7 @@ _starts: list[int] = []
 _blocks: dict[int, _Block] = {}
 
 
-def pinned_row(count: int, dtype: np.dtype) -> np.ndarray:
+def pinned_buffer(count: int, dtype: np.dtype) -> np.ndarray:
     """Return an uninitialised buffer in pinned memory."""
     size = count * dtype.itemsize
     block = _take(size)

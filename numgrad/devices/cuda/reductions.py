@@ -16,7 +16,7 @@ from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
 from .launching import INT64, THREADS
 from .lines import power_of_two
-from .memory import as_numbers, no_row, or_empty
+from .memory import as_numbers, no_buffer, or_empty
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
 
@@ -199,7 +199,7 @@ def extreme_axis(
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
-    candidates: Any = no_row(INT64)
+    candidates: Any = no_buffer(INT64)
     if pieces > 1:
         bests, bests_indices = p.new(columns * pieces, x.dtype), p.new(columns * pieces, INT64)
         p.run(

@@ -41,7 +41,7 @@ _buffers: dict[int, DeviceRow] = {}
 _messages: list[str] = []
 
 
-def report_row(device: int) -> DeviceRow:
+def report_buffer(device: int) -> DeviceRow:
     """Return the buffer in which kernels on a GPU note an index."""
     buffer = _buffers.get(device)
     if buffer is None:

@@ -15,7 +15,7 @@ from numgrad_kernels.cuda import adapter, reductions, running, scans
 from ..plan import Buffer, Plan
 from .launching import INT64, THREADS
 from .lines import power_of_two
-from .memory import as_numbers, no_row
+from .memory import as_numbers, no_buffer
 from .reductions import packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
@@ -67,7 +67,7 @@ def _scan(
     """Add the steps of a scan into ``out``, in its dtype."""
     compute = out.dtype
     pieces, piece_size = _in_pieces(columns, length, inner)
-    starts: Any = no_row(compute)
+    starts: Any = no_buffer(compute)
     if pieces > 1:
         totals, starts = p.new(columns * pieces, compute), p.new(columns * pieces, compute)
         fold_pieces(p, x, columns, length, inner, pieces, piece_size, initial, fold, totals)
@@ -94,7 +94,7 @@ def fold_pieces(
     blocks, shift, depth, few, _ = shared_out(columns, piece_size, inner)
     zero = initial.__class__(0)
     p.run(
-        reductions.fold_axis, compute, x, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
+        reductions.fold_axis, compute, x, columns, length, inner, shift, depth, pieces, piece_size, no_buffer(compute),
         zero, initial, zero, totals, grid=(blocks // few * pieces, THREADS),
         aligned=packed(x.dtype, columns, length, inner), term=term, fold=fold, given=reductions.given,
         finish=reductions.finish,

@@ -14,7 +14,7 @@ from ..common import check_not_negative
 from ..plan import Buffer, Plan
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import as_numbers, empty_row, no_row, zero_row
+from .memory import as_numbers, empty_row, no_buffer, zero_row
 from .reductions import fold_axis
 from .scans import scan_axis
 
@@ -45,7 +45,7 @@ def _sorted_lines(
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
-    origins: Any = no_row(INT64)
+    origins: Any = no_buffer(INT64)
     values, origin_of = x, sorting.own_origin
     while True:
         chunk = min(length, TILE)
