@@ -11,7 +11,7 @@ from numgrad.autograd.grad_mode import inference_blocks, state
 from numgrad.autograd.graph import save_on_cpu, saved_tensors_hooks
 from numgrad.autograd.thread_state import thread_state
 from numgrad.devices import launches, recording
-from numgrad.programs.recording_lock import recording_lock
+from numgrad.programs.recording_lock import RecordingLock, recording_lock
 from numgrad.utils.checkpoint import checkpoint
 
 
@@ -19,7 +19,8 @@ def interrupted(program, point):
     """Run a program, interrupt it at one of the points where Python looks for signals, and return how many there are.
 
     Python does so as a function of Python's begins, and after a call of C code.  An interrupt as a ``with`` block of a
-    program calls ``__exit__`` is left out: it comes before anything could be restored.
+    program, or of the lock of recording, calls ``__exit__`` is left out: it comes before anything could be restored.
+    The thread may take that lock again.
     """
     count = 0
 
@@ -27,7 +28,9 @@ def interrupted(program, point):
         nonlocal count
         if event not in ("call", "c_return"):
             return
-        if event == "call" and frame.f_code.co_name == "__exit__" and frame.f_back.f_code is program.__code__:
+        if event == "call" and frame.f_code.co_name == "__exit__" and (
+            frame.f_back.f_code is program.__code__ or frame.f_code is RecordingLock.__exit__.__code__
+        ):
             return
         count += 1
         if count == point:
