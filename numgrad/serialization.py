@@ -163,18 +163,18 @@ def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str],
 
 def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor]) -> Any:
     def storage_of(key: str, dtype: dtype, location: str, numel: int) -> Tensor:
-        row = placed(from_array(archive.storage(key, dtype.numpy, numel)), location)
-        if not isinstance(row, Tensor) or row.dtype is not dtype or row.shape != (numel,):
-            raise TypeError(f"map_location made {row!r} of a storage of {numel} elements of type {dtype}")
-        return row.contiguous()
+        buffer = placed(from_array(archive.storage(key, dtype.numpy, numel)), location)
+        if not isinstance(buffer, Tensor) or buffer.dtype is not dtype or buffer.shape != (numel,):
+            raise TypeError(f"map_location made {buffer!r} of a storage of {numel} elements of type {dtype}")
+        return buffer.contiguous()
 
     return unpickled(archive.pickle, storage_of)
 
 
 def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
-    """Return a function that places a row according to ``map_location``, given the name of its former device."""
+    """Return a function that places a buffer according to ``map_location``, given the name of its former device."""
     if callable(location):
-        return lambda row, name: _given(location(row, name), row, name)
+        return lambda buffer, name: _given(location(buffer, name), buffer, name)
     for target in location.values() if isinstance(location, dict) else [location]:
         if not isinstance(target, str | device | None):
             raise TypeError(
@@ -182,13 +182,13 @@ def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
             )
     if location is not None and not isinstance(location, dict):
         everywhere = to_device(location)
-        return lambda row, name: row.to(everywhere)
+        return lambda buffer, name: buffer.to(everywhere)
     chosen = {str(name): to_device(target) for name, target in (location or {}).items()}
-    return lambda row, name: row.to(chosen[name] if name in chosen else _own_device(name))
+    return lambda buffer, name: buffer.to(chosen[name] if name in chosen else _own_device(name))
 
 
-def _given(result: Any, row: Tensor, name: str) -> Any:
-    return row.to(_own_device(name)) if result is None else result
+def _given(result: Any, buffer: Tensor, name: str) -> Any:
+    return buffer.to(_own_device(name)) if result is None else result
 
 
 def _own_device(name: str) -> device:

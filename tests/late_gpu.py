@@ -3,7 +3,7 @@
 import contextlib
 from types import SimpleNamespace
 
-from numgrad.devices import DeviceRow, rows
+from numgrad.devices import DeviceBuffer, buffers
 
 
 class Stream:
@@ -61,8 +61,8 @@ class LateGPU:
         def put(blocks, threads, stream, *values):
             self.note_uses(stream, values)
             bare = [
-                DeviceRow(value.address, value.size, value.dtype, value.device, None)
-                if value.__class__ is DeviceRow else value
+                DeviceBuffer(value.address, value.size, value.dtype, value.device, None)
+                if value.__class__ is DeviceBuffer else value
                 for value in values
             ]  # fmt: skip
             self.on(stream).work.append(lambda: launch(blocks, threads, stream, *bare))
@@ -110,7 +110,7 @@ def begin(cuda):
     """In this context the simulated GPU is late."""
     gpu, kernels = LateGPU(cuda), cuda.launching.kernels
     own = cuda.runtime.driver
-    cuda.runtime.driver = rows._driver = gpu.driver()
+    cuda.runtime.driver = buffers._driver = gpu.driver()
     for kernel in kernels.values():
         kernel.run = gpu.late_launch(kernel.run)
     cuda.pinned._release_idle()  # it has events of the simulated GPU, which would be recorded again
@@ -119,6 +119,6 @@ def begin(cuda):
         gpu.synchronize_device(0)
         cuda.pinned._release_idle()
     finally:
-        cuda.runtime.driver = rows._driver = own
+        cuda.runtime.driver = buffers._driver = own
         for kernel in kernels.values():
             kernel.run = kernel.run.own

@@ -1,4 +1,4 @@
-"""Blocks: neighbouring elements of a row as one value, which a kernel uses like a number.
+"""Blocks: neighbouring elements of a buffer as one value, which a kernel uses like a number.
 
 LLVM generates the same vector instructions for loops over as many elements, but such a loop takes several times as long
 to compile: its body is compiled as a scalar, then for vectors, then for the remaining elements.
@@ -32,7 +32,7 @@ class Block(types.Type):
 
 
 def block(x: np.ndarray, offset: int, size: int) -> np.ndarray:
-    """The elements from number ``offset`` of a row of floats.
+    """The elements from number ``offset`` of a buffer of floats.
 
     Their number is a literal power of 2, as in all functions below.
     """
@@ -40,7 +40,7 @@ def block(x: np.ndarray, offset: int, size: int) -> np.ndarray:
 
 
 def every_other(x: np.ndarray, offset: int, size: int) -> np.ndarray:
-    """The ``size`` elements number ``offset``, ``offset + 2`` and so on of a row."""
+    """The ``size`` elements number ``offset``, ``offset + 2`` and so on of a buffer."""
     return x[offset : offset + 2 * size - 1 : 2].copy()
 
 
@@ -50,7 +50,7 @@ def repeated(value: Any, size: int) -> np.ndarray:
 
 
 def put(x: np.ndarray, offset: int, values: np.ndarray) -> None:
-    """Store a block as the elements from number ``offset`` of a row."""
+    """Store a block as the elements from number ``offset`` of a buffer."""
     x[offset : offset + len(values)] = values
 
 
@@ -101,10 +101,10 @@ def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     result = Block(x.dtype, size.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row, first, _ = arguments
+        buffer, first, _ = arguments
         loaded = []
         for offset in (first, builder.add(first, first.type(result.size - 1))):  # reads no element too many
-            pointer, align = _place(context, builder, x, result, row, offset)
+            pointer, align = _place(context, builder, x, result, buffer, offset)
             loaded.append(builder.load(pointer, align=align))
         lanes = [*range(0, result.size, 2), *range(result.size + 1, 2 * result.size, 2)]
         return builder.shuffle_vector(*loaded, ir.Constant(ir.VectorType(ir.IntType(32), result.size), lanes))
@@ -266,11 +266,11 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), size), 0))
 
 
-def _place(context: Any, builder: Any, x: Any, values: Block, row: Any, offset: Any) -> tuple[Any, int]:
-    """Return the address of a block in a row, and its alignment in bytes."""
+def _place(context: Any, builder: Any, x: Any, values: Block, buffer: Any, offset: Any) -> tuple[Any, int]:
+    """Return the address of a block in a buffer, and its alignment in bytes."""
     from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
 
     element = context.get_data_type(values.element)
-    first = builder.gep(make_array(x)(context, builder, row).data, [offset], inbounds=True)
+    first = builder.gep(make_array(x)(context, builder, buffer).data, [offset], inbounds=True)
     pointer = builder.bitcast(first, ir.VectorType(element, values.size).as_pointer())
     return pointer, context.get_abi_sizeof(element)

@@ -42,7 +42,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _reported: set[Path] = set()
 
 #: Modules of this package that take part in compiling every kernel.
-COMPILER = ("declarations", "instructions", "libm", "overloads", "parallel", "passes", "rows", "store")
+COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads", "parallel", "passes", "store")
 
 #: Modules that kernels import, with the modules that these depend on.
 _SCALAR = ("angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar")

@@ -34,10 +34,10 @@ def gemm(address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_t
     result[:] = (add * result if add else 0) + left @ right
 
 
-def _matrix(row: np.ndarray, start: int, step: int, rows: int, columns: int, turned: int) -> np.ndarray:
-    item = row.itemsize
+def _matrix(buffer: np.ndarray, start: int, step: int, buffers: int, columns: int, turned: int) -> np.ndarray:
+    item = buffer.itemsize
     strides = (item, step * item) if turned else (step * item, item)
-    return np.ndarray((rows, columns), row.dtype, row, start * item, strides)
+    return np.ndarray((buffers, columns), buffer.dtype, buffer, start * item, strides)
 
 
 def gemv(address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, out):
@@ -59,11 +59,11 @@ class _Caller:
         self.types_given = signature.args
         self.address = address
 
-    def first(self, number: int, row: Any, start: Any) -> Any:
-        """Emit the address of the element ``start`` of a row, the argument of this number."""
+    def first(self, number: int, buffer: Any, start: Any) -> Any:
+        """Emit the address of the element ``start`` of a buffer, the argument of this number."""
         from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
 
-        return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, row).data, [start])
+        return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, buffer).data, [start])
 
     def flag(self, value: int, turned: Any = None) -> Any:
         """Return the flag of this value, or the next one if it is ``turned``."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, types
 
+from .buffer_types import BufferType, ElementBufferType
 from .declarations import generated
-from .rows import ElementRow, Row
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -41,7 +41,7 @@ def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
 
 
 def element_row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
-    """A row for a kernel that computes element by element; see :class:`~numgrad_kernels.rows.ElementRow`."""
+    """A row for a kernel that computes element by element; see ``ElementBufferType``."""
     return row(array, indices)
 
 
@@ -56,7 +56,7 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
     element = dtype.dtype
-    result = Row(element)
+    result = BufferType(element)
     count = size.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -68,7 +68,7 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
 
 @generated(array_at)
 def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: Any) -> Any:
-    result = Row(dtype.dtype)
+    result = BufferType(dtype.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first = builder.inttoptr(arguments[0], context.get_data_type(dtype.dtype).as_pointer())
@@ -79,15 +79,15 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
 
 @generated(row)
 def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
-    return _inner(Row(array.dtype), array, indices)
+    return _inner(BufferType(array.dtype), array, indices)
 
 
 @generated(element_row)
 def _inner_element_row(typing_context: Any, array: Any, indices: Any) -> Any:
-    return _inner(ElementRow(array.dtype), array, indices)
+    return _inner(ElementBufferType(array.dtype), array, indices)
 
 
-def _inner(result: Row, array: Any, indices: Any) -> Any:
+def _inner(result: BufferType, array: Any, indices: Any) -> Any:
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -19,9 +19,9 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from . import scalar
+from .buffer_types import BufferType, ElementBufferType
 from .facts import Facts
 from .inline import Inliner
-from .rows import ElementRow, Row
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -135,7 +135,7 @@ class Program:
 
 def argument_types(program: Program) -> tuple[types.Type, ...]:
     """Return Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
-    row = ElementRow if len(program.outputs) == 1 else Row
+    row = ElementBufferType if len(program.outputs) == 1 else BufferType
     inputs = [from_dtype(i.dtype) if i.scalar else row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
     return (*inputs, *[row(from_dtype(dtype)) for _, dtype in program.outputs])
 
@@ -144,8 +144,8 @@ def nest_types(program: Program) -> tuple[types.Type, ...]:
     """Return Numba's types of the arguments of the kernel over a nest of loops."""
     types_of_one: list[Any] = []
     for kind in argument_types(program):
-        types_of_one += [kind, types.int64] if isinstance(kind, Row) else [kind]
-    return (*types_of_one, Row(types.int64))
+        types_of_one += [kind, types.int64] if isinstance(kind, BufferType) else [kind]
+    return (*types_of_one, BufferType(types.int64))
 
 
 def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
@@ -205,7 +205,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     return "\n".join(lines) + "\n"
 
 
-def row_facts(program: Program) -> Facts:
+def flat_facts(program: Program) -> Facts:
     """Return the facts of the kernel over rows."""
     return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
 

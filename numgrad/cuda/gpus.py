@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import devices
 from ..core.device import numbered, to_device
-from ..devices import begin_cuda, cuda_in_use, rows
+from ..devices import begin_cuda, buffers, cuda_in_use
 
 __all__ = [
     "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
@@ -141,4 +141,4 @@ def synchronize(device: Any = None) -> None:
     """
     index = index_of(device)
     begin_cuda().runtime.driver.synchronize_device(index)
-    rows.waited()
+    buffers.waited()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.device import device as device_of
-from ..devices import begin_cuda, rows
+from ..devices import begin_cuda, buffers
 from ..devices.recording import values_read
 from . import gpus
 from .backward_streams import make_current
@@ -64,7 +64,7 @@ class Stream:
     def synchronize(self) -> None:
         """Wait until all work on the stream has run."""
         _driver().synchronize(self._handle)
-        rows.waited()
+        buffers.waited()
 
     def record_event(self, event: Event | None = None) -> Event:
         """Record an event on the stream, a new one for None, and return the event."""
@@ -207,7 +207,7 @@ class Event:
         """Wait until the event has completed."""
         if self._own is not None:
             _driver().wait_for_event(self._own)
-            rows.waited()
+            buffers.waited()
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the time in milliseconds from this event to another.

@@ -14,6 +14,7 @@ from numgrad_kernels.store import compiled_kernels as compiled_kernels
 from ..core.device import backends
 from . import cpu as cpu
 from . import launches as launches
+from .buffers import DeviceBuffer as DeviceBuffer
 from .common import *  # noqa: F403
 from .cpu.products import blas_name as blas_name
 from .gpus import *  # noqa: F403
@@ -24,7 +25,6 @@ from .launches import kernels_compiled as kernels_compiled
 from .memory import *  # noqa: F403
 from .moving import *  # noqa: F403
 from .plan import *  # noqa: F403
-from .rows import DeviceRow as DeviceRow
 from .windows import *  # noqa: F403
 
 backends.update(cpu=lambda: cpu, cuda=begin_cuda)  # noqa: F405

@@ -206,7 +206,7 @@ class _Draw(Effect):
             self._generator._offset = (self._generator._offset - 1) % 2**64
 
     def fill(self, out: Any, distribution: str, first: float, second: float) -> None:
-        """Fill a row with the numbers of this draw."""
+        """Fill a buffer with the numbers of this draw."""
         begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
 
 

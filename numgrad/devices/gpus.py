@@ -10,8 +10,8 @@ from typing import Any
 from numgrad_kernels.store import Kernel
 
 from . import needs
+from .buffers import set_driver
 from .cpu.pointwise import pointwise_kernels
-from .rows import set_driver
 
 __all__ = ["begin_cuda", "cuda_in_use", "cuda_text", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx", "ptx"]
 
@@ -80,14 +80,14 @@ def cuda_text(kernel: Kernel) -> str:
     Raises:
         NotImplementedError: there is no such kernel.
     """
-    from numgrad_kernels.cuda.pointwise import row_text  # only here: few programs need it
+    from numgrad_kernels.cuda.pointwise import flat_text  # only here: few programs need it
 
     if kernel not in pointwise_kernels:
         raise NotImplementedError(
             f"{kernel.name} is written by hand for the CPU: only pointwise kernels have one text for both devices; "
             "call the operation on tensors on 'cuda' to see the kernel of a GPU"
         )
-    return row_text(pointwise_kernels[kernel][0])
+    return flat_text(pointwise_kernels[kernel][0])
 
 
 def ptx(kernel: Kernel) -> str:

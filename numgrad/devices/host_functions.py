@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.layout import Layout
 from .launches import by_numpy
-from .memory import empty_row, out_of_memory
+from .memory import empty_buffer, out_of_memory
 from .moving import moved
 from .plan import Array, Plan, TensorRef
 
@@ -64,7 +64,7 @@ def _memory(array: np.ndarray, layout: Layout) -> Any:
     buffer = array.ravel("K")
     if array.dtype != dtype or array.strides != strides:
         try:
-            buffer = empty_row(layout.size, dtype)
+            buffer = empty_buffer(layout.size, dtype)
         except RuntimeError:
             raise out_of_memory(layout.shape, dtype) from None
         np.ndarray(layout.shape, dtype, buffer, 0, strides)[...] = array

@@ -139,7 +139,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
+def empty_buffer(count: int, dtype: np.dtype) -> np.ndarray:
     """Return an uninitialised one-dimensional array."""
     return pool.take(count, dtype) if count * dtype.itemsize >= LARGE else np.empty(count, dtype)
 
@@ -155,14 +155,14 @@ def or_empty(buffer: Any, dtype: np.dtype) -> Any:
     return no_buffer(dtype) if buffer is None else buffer
 
 
-def zero_row(count: int, dtype: np.dtype) -> np.ndarray:
+def zero_buffer(count: int, dtype: np.dtype) -> np.ndarray:
     """Return a one-dimensional array of zeros."""
     return filled_buffer(count, 0, dtype) if count * dtype.itemsize >= LARGE else np.zeros(count, dtype)
 
 
 def filled_buffer(count: int, value: float, dtype: np.dtype) -> np.ndarray:
     """Return a one-dimensional array that repeats a number."""
-    array = empty_row(count, dtype)
+    array = empty_buffer(count, dtype)
     array.fill(value)
     return array
 

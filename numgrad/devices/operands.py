@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.layout import Layout
-from .rows import DeviceRow
+from .buffers import DeviceBuffer
 
 
 class Input(NamedTuple):
@@ -152,7 +152,7 @@ class TensorRef(NamedTuple):
 
 
 #: Classes of operands that a kernel takes as arrays.
-_ARRAYS = frozenset({Buffer, Storage, State, np.ndarray, DeviceRow})
+_ARRAYS = frozenset({Buffer, Storage, State, np.ndarray, DeviceBuffer})
 
 
 def kernel_type(operand: Any, report: np.dtype) -> Any:

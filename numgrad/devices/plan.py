@@ -218,13 +218,13 @@ class Plan:
     def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program that reads tensors, numbers and values, and writes ``outs``."""
         layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
-        self.run_over(program, (*operands, *outs), layouts, are_rows(layouts))
+        self.run_over(program, (*operands, *outs), layouts, are_flat(layouts))
 
     def run_over(self, program: Program, operands: Sequence[Any], layouts: Sequence[Layout], rows: bool) -> None:
         """Add one pass of a program over tensors of these layouts, numbers and values; the outputs are last."""
         size = layouts[-1].size
         if rows:
-            self.over_rows(program, operands, size)
+            self.over_buffers(program, operands, size)
         elif size:
             self.backend.nest_step(self, program, operands, layouts)
 
@@ -233,7 +233,7 @@ class Plan:
         if target.size:
             self.backend.copy_step(self, copy_program(source.type.numpy, target.type.numpy), source, target)
 
-    def over_rows(self, program: Program, operands: Sequence[Any], size: Any) -> None:
+    def over_buffers(self, program: Program, operands: Sequence[Any], size: Any) -> None:
         """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
         if not size:
             return
@@ -326,7 +326,7 @@ def pointwise_plan(
         for own, argument in zip(given, program.arguments, strict=True)
     ])
     layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
-    rows = are_rows(layouts)
+    rows = are_flat(layouts)
     shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (found := program.plans.get((forms, into))):
         found.launcher()  # bound once for all sizes
@@ -342,7 +342,7 @@ def pointwise_plan(
         size = SizeOf(len(given) if into else forms.index("a"))
         for one in () if into else targets:
             one.memory.size = size
-        p.over_rows(program, (*operands, *targets), size)
+        p.over_buffers(program, (*operands, *targets), size)
     else:
         p.run_over(program, (*operands, *targets), layouts, rows)
     p.returns(*() if into else targets)
@@ -367,7 +367,7 @@ def _written(function: Callable[..., None]) -> tuple[int, ...]:
     return tuple([number for number, name in enumerate(facts.parameters) if name in names])
 
 
-def are_rows(layouts: Sequence[Layout]) -> bool:
+def are_flat(layouts: Sequence[Layout]) -> bool:
     """Return whether tensors of these layouts are contiguous and of one shape."""
     shape = layouts[-1].shape
     return all(own.contiguous and own.shape == shape for own in layouts)

@@ -17,8 +17,8 @@ import numpy as np
 
 from numgrad_kernels.facts import Facts
 
+from .buffers import DeviceBuffer
 from .operands import Buffer, Storage
-from .rows import DeviceRow
 
 if TYPE_CHECKING:
     from .plan import Step
@@ -46,7 +46,7 @@ def kernel_traffic(facts: Facts, arguments: Sequence[Any]) -> Traffic:
     most = facts.most(given)
     parts = {name: _Part(name, count, facts.compute.itemsize) for name, count in facts.hidden(given).items()}
     for name, value in vars(given).items():
-        if isinstance(value, np.ndarray | DeviceRow):
+        if isinstance(value, np.ndarray | DeviceBuffer):
             value = _Part(_location(value), value.size, value.itemsize)
         if value.__class__ is _Part:
             parts[name] = value._replace(size=min(value.size, most))
@@ -86,7 +86,7 @@ def _bytes(parts: Iterable[_Part]) -> int:
 
 def _location(array: Any) -> tuple[Any, ...]:
     """Return the place of an array or a row in memory."""
-    if isinstance(array, DeviceRow):
+    if isinstance(array, DeviceBuffer):
         return array.address, array.size
     return array.ctypes.data, array.shape, array.strides
 

@@ -31,7 +31,7 @@ _VERSION, _PADDING = b"3\n", b"FB"
 
 
 def write_archive(file: IO[bytes], pickle: bytes, storages: Iterable[np.ndarray]) -> None:
-    """Write a pickle and the memory that it refers to, rows of any dtype, as an archive."""
+    """Write a pickle and the memory that it refers to, buffers of any dtype, as an archive."""
     end = 0  # the end of the data written so far
     with zipfile.ZipFile(file, "w") as archive:
 
@@ -97,13 +97,13 @@ class ArchiveReader:
         """
         if not self.has(f"data/{key}"):
             raise ValueError(f"it has no storage {key!r}")
-        row = self._read(f"data/{key}") if self._memory is None else self._mapped(f"data/{key}")
-        if row.size != numel * dtype.itemsize:
-            raise ValueError(f"storage {key!r} has {row.size} bytes, not those of {numel} numbers of type {dtype}")
-        if row.ctypes.data % dtype.itemsize:
-            row = row.copy()
-        row = row.view(dtype)
-        return row.byteswap() if self.foreign else row
+        buffer = self._read(f"data/{key}") if self._memory is None else self._mapped(f"data/{key}")
+        if buffer.size != numel * dtype.itemsize:
+            raise ValueError(f"storage {key!r} has {buffer.size} bytes, not those of {numel} numbers of type {dtype}")
+        if buffer.ctypes.data % dtype.itemsize:
+            buffer = buffer.copy()
+        buffer = buffer.view(dtype)
+        return buffer.byteswap() if self.foreign else buffer
 
     def _start(self, info: zipfile.ZipInfo) -> int:
         """Return the position in the file of an entry's bytes."""
@@ -120,13 +120,13 @@ class ArchiveReader:
     def _read(self, name: str) -> np.ndarray:
         """Return the bytes of an entry, verified against their checksum."""
         info = self._archive.getinfo(self._folder + name)
-        row = np.empty(info.file_size, np.uint8)
+        buffer = np.empty(info.file_size, np.uint8)
         self._file.seek(self._start(info))
-        if _read_into(self._file, row) < row.size:
+        if _read_into(self._file, buffer) < buffer.size:
             raise ValueError(f"entry {info.filename!r} reaches beyond the end of the file")
-        if zlib.crc32(row.data) != info.CRC:
+        if zlib.crc32(buffer.data) != info.CRC:
             raise ValueError(f"entry {info.filename!r} does not agree with its checksum")
-        return row
+        return buffer
 
     def _mapped(self, name: str) -> np.ndarray:
         """Return the bytes of an entry, in place in the mapped file."""
@@ -138,11 +138,11 @@ class ArchiveReader:
         return memory[start : start + info.file_size]
 
 
-def _read_into(file: Any, row: np.ndarray) -> int:
-    """Fill a row of bytes from a file and return the number of bytes read."""
+def _read_into(file: Any, buffer: np.ndarray) -> int:
+    """Fill a buffer of bytes from a file and return the number of bytes read."""
     done = 0
-    while done < row.size:
-        rest = row[done:]
+    while done < buffer.size:
+        rest = buffer[done:]
         if hasattr(file, "readinto"):
             count = file.readinto(rest.data)
         else:

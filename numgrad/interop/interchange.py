@@ -72,15 +72,16 @@ def _dlpack_on_gpu(
     if wanted not in (None, _dlpack_device(tensor)):
         raise BufferError(f"cannot export a tensor that lies on {tensor.device} to DLPack device {wanted}")
     tensor = tensor.clone() if copy else tensor
-    device, row, layout = tensor.get_device(), tensor._storage, tensor._layout
+    device, buffer, layout = tensor.get_device(), tensor._storage, tensor._layout
     if stream != -1:  # the memory's present contents must be ready for later work on that stream
         if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
             raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
         cuda, other = devices.begin_cuda(), foreign_stream(DEFAULT_STREAM if stream is None else stream, device)
         cuda.runtime.in_order(own_stream(device), other)
-        cuda.memory.note_uses(other, (row,))
-    address, versioned = row.address + tensor._offset * row.itemsize, max_version is not None and max_version[0] >= 1
-    return capsule_of(row, address, device, row.dtype, layout.shape, layout.strides, versioned)
+        cuda.memory.note_uses(other, (buffer,))
+    address = buffer.address + tensor._offset * buffer.itemsize
+    versioned = max_version is not None and max_version[0] >= 1
+    return capsule_of(buffer, address, device, buffer.dtype, layout.shape, layout.strides, versioned)
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:

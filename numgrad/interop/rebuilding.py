@@ -37,16 +37,16 @@ class StorageType(NamedTuple):
 class Storage:
     """The memory of tensors, as a tensor of one dimension, with its conjugate and negative where needed."""
 
-    def __init__(self, row: Tensor):
-        self._rows = {(False, False): row}
+    def __init__(self, buffer: Tensor):
+        self._buffers = {(False, False): buffer}
 
-    def row(self, is_conj: bool = False, is_neg: bool = False) -> Tensor:
+    def buffer(self, is_conj: bool = False, is_neg: bool = False) -> Tensor:
         """Return the memory for tensors with these marks, computed once for all of them."""
-        if (is_conj, is_neg) not in self._rows:
-            row = self._rows[False, False]
-            row = row.conj() if is_conj else row
-            self._rows[is_conj, is_neg] = -row if is_neg else row
-        return self._rows[is_conj, is_neg]
+        if (is_conj, is_neg) not in self._buffers:
+            buffer = self._buffers[False, False]
+            buffer = buffer.conj() if is_conj else buffer
+            self._buffers[is_conj, is_neg] = -buffer if is_neg else buffer
+        return self._buffers[is_conj, is_neg]
 
 
 def absent_dtype(name: str) -> str | None:
@@ -77,13 +77,14 @@ def _on_storage(
     if not sound or not all(map(_is_count, (offset, *shape, *strides))):
         raise TypeError("something else stands for the storage, shape, strides or offset of a tensor")
     marks = metadata or {}
-    row = storage.row(bool(marks.get("conj")), bool(marks.get("neg")))
-    if offset + span(shape, strides) > row.numel() or numel(shape) >= 2**63:
+    buffer = storage.buffer(bool(marks.get("conj")), bool(marks.get("neg")))
+    if offset + span(shape, strides) > buffer.numel() or numel(shape) >= 2**63:
         raise ValueError(
             f"a tensor of shape {tuple(shape)}, strides {tuple(strides)} and offset {offset} reaches out of its "
-            f"storage of {row.numel()} elements"
+            f"storage of {buffer.numel()} elements"
         )
-    tensor = strided(row._storage, tuple(shape), tuple(strides), row.storage_offset() + offset, row._layout.type)
+    start = buffer.storage_offset() + offset
+    tensor = strided(buffer._storage, tuple(shape), tuple(strides), start, buffer._layout.type)
     if requires_grad is True:
         tensor.requires_grad = True
     return tensor

@@ -36,14 +36,14 @@ def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], dev
     try:
         if path is not None:
             with safetensors.safe_open(path, framework="np"):  # checks that the file is complete
-                rows, header = _mapped(path)
+                buffers, header = _mapped(path)
         else:
             data = file.read()
-            rows = {key: np.frombuffer(entry["data"], np.uint8) for key, entry in safetensors.deserialize(data)}
+            buffers = {key: np.frombuffer(entry["data"], np.uint8) for key, entry in safetensors.deserialize(data)}
             header, _ = _header(data)
     except safetensors.SafetensorError as error:
         raise ValueError(str(error)) from None
-    return {key: _tensor(key, row, header[key]).to(device_for("cpu")) for key, row in rows.items()}
+    return {key: _tensor(key, buffer, header[key]).to(device_for("cpu")) for key, buffer in buffers.items()}
 
 
 def _header(data: Any) -> tuple[dict[str, Any], int]:
@@ -56,17 +56,17 @@ def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the bytes of each tensor, in place in the mapped file, and the header."""
     memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
     header, start = _header(memory)
-    rows = {}
+    buffers = {}
     for name in [name for name in header if name != "__metadata__"]:
         begin, end = header[name]["data_offsets"]
-        row = memory[start + begin : start + end]
-        rows[name] = row.copy() if row.ctypes.data % 8 else row  # other writers need not have aligned it
-    return rows, header
+        buffer = memory[start + begin : start + end]
+        buffers[name] = buffer.copy() if buffer.ctypes.data % 8 else buffer  # other writers need not have aligned it
+    return buffers, header
 
 
-def _tensor(key: str, row: np.ndarray, entry: dict[str, Any]) -> Tensor:
+def _tensor(key: str, buffer: np.ndarray, entry: dict[str, Any]) -> Tensor:
     """Return a tensor, given its bytes and its entry in the header."""
     element = _DTYPES.get(entry["dtype"])
     if element is None:
         raise RuntimeError(f"tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")
-    return from_array(row.view(element).reshape(entry["shape"]))
+    return from_array(buffer.view(element).reshape(entry["shape"]))

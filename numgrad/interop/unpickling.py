@@ -193,9 +193,9 @@ class _Machine:
         self._stack.append(storage)
         return None
 
-    def provide(self, wanted: Wanted, row: Tensor) -> None:
+    def provide(self, wanted: Wanted, buffer: Tensor) -> None:
         """Resume with the missing storage."""
-        storage = Storage(row)
+        storage = Storage(buffer)
         self._storages[wanted[0]] = wanted, storage
         self._stack.append(storage)
 

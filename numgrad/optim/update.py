@@ -28,9 +28,8 @@ class Update:
     """An update of some parameters, valid as long as these and their state do not move.
 
     Attributes:
-        table: the addresses and numbers that the kernel reads.
-        overlapping: True if parameters share memory.
-        reusable: True if ``fits`` is decisive: a tensor that is not contiguous has no row of its own, and one made in
+        table: the addresses and numbers that the kernel reads. overlapping: True if parameters share memory. reusable:
+        True if ``fits`` is decisive: a tensor that is not contiguous has no buffer of its own, and one made in
             inference mode may be updated only there.
     """
 
@@ -46,59 +45,59 @@ class Update:
         self.overlapping = len(params) > 1 and _overlap(params)
         self._strides = [_dense_strides(param) for param in params]
         self._backend = type.backend
-        self._rows: list[Any] = []  # the tensors' own rows, compared to detect moves
+        self._buffers: list[Any] = []  # the tensors' own buffers, compared to detect moves
         self._staged: list[tuple[Tensor, Tensor]] = []  # tensors of another layout, and their substitutes
-        self._operands = [  # the rows that the kernel updates, which are kept alive
-            [self._row(tensor, param, strides) for tensor in (param, *buffers)]
-            for (param, _, _, buffers), strides in zip(entries, self._strides, strict=True)
+        self._operands = [  # the buffers that the kernel updates, which are kept alive
+            [self._buffer(tensor, param, strides) for tensor in (param, *state)]
+            for (param, _, _, state), strides in zip(entries, self._strides, strict=True)
         ]
         self.reusable = not is_inference_mode_enabled() and all(
             tensor is None or tensor._flat is not None
-            for param, _, _, buffers in entries for tensor in (param, *buffers)
+            for param, _, _, state in entries for tensor in (param, *state)
         )
         self.table = UpdateTable(kernel, type, [param._layout.size for param in params])
-        for number, rows in enumerate(zip(*self._operands, strict=True)):
-            self._set_operand(number + (number > 0), rows)  # the gradients are operand 1
+        for number, buffers in enumerate(zip(*self._operands, strict=True)):
+            self._set_operand(number + (number > 0), buffers)  # the gradients are operand 1
         p = Plan(type.backend, type.device.index)
         type.backend.update_parameters(p, self.table)
         self._launch = p.returns().launcher()
 
-    def _row(self, tensor: Tensor | None, param: Tensor, strides: Strides) -> Any:
+    def _buffer(self, tensor: Tensor | None, param: Tensor, strides: Strides) -> Any:
         if tensor is None:
-            self._rows.append(None)
+            self._buffers.append(None)
             return None
         layout, expected = tensor._layout, param._layout
         if layout.shape != expected.shape or layout.type is not expected.type:
             advice = "; load_state_dict(state_dict()) converts it" if layout.shape == expected.shape else ""
             raise mismatch("state", tensor, param, advice)
         check_updatable(tensor)
-        self._rows.append(tensor._flat)
-        row = _row_of(tensor, strides)
-        if row is None:
+        self._buffers.append(tensor._flat)
+        buffer = _buffer_of(tensor, strides)
+        if buffer is None:
             with no_grad():
                 check_in_place(tensor)
             copy = _laid_out(tensor, strides)
             self._staged.append((tensor, copy))
-            row = copy._storage
-        return row
+            buffer = copy._storage
+        return buffer
 
-    def _set_operand(self, number: int, rows: Sequence[Any]) -> None:
-        self.table.addresses[:, number] = self._backend.addresses_of(rows)
+    def _set_operand(self, number: int, buffers: Sequence[Any]) -> None:
+        self.table.addresses[:, number] = self._backend.addresses_of(buffers)
 
     def fits(self, entries: Sequence[Entry]) -> bool:
         """Return True if the operands in these entries are the update's and have not moved."""
-        rows = [
-            None if tensor is None else tensor._flat for param, _, _, buffers in entries for tensor in (param, *buffers)
+        buffers = [
+            None if tensor is None else tensor._flat for param, _, _, state in entries for tensor in (param, *state)
         ]
-        return len(rows) == len(self._rows) and all(map(operator.is_, rows, self._rows))
+        return len(buffers) == len(self._buffers) and all(map(operator.is_, buffers, self._buffers))
 
     def run(self, grads: Sequence[Tensor]) -> None:
         """Update the parameters by their gradients, with the numbers in the table."""
-        rows = []
+        buffers = []
         for grad, strides in zip(grads, self._strides, strict=True):
-            row = _row_of(grad, strides)
-            rows.append(_laid_out(grad, strides)._storage if row is None else row)
-        self._set_operand(1, rows)
+            buffer = _buffer_of(grad, strides)
+            buffers.append(_laid_out(grad, strides)._storage if buffer is None else buffer)
+        self._set_operand(1, buffers)
         self._launch()
         for tensor, copy in self._staged:
             write(tensor, copy)
@@ -110,8 +109,8 @@ def _dense_strides(param: Tensor) -> Strides:
     return None if strides == contiguous_strides(param._layout.shape) else strides
 
 
-def _row_of(tensor: Tensor, strides: Strides) -> Any:
-    """Return the tensor's own memory as one row if its elements are in this order without gaps, else None."""
+def _buffer_of(tensor: Tensor, strides: Strides) -> Any:
+    """Return the tensor's own memory as one buffer if its elements are in this order without gaps, else None."""
     if strides is None:
         return tensor._flat
     if tensor._layout.strides != strides:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.node import edge_of
-from ..devices.rows import DeviceRow
+from ..devices.buffers import DeviceBuffer
 from ..tensors.tensor import Tensor
 from .differentiation import Differentiated
 from .node import CompiledBackward, backward_through
@@ -75,7 +75,7 @@ class _State:
     def restore(self) -> None:
         """Restore this state."""
         for memory, content in self._contents:
-            if memory.__class__ is DeviceRow:
+            if memory.__class__ is DeviceBuffer:
                 memory.put(content)
             elif memory.flags.writeable:
                 memory[...] = content
@@ -86,7 +86,7 @@ class _State:
 
     def facts(self) -> Any:
         """Return the state in a form that can be compared."""
-        contents = [content.host() if content.__class__ is DeviceRow else content for _, content in self._contents]
+        contents = [content.host() if content.__class__ is DeviceBuffer else content for _, content in self._contents]
         return [each.tobytes() for each in contents], self._grad_bits, [version for _, version in self._versions]
 
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from ..devices import begin_cuda
+from ..devices.buffers import DeviceBuffer
 from ..devices.cpu.linking import Copied, Place
-from ..devices.rows import DeviceRow
 from .memory_plan import MemoryPlan
 from .recorded_steps import Block, DeviceCall, Span
 
 _BYTE = np.dtype(np.uint8)
 
 
-def memory_on(device: int, count: int, dtype: np.dtype) -> Callable[[], DeviceRow]:
+def memory_on(device: int, count: int, dtype: np.dtype) -> Callable[[], DeviceBuffer]:
     """Return a function that allocates a buffer on a GPU."""
-    return functools.partial(begin_cuda().empty_row, count, dtype, device)
+    return functools.partial(begin_cuda().empty_buffer, count, dtype, device)
 
 
 class DeviceProgram:
@@ -53,7 +53,7 @@ class DeviceProgram:
             elif what.held is not None:
                 self._fixed[line] = what.held[what.address - what.held.address :]
         gpu = begin_cuda()
-        self._names: dict[str, Any] = {"DeviceRow": DeviceRow, "run_kernel": gpu.run_kernel, "stream": gpu.stream}
+        self._names: dict[str, Any] = {"DeviceBuffer": DeviceBuffer, "run_kernel": gpu.run_kernel, "stream": gpu.stream}
         self._buffers: dict[Any, str] = {}
         self._new: list[str] = []  # statements that make buffers
         steps = [self._statement(step) for stretch in plan.steps for step in stretch]
@@ -92,11 +92,11 @@ class DeviceProgram:
             return self._buffers[key]
         if place.line not in self.passed:
             line = self._fixed[place.line]
-            name = self._name(DeviceRow(line.address + place.offset, place.count, dtype, self._device, line.block))
+            name = self._name(DeviceBuffer(line.address + place.offset, place.count, dtype, self._device, line.block))
         else:
             name, line_name = f"buffer{len(self._buffers)}", f"line{place.line}"
             self._new.append(
-                f"{name} = DeviceRow({line_name}.address + {place.offset}, {place.count}, {self._name(dtype)}, "
+                f"{name} = DeviceBuffer({line_name}.address + {place.offset}, {place.count}, {self._name(dtype)}, "
                 f"{self._device}, {line_name}.block)"
             )
         self._buffers[key] = name

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core.layout import span
+from ..devices.buffers import DeviceBuffer
 from ..devices.cpu import address_of
-from ..devices.memory import LARGE, empty_row
-from ..devices.rows import DeviceRow
+from ..devices.memory import LARGE, empty_buffer
 from ..tensors.tensor import Tensor, tensor_of
 from .block_names import block_names
 from .capture import Capture
@@ -207,7 +207,7 @@ class Program:
     def _buffer_of(self, tensor: Tensor) -> tuple[str, str]:
         """Return the expressions for the buffer of a tensor, and its offset there."""
         storage, offset = tensor._storage, str(tensor._offset)
-        if storage.__class__ is DeviceRow and not storage.size:
+        if storage.__class__ is DeviceBuffer and not storage.size:
             return self._name("s", storage), offset
         block = self.recorder.block_of(storage)
         assert block is not None
@@ -263,7 +263,7 @@ class Program:
         device, count = self.recorder.device, size // dtype.itemsize
         if device >= 0:
             return memory_on(device, count, dtype)
-        return functools.partial(empty_row if size >= LARGE else np.empty, count, dtype)
+        return functools.partial(empty_buffer if size >= LARGE else np.empty, count, dtype)
 
     def _position(self, block: Block) -> int | None:
         """Return the index of the argument whose memory a block is; None if it is none's."""

@@ -22,8 +22,8 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core.layout import Layout
+from ..devices.buffers import DeviceBuffer, Memory
 from ..devices.recording import Watched
-from ..devices.rows import DeviceRow, Memory
 
 #: Origins of blocks.
 OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
@@ -151,7 +151,7 @@ def root_of(memory: Any) -> Any:
         while isinstance(memory.base, np.ndarray):
             memory = memory.base
         return memory
-    return memory.block if memory.__class__ is DeviceRow else memory
+    return memory.block if memory.__class__ is DeviceBuffer else memory
 
 
 def start_address(memory: Any) -> int:
@@ -168,4 +168,4 @@ def whole(root: Any) -> Any:
     """Return all memory of an owner as one flat buffer."""
     if isinstance(root, np.ndarray):
         return root.ravel("K")
-    return DeviceRow(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)
+    return DeviceBuffer(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Stop, Watcher
+from ..devices.buffers import FIXED, DeviceBuffer
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import Effect, Element, Watched
-from ..devices.rows import FIXED, DeviceRow
 from ..tensors.tensor import Tensor
 from .node import GraphInput
 from .recorded_steps import (
@@ -133,7 +133,7 @@ class Recorder(Watcher):
         if written and block.origin == CONSTANT and block.initial is None:
             self.keep_initial(block, root)
         self._use(block, written)
-        if array.__class__ is DeviceRow:
+        if array.__class__ is DeviceBuffer:
             return Span(block, offset, array.dtype, (array.size,), (array.itemsize,))
         return Span(block, offset, array.dtype, array.shape, array.strides)
 
@@ -225,7 +225,7 @@ class Recorder(Watcher):
     def _call(
         self, function: Any, arguments: Sequence[Any], written: Sequence[Any], grid: Sequence[int] = ()
     ) -> None:
-        devices = [leaf.device for leaf in leaves(arguments) if leaf.__class__ is DeviceRow and leaf.size]
+        devices = [leaf.device for leaf in leaves(arguments) if leaf.__class__ is DeviceBuffer and leaf.size]
         if devices and all(map(self._is_on, devices)):
             identities = {id(buffer) for buffer in written}
             spans: list[Span] = []
@@ -239,7 +239,7 @@ class Recorder(Watcher):
             return [self._gpu_operand(each, written, spans) for each in value]
         if isinstance(value, np.ndarray) and self.block_of(value) is not None:
             self.break_off(_TWO_DEVICES)
-        if value.__class__ is not DeviceRow or not value.size or value.block is FIXED:
+        if value.__class__ is not DeviceBuffer or not value.size or value.block is FIXED:
             return value
         block = self._block_at(value.address) if value.block is None else None
         if block is None and not has_known_owner(value):
@@ -252,7 +252,7 @@ class Recorder(Watcher):
 
     def allocated(self, buffer: Any) -> None:
         """Record new memory."""
-        if not self.muted if buffer.__class__ is not DeviceRow else self._is_on(buffer.device):
+        if not self.muted if buffer.__class__ is not DeviceBuffer else self._is_on(buffer.device):
             self._add(root_of(buffer), FRESH)  # on the CPU it may be for what a GPU's program is given
 
     def host(

@@ -28,7 +28,7 @@ from ..devices import recording
 from ..devices.cpu import address_of
 from ..devices.cpu.linking import Run
 from ..devices.cpu.saved_steps import VersionError, described_steps, restored_steps
-from ..devices.memory import empty_row
+from ..devices.memory import empty_buffer
 from ..serialization import replace_file
 from ..tensors.tensor import Tensor, tensor_of
 from .linked import LinkedProgram
@@ -169,7 +169,7 @@ class LoadedProgram:
         self._check(tensors)
         recording.values_read("a program from a file")
         program = self._program
-        new = [empty_row(layout.size, layout.type.numpy) for layout in self._result_layouts]
+        new = [empty_buffer(layout.size, layout.type.numpy) for layout in self._result_layouts]
         with program.lock:
             for line, number in self._argument_lines:
                 tensor = tensors[number]

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core import types
+from ..devices.buffers import DeviceBuffer
 from ..devices.generators import Generator
-from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
@@ -128,7 +128,7 @@ def _sharing(tensors: Sequence[Tensor]) -> list[int]:
 
 def begin_of(tensor: Tensor) -> int:
     """Return the address of a tensor's first element, or its offset in bytes if it has no memory."""
-    start = start_address(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
+    start = start_address(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceBuffer) else 0
     return start + tensor._offset * tensor._layout.type.dtype.itemsize
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.grad_mode import GRAD, state
 from ..core.layout import numel, span
 from ..devices import recording
-from ..devices.rows import DeviceRow
+from ..devices.buffers import DeviceBuffer
 from .differentiable import Differentiable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Conversions(Differentiable):
 
     def _host_array(self) -> np.ndarray:
         """Return the elements as a NumPy array, on the same memory if that is the CPU's and as a copy otherwise."""
-        if self._storage.__class__ is not DeviceRow:
+        if self._storage.__class__ is not DeviceBuffer:
             return self._array()
         shape, strides = self._layout.shape, self._layout.strides
         if 0 in shape:

@@ -210,9 +210,9 @@ def view_on(tensor: Tensor, layout: Layout, delta: int, view: View) -> Tensor:
     return result
 
 
-def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """Return a tensor on its own memory: ``row`` has its elements in row-major order."""
-    return tensor_of(layout_of(type, shape), row)
+def fresh(buffer: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Return a tensor on its own memory: ``buffer`` has its elements in row-major order."""
+    return tensor_of(layout_of(type, shape), buffer)
 
 
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:

@@ -12,10 +12,10 @@ from cuda.bindings import driver as real
 from driver_stub import Driver
 from numba.core import types
 
-from numgrad.devices import rows
+from numgrad.devices import buffers
+from numgrad.devices.buffers import DeviceBuffer
 from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated
 from numgrad.devices.needs import OutOfMemoryError
-from numgrad.devices.rows import DeviceRow
 from numgrad_kernels.facts import Facts
 
 ERROR = real.CUresult
@@ -32,8 +32,8 @@ def begin(monkeypatch, gpus=1, **options):
     monkeypatch.setattr(driver, "_active", driver._Active())
     monkeypatch.setattr(driver, "machine_code", lambda name, text, arguments, capability: ("entry", str(capability)))
     monkeypatch.setattr(runtime, "driver", driver)
-    monkeypatch.setattr(rows, "_driver", driver)
-    monkeypatch.setattr(rows, "_memory", memory)
+    monkeypatch.setattr(buffers, "_driver", driver)
+    monkeypatch.setattr(buffers, "_memory", memory)
     monkeypatch.setattr(memory, "_allocators", {})
     monkeypatch.setattr(runtime, "_current", runtime._Current())
     for name in ("_defaults", "_pools", "_turns"):
@@ -86,10 +86,10 @@ def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(g
     facts = Facts(FLOAT64, ("x",), written=frozenset({"x"}))
     kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
     assert made == []
-    row = memory.empty_row(4, FLOAT64, 0)
+    buffer = memory.empty_buffer(4, FLOAT64, 0)
     launches.listen(found.append)
     try:
-        launching.run_kernel(kernel, 1, 1, memory.stream(0), row)
+        launching.run_kernel(kernel, 1, 1, memory.stream(0), buffer)
     finally:
         launches.unlisten(found.append)
     assert made == ["move"]
@@ -126,8 +126,8 @@ def test_arguments_lie_in_slots_of_their_types(gpu):
              types.int32, types.uint8)  # fmt: skip
     launch = driver.load("kernel", "", kinds)
     gpu.parameters = 11
-    row = DeviceRow(0xFFFF_0000_1234, 5, FLOAT64, 0, None)
-    launch(3, 256, runtime.stream(0), row, -2, 0.1, True, 1 + 2j, 1.5, 3 - 4j, -7, 200)
+    buffer = DeviceBuffer(0xFFFF_0000_1234, 5, FLOAT64, 0, None)
+    launch(3, 256, runtime.stream(0), buffer, -2, 0.1, True, 1 + 2j, 1.5, 3 - 4j, -7, 200)
     ((_, grid, block, stream, arguments),) = gpu.made("cuLaunchKernel")
     assert (grid, block, stream) == ((3, 1, 1), (256, 1, 1), 0)
     formats = ["Q", "q", "d", "?7x", "d", "d", "f4x", "f4x", "f4x", "i4x", "B7x"]
@@ -221,36 +221,36 @@ def test_a_driver_that_is_too_old_for_the_compiler(gpu):
 
 def test_rows_go_to_a_gpu_and_back(gpu):
     x = np.arange(100_000.0)
-    row = memory.row_from(x)
-    assert (row.host() == x).all()
-    assert (row[3:5].copy().host() == x[3:5]).all()
-    assert memory.zero_row(3, FLOAT64).host().tolist() == [0, 0, 0]
-    assert row.item(7) == 7
+    buffer = memory.buffer_from(x)
+    assert (buffer.host() == x).all()
+    assert (buffer[3:5].copy().host() == x[3:5]).all()
+    assert memory.zero_buffer(3, FLOAT64).host().tolist() == [0, 0, 0]
+    assert buffer.item(7) == 7
 
 
 def test_a_small_array_may_change_as_soon_as_it_was_given(gpu):
     x = np.arange(5.0)
-    row = memory.row_from(x)
+    buffer = memory.buffer_from(x)
     assert not gpu.made("cuStreamSynchronize")
     x[:] = -1
-    again = memory.row_from(x)  # in pinned memory of its own, for the first is still to be copied
-    assert row.host().tolist() == [0, 1, 2, 3, 4]
+    again = memory.buffer_from(x)  # in pinned memory of its own, for the first is still to be copied
+    assert buffer.host().tolist() == [0, 1, 2, 3, 4]
     assert again.host().tolist() == [-1] * 5
-    memory.row_from(x)
+    memory.buffer_from(x)
     assert len(gpu.made("cuMemHostAlloc")) == 2
 
 
 def test_a_large_array_is_waited_for_unless_it_is_pinned(gpu):
     x = np.arange(20_000.0)
-    memory.upload(memory.empty_row(x.size, FLOAT64), x, wait=False)
+    memory.upload(memory.empty_buffer(x.size, FLOAT64), x, wait=False)
     assert len(gpu.made("cuStreamSynchronize")) == 1
     held = memory.pinned.pinned_buffer(x.size, FLOAT64)
     held[:] = x
-    row = memory.empty_row(x.size, FLOAT64)
-    memory.upload(row, held, wait=False)
+    buffer = memory.empty_buffer(x.size, FLOAT64)
+    memory.upload(buffer, held, wait=False)
     assert len(gpu.made("cuStreamSynchronize")) == 1
     back = pinned.pinned_buffer(x.size, FLOAT64)
-    memory.download(row, back, wait=False)
+    memory.download(buffer, back, wait=False)
     assert not back.any()
     driver.synchronize_device(0)
     assert (back == x).all()
@@ -264,7 +264,7 @@ def test_pinned_memory_is_used_again_once_it_was_copied(gpu):
     assert pinned.block_of(held[50:]) is not None
     assert pinned.block_of(np.zeros(3)) is None
     first = held.ctypes.data
-    memory.upload(memory.empty_row(100, FLOAT64), held, wait=False)
+    memory.upload(memory.empty_buffer(100, FLOAT64), held, wait=False)
     del held
     assert address() != first
     driver.synchronize_device(0)
@@ -283,25 +283,25 @@ def test_pinned_memory_that_lies_idle_is_given_back_before_there_is_no_more(gpu,
     monkeypatch.setattr(gpu, "cuMemHostAlloc", allocate_of_little)
     kept = pinned.pinned_buffer(10, FLOAT64)
     x = np.arange(8000.0)
-    row = memory.row_from(x)  # by way of 64 KiB
+    buffer = memory.buffer_from(x)  # by way of 64 KiB
     other = pinned.pinned_buffer(4000, FLOAT64)
     assert sorted(held.size for held in gpu.pinned.values()) == [512, 32768]
     assert pinned.block_of(kept) is not None
     assert pinned.block_of(other) is not None
-    assert (row.host() == x).all()
+    assert (buffer.host() == x).all()
     with pytest.raises(MemoryError):
         pinned.pinned_buffer(100_000, FLOAT64)
 
 
 def test_events_order_streams(gpu):
     one, other = (runtime.pooled_stream(0) for _ in range(2))
-    row, back = memory.empty_row(4, FLOAT64), np.zeros(4)
+    buffer, back = memory.empty_buffer(4, FLOAT64), np.zeros(4)
     event = driver.create_event(0)
     assert driver.event_is_done(event)
-    driver.fill_bytes(row.address, 1, row.nbytes, one)
+    driver.fill_bytes(buffer.address, 1, buffer.nbytes, one)
     driver.record_event(event, one)
     driver.wait_on_stream(other, event)
-    driver.copy_to_host(back.ctypes.data, row.address, back.nbytes, other)
+    driver.copy_to_host(back.ctypes.data, buffer.address, back.nbytes, other)
     assert not driver.event_is_done(event)
     assert not driver.stream_is_done(one)
     driver.synchronize(other)
@@ -341,73 +341,73 @@ def test_each_gpu_and_each_thread_has_its_current_stream(two):
 
 
 def test_memory_of_each_gpu_is_its_own(two):
-    here, there = (memory.empty_row(10, FLOAT64, device) for device in (0, 1))
+    here, there = (memory.empty_buffer(10, FLOAT64, device) for device in (0, 1))
     assert sorted(gpu for _, gpu in two.blocks.values()) == [0, 1]
     assert (here.device, there.device) == (0, 1)
     del there
     memory.allocator(1).empty_cache()
     assert [gpu for _, gpu in two.blocks.values()] == [0]
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
-        memory.empty_row(1, FLOAT64, 2)
+        memory.empty_buffer(1, FLOAT64, 2)
 
 
 def test_memory_that_another_stream_uses_waits_for_it(gpu):
     side = runtime.pooled_stream(0)
-    row, back = memory.zero_row(100, FLOAT64), np.ones(100)
-    address = row.address
+    buffer, back = memory.zero_buffer(100, FLOAT64), np.ones(100)
+    address = buffer.address
     driver.synchronize_device(0)
     driver.copy_to_host(back.ctypes.data, address, back.nbytes, side)
-    memory.note_uses(side, (row,))
-    del row
-    assert memory.empty_row(100, FLOAT64).address != address
+    memory.note_uses(side, (buffer,))
+    del buffer
+    assert memory.empty_buffer(100, FLOAT64).address != address
     driver.synchronize(side)
-    assert memory.empty_row(100, FLOAT64).address == address
+    assert memory.empty_buffer(100, FLOAT64).address == address
     assert not back.any()
 
 
 def test_memory_that_another_gpu_uses_waits_for_it(two):
     there = runtime.stream(1)  # its default stream, which has the address of the other GPU's
-    row, back = memory.zero_row(100, FLOAT64, 0), np.ones(100)
-    address = row.address
+    buffer, back = memory.zero_buffer(100, FLOAT64, 0), np.ones(100)
+    address = buffer.address
     driver.copy_to_host(back.ctypes.data, address, back.nbytes, there)
-    memory.note_uses(there, (row,))
-    del row
-    assert memory.empty_row(100, FLOAT64, 0).address != address
+    memory.note_uses(there, (buffer,))
+    del buffer
+    assert memory.empty_buffer(100, FLOAT64, 0).address != address
     driver.synchronize(there)
-    assert memory.empty_row(100, FLOAT64, 0).address == address
+    assert memory.empty_buffer(100, FLOAT64, 0).address == address
 
 
 def test_a_launch_on_another_stream_says_which_memory_it_uses(gpu):
     launch = driver.load("kernel", "", (ROW, types.int64))
     gpu.parameters = 2
-    row = memory.zero_row(100, FLOAT64)
-    address = row.address
+    buffer = memory.zero_buffer(100, FLOAT64)
+    address = buffer.address
     side = runtime.pooled_stream(0)
     runtime.set_stream(side)
-    launch(1, 1, side, row, 1)
-    del row
+    launch(1, 1, side, buffer, 1)
+    del buffer
     runtime.set_stream(runtime.default_stream(0))
-    assert memory.empty_row(100, FLOAT64).address != address
+    assert memory.empty_buffer(100, FLOAT64).address != address
     driver.synchronize(side)
-    assert memory.empty_row(100, FLOAT64).address == address
+    assert memory.empty_buffer(100, FLOAT64).address == address
 
 
 def test_pinned_memory_that_is_copied_often_has_one_event_for_each_stream(gpu):
-    held, row = pinned.pinned_buffer(100, FLOAT64), memory.empty_row(100, FLOAT64)
+    held, buffer = pinned.pinned_buffer(100, FLOAT64), memory.empty_buffer(100, FLOAT64)
     for _ in range(20):
-        memory.upload(row, held, wait=False)
+        memory.upload(buffer, held, wait=False)
     assert len(gpu.made("cuEventCreate")) == 1
 
 
 def test_kept_memory_is_given_back_before_memory_runs_out(gpu):
     size = caching.LARGE_SEGMENT
-    row = memory.empty_row(size, np.dtype(np.uint8))
-    kept = memory.empty_row(2 * size, np.dtype(np.uint8))
+    buffer = memory.empty_buffer(size, np.dtype(np.uint8))
+    kept = memory.empty_buffer(2 * size, np.dtype(np.uint8))
     memory.note_uses(runtime.pooled_stream(0), (kept,))
     del kept
-    large = memory.empty_row(2 * size + 512, np.dtype(np.uint8))  # 64 MiB are not enough for all three
+    large = memory.empty_buffer(2 * size + 512, np.dtype(np.uint8))  # 64 MiB are not enough for all three
     assert memory.allocator(0).retries == 1
     with pytest.raises(OutOfMemoryError, match=r"^CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0 has a total "):
-        memory.empty_row(2 * size, np.dtype(np.uint8))
+        memory.empty_buffer(2 * size, np.dtype(np.uint8))
     assert memory.allocator(0).failures == 1
-    assert len(row) + len(large) == 3 * size + 512
+    assert len(buffer) + len(large) == 3 * size + 512

@@ -28,11 +28,11 @@ def test_a_host_function_works_on_the_memory_of_tensors(bound):
         return input * number
 
     given, x = layout_of(SINGLE, (2, 3), (1, 2)), numgrad.arange(6.0).view(3, 2).t()
-    row = hosted(scaled, given, given, float, None).launcher(bound)(x, 2.0, None)
+    buffer = hosted(scaled, given, given, float, None).launcher(bound)(x, 2.0, None)
     assert np.shares_memory(seen[0], x.numpy())
     assert seen[0].strides == (4, 8)
     assert seen[1] is None
-    assert row.tolist() == [0, 2, 4, 6, 8, 10]
+    assert buffer.tolist() == [0, 2, 4, 6, 8, 10]
 
 
 @pytest.mark.parametrize(("strides", "shared"), [((3, 1), True), ((1, 2), False)])
@@ -43,10 +43,10 @@ def test_a_result_is_laid_out_as_the_operation_decides(strides, shared):
     def numbers():
         return made
 
-    row = hosted(numbers, layout_of(SINGLE, (2, 3), strides))()
-    assert row.shape == (6,)
-    assert np.shares_memory(row, made) == shared
-    assert np.lib.stride_tricks.as_strided(row, (2, 3), [4 * step for step in strides]).tolist() == made.tolist()
+    buffer = hosted(numbers, layout_of(SINGLE, (2, 3), strides))()
+    assert buffer.shape == (6,)
+    assert np.shares_memory(buffer, made) == shared
+    assert np.lib.stride_tricks.as_strided(buffer, (2, 3), [4 * step for step in strides]).tolist() == made.tolist()
 
 
 def test_several_results_of_other_dtypes():

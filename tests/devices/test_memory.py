@@ -13,38 +13,38 @@ FLOAT32 = np.dtype(np.float32)
 COUNT = LARGE // FLOAT32.itemsize
 
 
-def address(row):
-    return row.ctypes.data
+def address(buffer):
+    return buffer.ctypes.data
 
 
 def test_a_freed_block_is_used_again():
     pool = Pool()
-    row = pool.take(COUNT, FLOAT32)
-    first = address(row)
-    del row
+    buffer = pool.take(COUNT, FLOAT32)
+    first = address(buffer)
+    del buffer
     assert address(pool.take(COUNT, FLOAT32)) == first
 
 
 def test_tensors_of_nearly_one_size_share_blocks():
     pool = Pool()
-    row = pool.take(COUNT + 5, FLOAT32)
-    first = address(row)
-    assert row.size == COUNT + 5
-    del row
+    buffer = pool.take(COUNT + 5, FLOAT32)
+    first = address(buffer)
+    assert buffer.size == COUNT + 5
+    del buffer
     again = pool.take(COUNT + 7, np.dtype(np.int32))
     assert address(again) == first
     assert again.dtype == np.int32
 
 
 @pytest.mark.parametrize("derive", [
-    lambda row: row[3:5], lambda row: row.reshape(2, -1).T, lambda row: row.view("i4"), memoryview,
-    lambda row: np.frombuffer(row, "i4")[1:], lambda row: row[2:].view(np.recarray)[1:],
+    lambda buffer: buffer[3:5], lambda buffer: buffer.reshape(2, -1).T, lambda buffer: buffer.view("i4"), memoryview,
+    lambda buffer: np.frombuffer(buffer, "i4")[1:], lambda buffer: buffer[2:].view(np.recarray)[1:],
 ])  # fmt: skip
 def test_a_block_is_not_used_again_while_a_view_of_it_lives(derive):
     pool = Pool()
-    row = pool.take(COUNT, FLOAT32)
-    first, kept = address(row), derive(row)
-    del row
+    buffer = pool.take(COUNT, FLOAT32)
+    first, kept = address(buffer), derive(buffer)
+    del buffer
     other = pool.take(COUNT, FLOAT32)
     assert address(other) != first
     assert not np.may_share_memory(other, kept)
@@ -52,16 +52,16 @@ def test_a_block_is_not_used_again_while_a_view_of_it_lives(derive):
 
 def test_rows_start_at_a_cache_line():
     pool = Pool()
-    rows = [pool.take(COUNT + n, FLOAT32) for n in range(3)]
-    assert all(address(row) % ALIGNMENT == 0 for row in rows)
+    buffers = [pool.take(COUNT + n, FLOAT32) for n in range(3)]
+    assert all(address(buffer) % ALIGNMENT == 0 for buffer in buffers)
 
 
 def test_idle_memory_is_bounded_and_the_longest_idle_goes_first():
     pool = Pool(idle_limit=4 * LARGE)
     sizes = [COUNT + n * GRAIN // 4 for n in range(6)]
-    rows = [pool.take(size, FLOAT32) for size in sizes]
-    oldest, newest = rows[0].size, rows[-1].size
-    del rows
+    buffers = [pool.take(size, FLOAT32) for size in sizes]
+    oldest, newest = buffers[0].size, buffers[-1].size
+    del buffers
     before = pool.idle()
     kept = pool.take(COUNT // 4 * 3, FLOAT32)  # a new size: room is made for it
     assert pool.idle() + kept.nbytes <= 4 * LARGE < before
@@ -92,8 +92,8 @@ def test_out_of_memory_frees_what_is_idle_and_tries_again(monkeypatch):
         return make(size, clock)
 
     monkeypatch.setattr(memory, "_new_block", scarce)
-    row = pool.take(3 * COUNT, FLOAT32)
-    assert row.size == 3 * COUNT
+    buffer = pool.take(3 * COUNT, FLOAT32)
+    assert buffer.size == 3 * COUNT
     assert pool.idle() == 0
 
 
@@ -111,10 +111,10 @@ def test_threads_never_get_the_same_block():
 
     def work(number):
         for _ in range(300):
-            row = pool.take(COUNT, FLOAT32)
-            row[:16] = number
-            row[-16:] = number
-            if row[:16].max() != number or row[-16:].min() != number:
+            buffer = pool.take(COUNT, FLOAT32)
+            buffer[:16] = number
+            buffer[-16:] = number
+            if buffer[:16].max() != number or buffer[-16:].min() != number:
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]

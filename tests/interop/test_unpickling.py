@@ -120,10 +120,10 @@ def test_numbers_with_their_bytes_the_other_way_round():
 
 
 def test_tensors_on_a_storage():
-    row = np.arange(6, dtype=np.float32)
+    buffer = np.arange(6, dtype=np.float32)
     for offset, shape, strides in (1, (2, 2), (3, 1)), (0, (), ()), (6, (0, 3), (3, 1)), (5, (4,), (0,)):
-        wanted = np.lib.stride_tricks.as_strided(row[offset:], shape, [4 * stride for stride in strides])
-        assert load(archive(rebuilding(offset, shape, strides), row)).tolist() == wanted.tolist()
+        wanted = np.lib.stride_tricks.as_strided(buffer[offset:], shape, [4 * stride for stride in strides])
+        assert load(archive(rebuilding(offset, shape, strides), buffer)).tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ WRAPPINGS = {
 @pytest.mark.parametrize("seed", range(3))
 def test_pickles_of_random_structures(seed):
     """Whatever is nested, doubled and hashed, and wherever it stands, there is an error that says so, or a value."""
-    random, row, read = np.random.default_rng(seed), np.arange(6, dtype=np.float32), 0
+    random, buffer, read = np.random.default_rng(seed), np.arange(6, dtype=np.float32), 0
     for _ in range(500):
         value = random.choice([b")", b"N", b"]", b"K\x01", b"X\x03\x00\x00\x00cpu"])
         for kind in random.choice([*WRAPPINGS], size=random.integers(6)):
@@ -342,7 +342,7 @@ def test_pickles_of_random_structures(seed):
         programs = [lambda value: value + b".", *PLACES.values()]
         start = time.perf_counter()
         try:
-            load(archive(b"\x80\x04" + programs[random.integers(len(programs))](value), row))
+            load(archive(b"\x80\x04" + programs[random.integers(len(programs))](value), buffer))
             read += 1
         except (RuntimeError, pickle.UnpicklingError):
             pass
@@ -358,13 +358,13 @@ def test_pickles_with_damaged_bytes(seed):
     save({"w": arange(6.0).view(2, 3).t(), "n": [np.float32(1), 2.5, ("x", {1})]}, buffer)
     with zipfile.ZipFile(buffer) as file:
         pickled = file.read("archive/data.pkl")
-    row, random, refused = np.arange(6, dtype=np.float32), np.random.default_rng(seed), 0
+    buffer, random, refused = np.arange(6, dtype=np.float32), np.random.default_rng(seed), 0
     for _ in range(500):
         damaged = bytearray(pickled)
         for place in random.integers(len(pickled), size=random.integers(1, 4)):
             damaged[place] = random.integers(256)
         try:
-            load(archive(bytes(damaged), row))
+            load(archive(bytes(damaged), buffer))
         except (RuntimeError, pickle.UnpicklingError, MemoryError):
             refused += 1
     assert refused > 250

@@ -13,7 +13,7 @@ from numba.core import config
 
 from numgrad_kernels import scalar
 from numgrad_kernels.cuda import adapter, language
-from numgrad_kernels.cuda.pointwise import argument_types, may_be_quads, quads_text, row_text, strided_text
+from numgrad_kernels.cuda.pointwise import argument_types, flat_text, may_be_quads, quads_text, strided_text
 from numgrad_kernels.pointwise import Operand, Program
 
 FLOAT32 = np.dtype(np.float32)
@@ -68,13 +68,13 @@ SIMULATED = """
 import numpy as np
 import test_cuda_pointwise as given
 from numgrad_kernels.cuda import adapter
-from numgrad_kernels.cuda.pointwise import quads_text, row_text, strided_text
+from numgrad_kernels.cuda.pointwise import quads_text, flat_text, strided_text
 
 found = given.program(given.gelu, given.larger, outputs=[given.FLOAT32, given.BOOL])
 for count in (0, 1, 4, 7, 26):
     x = np.linspace(-2, 2, count, dtype=np.float32)
     y = np.arange(count, dtype=np.int16) % 3
-    for text in (row_text(found), quads_text(found)):
+    for text in (flat_text(found), quads_text(found)):
         out, truth = np.zeros(count, np.float32), np.zeros(count, np.uint8)
         adapter.simulated_kernel("example", text)(2, 3, x, y, 0.25, out, truth, count)
         np.testing.assert_allclose(out, np.tanh(x + 0.25) * y + 0.5, rtol=1e-5)
@@ -129,7 +129,7 @@ for barrier in (True, False):
 try:
     run(1, 8, x[:7], np.zeros(8, np.float32), True)
 except IndexError as error:
-    assert "element 7 of a row of 7" in str(error)
+    assert "element 7 of a buffer of 7" in str(error)
 else:
     raise AssertionError("a kernel has read what is not its own")
 """
@@ -155,7 +155,7 @@ def test_the_simulator_makes_no_ptx(monkeypatch):
 @pytest.mark.parametrize("function", [gelu, slope, bits], ids=lambda function: function.__name__)
 def test_float32_stays_float32_in_ptx(function):
     found = program(function)
-    code = adapter.compile_ptx("example", row_text(found), argument_types(found, 1))
+    code = adapter.compile_ptx("example", flat_text(found), argument_types(found, 1))
     assert ".visible .entry" in code
     assert "st.global.f32" in code
     assert not re.search(r"\.f64 %fd[0-9]+, %fd|\.extern", code)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from numgrad_kernels import store, updates
+from numgrad_kernels.buffer_types import BufferType
 from numgrad_kernels.cpu.optimizers import update_kernel
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.local import array_at
-from numgrad_kernels.rows import Row
 from numgrad_kernels.source import module_text
 
-TYPES = [Row(kind) for kind in (numba.int64, numba.int64, numba.float64)]
+TYPES = [BufferType(kind) for kind in (numba.int64, numba.int64, numba.float64)]
 
 #: For each kernel the operands that every parameter has, those that it may do without, and numbers in range.
 KERNELS = {
@@ -39,16 +39,16 @@ def compiled(name, dtype):
 
 
 def operands(name, dtype, sizes):
-    """Rows for parameters of these sizes: what is kept may be the mean of a square, so no number is negative."""
+    """Buffers for parameters of these sizes: what is kept may be the mean of a square, so no number is negative."""
     random = np.random.default_rng(0)
     count = sum(KERNELS[name][:2])
     return [[random.uniform(0.5, 1.5, size).astype(dtype) for _ in range(count)] for size in sizes]
 
 
-def run(function, name, rows, blocks):
-    """Call a kernel; where there is no row, the parameter does without this operand."""
-    addresses = np.array([[0 if row is None else row.ctypes.data for row in own] for own in rows])
-    numbers = np.array([KERNELS[name][2]] * len(rows))
+def run(function, name, buffers, blocks):
+    """Call a kernel; where there is no buffer, the parameter does without this operand."""
+    addresses = np.array([[0 if buffer is None else buffer.ctypes.data for buffer in own] for own in buffers])
+    numbers = np.array([KERNELS[name][2]] * len(buffers))
     function(addresses.ravel(), np.array(blocks).ravel(), numbers.ravel())
 
 
@@ -64,38 +64,38 @@ def test_float32_is_computed_in_float32(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", KERNELS)
 def test_compiled_and_plain_python_agree(name, monkeypatch):
     blocks = [[0, 0, 66], [0, 66, 4], [1, 1, 2]]
-    before, rows, copies = [operands(name, "float64", [70, 3]) for _ in range(3)]
-    for given in (rows, copies):
+    before, buffers, copies = [operands(name, "float64", [70, 3]) for _ in range(3)]
+    for given in (buffers, copies):
         given[1][KERNELS[name][0] :] = [None] * KERNELS[name][1]
     function = update_kernel(name)
     for names in (vars(updates), function.__globals__):
         monkeypatch.setitem(names, "T", np.float64)
-    run(compiled(name, "float64").entry, name, rows, blocks)
+    run(compiled(name, "float64").entry, name, buffers, blocks)
     run(function, name, copies, blocks)
-    for own, other in zip(rows, copies, strict=True):
+    for own, other in zip(buffers, copies, strict=True):
         for found, expected in zip(own, other, strict=True):
             assert (found is None) == (expected is None)
             if found is not None:
                 np.testing.assert_allclose(found, expected, rtol=1e-14)
-    assert np.all(rows[0][0] != before[0][0])
-    np.testing.assert_array_equal(rows[0][1], before[0][1])  # the gradient
-    np.testing.assert_array_equal(rows[1][0] != before[1][0], [False, True, True])  # the blocks leave one out
+    assert np.all(buffers[0][0] != before[0][0])
+    np.testing.assert_array_equal(buffers[0][1], before[0][1])  # the gradient
+    np.testing.assert_array_equal(buffers[1][0] != before[1][0], [False, True, True])  # the blocks leave one out
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_an_element_does_not_depend_on_its_place(name):
     (whole,) = operands(name, "float32", [200])
-    shifted = [row[3:].copy() for row in whole]
+    shifted = [buffer[3:].copy() for buffer in whole]
     entry = compiled(name, "float32").entry
     run(entry, name, [whole], [[0, 0, 200]])
     run(entry, name, [shifted], [[0, 0, 150], [0, 150, 47]])
-    for row, other in zip(whole, shifted, strict=True):
-        np.testing.assert_array_equal(row[3:], other)
+    for buffer, other in zip(whole, shifted, strict=True):
+        np.testing.assert_array_equal(buffer[3:], other)
 
 
 def test_array_at():
-    row = np.arange(10.0)
-    part = array_at(row.ctypes.data, 4, 3, np.float64)
+    buffer = np.arange(10.0)
+    part = array_at(buffer.ctypes.data, 4, 3, np.float64)
     np.testing.assert_array_equal(part, [4.0, 5.0, 6.0])
     part[0] = -1
-    assert row[4] == -1
+    assert buffer[4] == -1

@@ -15,7 +15,7 @@ from numba.core import types
 import numgrad
 import numgrad_kernels
 from numgrad_kernels import libm, scalar, store
-from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text, row_facts
+from numgrad_kernels.pointwise import Operand, Program, argument_types, flat_facts, kernel_text
 from numgrad_kernels.scalar import exp, where
 
 F4, F8, I8, B1 = map(np.dtype, ("float32", "float64", "int64", "bool"))
@@ -37,7 +37,7 @@ def compiled(program, rank=1, *, contiguous=True, parallel=False):
     text = kernel_text(program, rank, parallel)
     rows = argument_types(program) if rank == 1 else strided_types(program, rank, "C")
     arguments = rows if contiguous else strided_types(program, rank)
-    return store.compile_kernel(program.name, text, arguments, row_facts(program), parallel=parallel)
+    return store.compile_kernel(program.name, text, arguments, flat_facts(program), parallel=parallel)
 
 
 def in_python(program, rank=1):
@@ -174,7 +174,7 @@ def test_rows_are_read_as_any_strides_are(rank, function):
     for inner in ("crc", "", "aaa"):
         results.append(out := np.empty(shape, F4))
         text = kernel_text(kernel, rank, False, inner)
-        kernel_of_text = store.compile_kernel(kernel.name, text, strided_types(kernel, rank), row_facts(kernel))
+        kernel_of_text = store.compile_kernel(kernel.name, text, strided_types(kernel, rank), flat_facts(kernel))
         kernel_of_text.entry(wide, repeated, out)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
@@ -193,7 +193,7 @@ def test_one_element_of_an_output_may_be_written_again_and_again(rank):
     memory = np.zeros(3, F4)
     out = np.ndarray((3, 4)[-rank:], F4, memory, 0, (4, 0)[-rank:])
     text = kernel_text(filled, rank, False, "r")
-    store.compile_kernel("fill", text, strided_types(filled, rank), row_facts(filled)).entry(2.5, out)
+    store.compile_kernel("fill", text, strided_types(filled, rank), flat_facts(filled)).entry(2.5, out)
     assert memory.tolist() == ([2.5] * 3 if rank == 2 else [2.5, 0, 0])
 
 
@@ -482,7 +482,7 @@ def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     text = "def kernel(x, out):\n    for i in range(out.shape[0]):\n        out[i] = x[i] * 0.1\n"
     widened = program("widened", doubled, "input")
-    kernel = store.compile_kernel("widened", text, argument_types(widened), row_facts(widened))
+    kernel = store.compile_kernel("widened", text, argument_types(widened), flat_facts(widened))
     assert re.search(WIDENED, kernel.llvm())
 
 

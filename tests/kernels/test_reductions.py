@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from numgrad_kernels import store
+from numgrad_kernels.buffer_types import BufferType, type_given
 from numgrad_kernels.cpu import extremes, reductions
 from numgrad_kernels.facts import facts_of
-from numgrad_kernels.rows import Row, type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -176,7 +176,7 @@ def test_other_folds(name, inner, in_python):
 def test_float32_is_computed_in_float32_and_vectorises(function, name, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
-    row, whole = Row(numba.types.float32), numba.types.int64
+    row, whole = BufferType(numba.types.float32), numba.types.int64
     sizes = [whole] if function is reductions.fold_rows else [whole, whole]
     parts = {"term": FOLDS[name][0], "fold": FOLDS[name][1]}
     text = module_text(function, np.dtype("float32"), parts)

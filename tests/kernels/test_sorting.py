@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from numgrad_kernels.buffer_types import type_given
 from numgrad_kernels.cpu import sorting
 from numgrad_kernels.facts import facts_of
-from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 

@@ -37,8 +37,8 @@ def kernel(x, y, out):
 '''
 
 def axpy(dtype="float32", parallel=False):
-    row, facts = types.Array(getattr(types, dtype), 1, "C"), Facts(np.dtype(dtype))
-    compiled = store.compile_kernel("axpy", TEXT, [row] * 3, facts, parallel=parallel)
+    buffer, facts = types.Array(getattr(types, dtype), 1, "C"), Facts(np.dtype(dtype))
+    compiled = store.compile_kernel("axpy", TEXT, [buffer] * 3, facts, parallel=parallel)
     x = np.arange(30).astype(dtype)
     out = np.zeros_like(x)
     compiled.entry(x, x + 1, out)

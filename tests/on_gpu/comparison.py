@@ -3,7 +3,7 @@
 import numpy as np
 
 import numgrad
-from numgrad.devices import DeviceRow, Plan, cpu
+from numgrad.devices import DeviceBuffer, Plan, cpu
 from numgrad.devices.plan import Buffer, Input
 
 __all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps"]
@@ -22,28 +22,29 @@ def on_device(value):
     return moved
 
 
-class OnRow:
+class OnBuffer:
     """Memory as an operand of a plan."""
 
-    def __init__(self, row):
-        self._storage, self._offset = row, 0
+    def __init__(self, buffer):
+        self._storage, self._offset = buffer, 0
 
 
-def run_steps(device, name, *given):
-    """Run the steps that a device's function of this name adds for memory, or None, and after these other arguments."""
-    rows = [one for one in given if isinstance(one, DeviceRow | np.ndarray)]
-    p = Plan(device, rows[0].device if isinstance(rows[0], DeviceRow) else None)
-    p.count = len(rows)
-    buffers = iter([Buffer(Input(number), row.size, row.dtype) for number, row in enumerate(rows)])
-    arguments = [next(buffers) if isinstance(one, DeviceRow | np.ndarray) else one for one in given]
-    made = getattr(device, name)(p, *arguments)
-    p.results = (made,) if isinstance(made, Buffer) else made or ()
-    return p.launcher()(*map(OnRow, rows))
+def run_steps(device, name, *arguments):
+    """Run the steps that a device's function of this name adds for these buffers and other arguments."""
+    buffers = [argument for argument in arguments if isinstance(argument, DeviceBuffer | np.ndarray)]
+    p = Plan(device, buffers[0].device if isinstance(buffers[0], DeviceBuffer) else None)
+    p.count = len(buffers)
+    operands = iter([Buffer(Input(number), buffer.size, buffer.dtype) for number, buffer in enumerate(buffers)])
+    results = getattr(device, name)(
+        p, *[next(operands) if isinstance(argument, DeviceBuffer | np.ndarray) else argument for argument in arguments]
+    )
+    p.results = (results,) if isinstance(results, Buffer) else results or ()
+    return p.launcher()(*map(OnBuffer, buffers))
 
 
-def on_cpu(name, row, sizes, *arguments):
+def on_cpu(name, buffer, sizes, *arguments):
     """Run the CPU's steps of this name along the middle axis of a buffer."""
-    return run_steps(cpu, name, row, *sizes, *arguments)
+    return run_steps(cpu, name, buffer, *sizes, *arguments)
 
 
 def check(found, expected, rtol, atol):

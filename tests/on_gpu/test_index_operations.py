@@ -173,7 +173,7 @@ def test_a_mask_and_a_number_need_no_waiting(cuda, monkeypatch):
     x = torch.tensor(X, device="cuda", requires_grad=True)
     y, mask = x * 2, torch.tensor(MASK, device="cuda")
     with monkeypatch.context() as patch:
-        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        patch.setattr("numgrad.devices.buffers.DeviceBuffer.host", lambda row: pytest.fail("the GPU was waited for"))
         y[mask] = 0.0
         y.masked_fill(mask, float("-inf"))
         z = y.index_select(0, torch.tensor([0, 1], device="cuda"))[:, torch.tensor([3], device="cuda")].sum()
@@ -186,7 +186,7 @@ def test_a_mask_and_a_number_need_no_waiting(cuda, monkeypatch):
 def test_classes_whose_number_is_known_need_no_waiting(cuda, monkeypatch):
     classes = torch.tensor([0, 3], device="cuda")
     with monkeypatch.context() as patch:
-        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        patch.setattr("numgrad.devices.buffers.DeviceBuffer.host", lambda row: pytest.fail("the GPU was waited for"))
         rows = torch.nn.functional.one_hot(classes, 4)
         wrong = torch.nn.functional.one_hot(classes, 3)
     with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):

@@ -42,8 +42,8 @@ def take(backend, x, given):
 
 
 def put(backend, values, value_steps, given, x, accumulate, distinct):
-    start, row, steps = given
-    run_steps(backend, "put_rows", values, x, row, value_steps, start, steps, -steps.size, accumulate, distinct)
+    start, buffer, steps = given
+    run_steps(backend, "put_rows", values, x, buffer, value_steps, start, steps, -steps.size, accumulate, distinct)
 
 
 def gather(backend, *given):
@@ -55,7 +55,7 @@ def scatter(backend, *given):
 
 
 def elements_on(memory, given):
-    return given._replace(indices=memory.row_from(given.indices))
+    return given._replace(indices=memory.buffer_from(given.indices))
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
@@ -74,8 +74,8 @@ WALKS = {
 
 def elements_of(walk, generator, count, distinct=False):
     start, outer_step, step, size, inner_step, outer, inner = walk
-    row = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
-    return Elements(start, row.astype(np.int64), Steps(outer_step, step, size, inner_step, outer, inner))
+    buffer = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
+    return Elements(start, buffer.astype(np.int64), Steps(outer_step, step, size, inner_step, outer, inner))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -83,7 +83,7 @@ def elements_of(walk, generator, count, distinct=False):
 def test_take_rows(cuda, generator, dtype, walk):
     given = elements_of(WALKS[walk], generator, 7)
     x = numbers(generator, 240, dtype)
-    found = take(cuda, cuda.memory.row_from(x), elements_on(cuda.memory, given))
+    found = take(cuda, cuda.memory.buffer_from(x), elements_on(cuda.memory, given))
     np.testing.assert_array_equal(found.host(), take(cpu, x, given))
 
 
@@ -91,14 +91,14 @@ def test_take_rows(cuda, generator, dtype, walk):
 def test_take_rows_of_all_layouts(cuda, generator, walk):
     given = elements_of(WALKS[walk], generator, 5)
     x = generator.random(240, np.float32)
-    found = take(cuda, cuda.memory.row_from(x), elements_on(cuda.memory, given))
+    found = take(cuda, cuda.memory.buffer_from(x), elements_on(cuda.memory, given))
     np.testing.assert_array_equal(found.host(), take(cpu, x, given))
 
 
 def put_on_both(cuda, values, steps, given, x, *rest):
-    mine = cuda.memory.row_from(x)
+    mine = cuda.memory.buffer_from(x)
     put(cpu, values, steps, given, x, *rest)
-    put(cuda, cuda.memory.row_from(values), steps, elements_on(cuda.memory, given), mine, *rest)
+    put(cuda, cuda.memory.buffer_from(values), steps, elements_on(cuda.memory, given), mine, *rest)
     return x, mine.host()
 
 
@@ -145,7 +145,7 @@ def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
 @pytest.mark.parametrize("inner", [1, 3])
 def test_gather_axis(cuda, generator, dtype, inner):
     x, indices = numbers(generator, 2 * 5 * inner, dtype), generator.integers(0, 5, 2 * 4 * inner)
-    found = gather(cuda, cuda.memory.row_from(x), cuda.memory.row_from(indices), 5, 4, inner)
+    found = gather(cuda, cuda.memory.buffer_from(x), cuda.memory.buffer_from(indices), 5, 4, inner)
     np.testing.assert_array_equal(found.host(), gather(cpu, x, indices, 5, 4, inner))
 
 
@@ -162,10 +162,10 @@ def test_scatter_axis(cuda, generator, deterministic, mode, dtype):
     inner = 1 if dtype == "float32" else 3
     x, values = numbers(generator, 2 * 5 * inner, dtype), numbers(generator, 2 * 6 * inner, dtype)
     indices = generator.integers(0, 5, 2 * 6 * inner)
-    mine = cuda.memory.row_from(x)
-    rows = cuda.memory.row_from(values), cuda.memory.row_from(indices), mine
+    mine = cuda.memory.buffer_from(x)
+    buffers = cuda.memory.buffer_from(values), cuda.memory.buffer_from(indices), mine
     scatter(cpu, values, indices, x, 5, 6, inner, mode)
-    scatter(cuda, *rows, 5, 6, inner, mode)
+    scatter(cuda, *buffers, 5, 6, inner, mode)
     np.testing.assert_array_equal(mine.host(), x)
 
 
@@ -173,9 +173,9 @@ def test_scatter_axis(cuda, generator, deterministic, mode, dtype):
 def test_nan_is_an_extreme(cuda, deterministic, mode):
     x, values = np.array([1, np.nan, -3, 4], np.float32), np.array([np.nan, 1, -np.inf, -2, 5, 2], np.float32)
     indices = np.array([0, 1, 2, 3, 2, 3])
-    mine = cuda.memory.row_from(x)
+    mine = cuda.memory.buffer_from(x)
     scatter(cpu, values, indices, x, 4, 6, 1, mode)
-    scatter(cuda, cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 6, 1, mode)
+    scatter(cuda, cuda.memory.buffer_from(values), cuda.memory.buffer_from(indices), mine, 4, 6, 1, mode)
     np.testing.assert_array_equal(mine.host(), x)
 
 
@@ -184,25 +184,25 @@ def test_nan_is_an_extreme(cuda, deterministic, mode):
 def test_runs_of_all_lengths(cuda, generator, deterministic, count):
     indices = generator.permutation(np.repeat([0, 1, 3], [count, 4, 1]))
     x, values = np.zeros(5, np.float32), generator.random(indices.size, np.float32)
-    mine = cuda.memory.row_from(x)
+    mine = cuda.memory.buffer_from(x)
     scatter(cpu, values, indices, x, 5, indices.size, 1, "add")
-    scatter(cuda, cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 5, indices.size, 1, "add")
+    scatter(cuda, cuda.memory.buffer_from(values), cuda.memory.buffer_from(indices), mine, 5, indices.size, 1, "add")
     np.testing.assert_array_equal(mine.host(), x)  # to the last bit: in the same order
 
 
 @pytest.mark.parametrize("deterministic", [True], indirect=True)
 def test_the_last_of_several_values_counts(cuda, deterministic):
-    out, row = cuda.memory.row_from(np.zeros(3)), cuda.memory.row_from
-    scatter(cuda, row(np.arange(1.0, 6)), row(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
+    out, buffer = cuda.memory.buffer_from(np.zeros(3)), cuda.memory.buffer_from
+    scatter(cuda, buffer(np.arange(1.0, 6)), buffer(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
     assert out.host().tolist() == [5, 4, 0]
-    elements = Elements(0, row(np.array([2, -1, 2])), ONES)
-    put(cuda, row(np.arange(1.0, 4)), (0, 1, 0), elements, out, False, False)
+    elements = Elements(0, buffer(np.array([2, -1, 2])), ONES)
+    put(cuda, buffer(np.arange(1.0, 4)), (0, 1, 0), elements, out, False, False)
     assert out.host().tolist() == [5, 4, 3]
 
 
 def test_scatter_axis_writes_one_value(cuda):
-    out = cuda.memory.row_from(np.zeros(6, np.int16))
-    one, indices = cuda.memory.row_from(np.array([7], np.int16)), cuda.memory.row_from(np.array([2, 0, 2, 1]))
+    out = cuda.memory.buffer_from(np.zeros(6, np.int16))
+    one, indices = cuda.memory.buffer_from(np.array([7], np.int16)), cuda.memory.buffer_from(np.array([2, 0, 2, 1]))
     scatter(cuda, one, indices, out, 3, 2, 1, "set")
     assert out.host().tolist() == [7, 0, 7, 0, 7, 7]
 
@@ -211,33 +211,33 @@ def test_scatter_axis_writes_one_value(cuda):
 
 
 def wait(cuda):
-    cuda.memory.zero_row(1, np.dtype(np.int64)).host()
+    cuda.memory.zero_buffer(1, np.dtype(np.int64)).host()
 
 
 def test_a_bad_index_is_raised_at_the_next_wait(cuda):
-    cuda.outside(cuda.memory.row_from(np.array([0, 2, 7, 1])), -3, 3)
+    cuda.outside(cuda.memory.buffer_from(np.array([0, 2, 7, 1])), -3, 3)
     with pytest.raises(IndexError, match="index 7 is out of bounds for dimension with size 3"):
         wait(cuda)
     wait(cuda)  # it has been raised
-    cuda.outside(cuda.memory.row_from(np.array([0, 2, -3])), -3, 3)
+    cuda.outside(cuda.memory.buffer_from(np.array([0, 2, -3])), -3, 3)
     wait(cuda)
 
 
 BAD = {
-    "take_rows": lambda cuda, row, x, elements: take(cuda, x, elements),
-    "put_rows": lambda cuda, row, x, elements: put(cuda, row(np.ones(2)), (0, 1, 0), elements, x, False, True),
-    "put_rows adding": lambda cuda, row, x, elements: put(
-        cuda, row(np.ones(2)), (0, 1, 0), elements, x, True, False
+    "take_rows": lambda cuda, buffer, x, elements: take(cuda, x, elements),
+    "put_rows": lambda cuda, buffer, x, elements: put(cuda, buffer(np.ones(2)), (0, 1, 0), elements, x, False, True),
+    "put_rows adding": lambda cuda, buffer, x, elements: put(
+        cuda, buffer(np.ones(2)), (0, 1, 0), elements, x, True, False
     ),
-    "gather_axis": lambda cuda, row, x, elements: gather(cuda, x, elements.indices, 3, 2, 1),
-    "scatter_axis": lambda cuda, row, x, elements: scatter(
-        cuda, row(np.ones(2)), elements.indices, x, 3, 2, 1, "add"
+    "gather_axis": lambda cuda, buffer, x, elements: gather(cuda, x, elements.indices, 3, 2, 1),
+    "scatter_axis": lambda cuda, buffer, x, elements: scatter(
+        cuda, buffer(np.ones(2)), elements.indices, x, 3, 2, 1, "add"
     ),
-    "scatter_axis multiplying": lambda cuda, row, x, elements: scatter(
-        cuda, row(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
+    "scatter_axis multiplying": lambda cuda, buffer, x, elements: scatter(
+        cuda, buffer(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
     ),
-    "counts": lambda cuda, row, x, elements: run_steps(cuda, "counts", elements.indices, 3),
-    "offsets": lambda cuda, row, x, elements: run_steps(
+    "counts": lambda cuda, buffer, x, elements: run_steps(cuda, "counts", elements.indices, 3),
+    "offsets": lambda cuda, buffer, x, elements: run_steps(
         cuda, "offsets", elements.indices, (2,), (3,), (1,), (0,)
     ),
 }
@@ -245,24 +245,24 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_an_index_that_leads_outside_is_not_followed(cuda, name):
-    row = cuda.memory.row_from
-    x = row(np.full(3, 5.0))
-    elements = Elements(0, row(np.array([1, 9])), ONES)
+    buffer = cuda.memory.buffer_from
+    x = buffer(np.full(3, 5.0))
+    elements = Elements(0, buffer(np.array([1, 9])), ONES)
     with pytest.raises(IndexError, match="index 9 is out of bounds for dimension with size 3"):  # noqa: PT012
-        BAD[name](cuda, row, x, elements)
+        BAD[name](cuda, buffer, x, elements)
         wait(cuda)
     assert x.host()[[0, 2]].tolist() == [5, 5]
 
 
 def test_what_is_read_outside_is_zero(cuda):
-    row = cuda.memory.row_from
-    out = take(cuda, row(np.full(3, 5.0)), Elements(0, row(np.array([9, 1])), ONES))
+    buffer = cuda.memory.buffer_from
+    out = take(cuda, buffer(np.full(3, 5.0)), Elements(0, buffer(np.array([9, 1])), ONES))
     with pytest.raises(IndexError):
         wait(cuda)
     assert out.host().tolist() == [0, 5]
 
 
 def test_nothing_can_be_read_from_a_dimension_of_size_0(cuda):
-    row = cuda.memory.row_from
+    buffer = cuda.memory.buffer_from
     with pytest.raises(IndexError, match="index 4 is out of bounds for dimension with size 0"):
-        take(cuda, row(np.ones(0)), Elements(0, row(np.array([4])), ONES._replace(size=0)))
+        take(cuda, buffer(np.ones(0)), Elements(0, buffer(np.array([4])), ONES._replace(size=0)))

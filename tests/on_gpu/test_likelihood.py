@@ -25,19 +25,19 @@ def problem(shape, dtype):
 def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtype, reduction, ignored):
     outer, classes, inner = size(small, real)
     x, target, weight = problem((outer, classes, inner), dtype)
-    row, targets, weights = (cuda.row_from(each) for each in (x, target, weight))
+    buffer, targets, weights = (cuda.buffer_from(each) for each in (x, target, weight))
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     for on_cpu, on_gpu in ((None, None), (weight, weights)):
         shape = outer, classes, inner
         expected, total = run_steps(cpu, "likelihood", x, target, on_cpu, shape, ignored, reduction)
-        loss, totals = run_steps(cuda, "likelihood", row, targets, on_gpu, shape, ignored, reduction)
+        loss, totals = run_steps(cuda, "likelihood", buffer, targets, on_gpu, shape, ignored, reduction)
         np.testing.assert_allclose(loss.host(), expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(totals.host(), total, rtol=tolerance)
 
         grad = np.full(1, 0.5, dtype) if reduction != "none" else np.linspace(1, 2, target.size).astype(dtype)
         divisors = (total, totals) if reduction == "mean" else (None, None)
         expected = run_steps(cpu, "likelihood_gradient", grad, target, on_cpu, divisors[0], shape, ignored)
-        given = cuda.row_from(grad), targets, on_gpu, divisors[1]
+        given = cuda.buffer_from(grad), targets, on_gpu, divisors[1]
         gradient = run_steps(cuda, "likelihood_gradient", *given, shape, ignored)
         np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
 
@@ -52,25 +52,25 @@ def gradient_of(cuda, grad, classes, target):
 
 
 def test_all_targets_ignored(cuda):
-    x, target = cuda.row_from(np.ones(6)), cuda.row_from(np.full(3, 5))
+    x, target = cuda.buffer_from(np.ones(6)), cuda.buffer_from(np.full(3, 5))
     assert np.isnan(loss_of(cuda, x, 2, target, 5)[0].item(0))
-    assert [row.item(0) for row in loss_of(cuda, x, 2, target, 5, "sum")] == [0, 0]
+    assert [buffer.item(0) for buffer in loss_of(cuda, x, 2, target, 5, "sum")] == [0, 0]
 
 
 def test_no_targets(cuda):
-    none, target = cuda.row_from(np.empty(0)), cuda.row_from(np.empty(0, int))
+    none, target = cuda.buffer_from(np.empty(0)), cuda.buffer_from(np.empty(0, int))
     assert np.isnan(loss_of(cuda, none, 2, target)[0].item(0))
-    assert gradient_of(cuda, cuda.row_from(np.ones(1)), 2, target).size == 0
+    assert gradient_of(cuda, cuda.buffer_from(np.ones(1)), 2, target).size == 0
 
 
 @pytest.mark.parametrize("wrong", [3, -1])
 def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong):
-    x, target = cuda.row_from(np.ones(6)), cuda.row_from(np.array([0, wrong]))
+    x, target = cuda.buffer_from(np.ones(6)), cuda.buffer_from(np.array([0, wrong]))
     message = f"index {wrong} is out of bounds for dimension with size 3"
     loss, _ = loss_of(cuda, x, 3, target)
     with pytest.raises(IndexError, match=message):
         loss.host()
-    gradient = gradient_of(cuda, cuda.row_from(np.ones(1)), 3, target)
+    gradient = gradient_of(cuda, cuda.buffer_from(np.ones(1)), 3, target)
     with pytest.raises(IndexError, match=message):
         gradient.host()
     np.testing.assert_array_equal(gradient.host(), [-1, 0, 0, 0, 0, 0])
@@ -79,22 +79,22 @@ def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong)
 @pytest.mark.parametrize(("wrong", "dtype"), [(1.5, "f4"), (-0.5, "f8"), (np.nan, "f4")])
 def test_a_value_that_is_no_probability_is_reported_when_a_value_is_read(cuda, wrong, dtype):
     values = np.linspace(0, 1, 30).astype(dtype)
-    assert cuda.improbable(cuda.row_from(values), "not this") is False
+    assert cuda.improbable(cuda.buffer_from(values), "not this") is False
     assert not cpu.improbable(values, "not this")
-    cuda.memory.zero_row(1, values.dtype).host()
+    cuda.memory.zero_buffer(1, values.dtype).host()
     values[17] = wrong
-    assert cuda.improbable(cuda.row_from(values), "no probability") is False
+    assert cuda.improbable(cuda.buffer_from(values), "no probability") is False
     assert cpu.improbable(values, "no probability")
     with pytest.raises(RuntimeError, match=r"no probability \(found on the GPU"):
-        cuda.memory.zero_row(1, values.dtype).host()
-    cuda.memory.zero_row(1, values.dtype).host()
+        cuda.memory.zero_buffer(1, values.dtype).host()
+    cuda.memory.zero_buffer(1, values.dtype).host()
 
 
 def test_binary_cross_entropy_needs_no_waiting(cuda, monkeypatch):
     probability = numgrad.tensor([0.25, 0.5], device="cuda", requires_grad=True)
     target = numgrad.tensor([1.0, 0.0], device="cuda")
     with monkeypatch.context() as patch:
-        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        patch.setattr("numgrad.devices.buffers.DeviceBuffer.host", lambda buffer: pytest.fail("the GPU was waited for"))
         binary_cross_entropy(probability, target).backward()
     assert probability.grad.tolist() == [-2, 1]
     loss = binary_cross_entropy(probability, target + 1)

@@ -244,8 +244,8 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(cuda, allocator, take
 
 def test_rows_of_no_elements_have_no_memory(cuda):
     before = numgrad.cuda.memory_allocated()
-    row = cuda.memory.empty_row(0, np.dtype(np.float32), 0)
-    assert (row.size, row.block) == (0, None)
+    buffer = cuda.memory.empty_buffer(0, np.dtype(np.float32), 0)
+    assert (buffer.size, buffer.block) == (0, None)
     assert numgrad.cuda.memory_allocated() == before
 
 

@@ -50,7 +50,7 @@ def close(actual, expected, digits, scale=0):
 
 
 def on_gpu(cuda, *arrays):
-    return [None if array is None else cuda.row_from(array) for array in arrays]
+    return [None if array is None else cuda.buffer_from(array) for array in arrays]
 
 
 @pytest.mark.parametrize(("small", "real"), SHAPES)
@@ -82,7 +82,7 @@ def test_gradients_are_those_of_the_cpu(cuda, size, type, small, real):
 
 def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
     x = np.float32([7, 7, 7, 7, 7, 7, 1e6, 1e6 + 1, 1e6 + 2, 1e6 + 1, 1e6, 1e6 + 2])
-    result, means, _ = [row.host() for row in normalized(cuda, cuda.row_from(x), None, None, 6)]
+    result, means, _ = [row.host() for row in normalized(cuda, cuda.buffer_from(x), None, None, 6)]
     np.testing.assert_array_equal(result[:6], 0)
     np.testing.assert_allclose(result[6:], (x[6:] - 1e6 - 1) * np.sqrt(1.5), rtol=1e-4)
     np.testing.assert_array_equal(means, [7, 1e6 + 1])
@@ -90,12 +90,12 @@ def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
 
 def test_nan_and_infinity_stay_in_their_row(cuda):
     x = np.float32([np.nan, 1, 2, 3, 0, 1, np.inf, 2, 0, 1, 2, 3])
-    result = normalized(cuda, cuda.row_from(x), None, None, 4)[0].host()
+    result = normalized(cuda, cuda.buffer_from(x), None, None, 4)[0].host()
     np.testing.assert_array_equal(np.isnan(result), np.repeat([True, True, False], 4))
 
 
 def test_nothing(cuda, type):
-    none = cuda.row_from(np.empty(0, type.numpy))
+    none = cuda.buffer_from(np.empty(0, type.numpy))
     assert [row.size for row in normalized(cuda, none, None, None, 4)] == [0, 0, 0]
     out, factors, terms = gradients(cuda, none, none, none, none, None, 4)
     assert out.size == 0

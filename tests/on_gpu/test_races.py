@@ -31,13 +31,13 @@ def run(statements, watch=True, blocks=1):
     from numgrad_kernels.cuda import simulator
 
     text = BEGIN + "".join(f"    {line}\n" for line in statements)
-    launch, row = adapter.simulated_kernel("races", text), np.zeros(64, np.int64)
+    launch, buffer = adapter.simulated_kernel("races", text), np.zeros(64, np.int64)
     before, simulator.watch_races = simulator.watch_races, watch
     try:
-        launch(blocks, 64, row)
+        launch(blocks, 64, buffer)
     finally:
         simulator.watch_races = before
-    return row.tolist()
+    return buffer.tolist()
 
 
 @pytest.mark.parametrize("watch", [True, False])

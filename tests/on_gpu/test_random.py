@@ -38,8 +38,8 @@ def fill(cuda):
     """``fill(count, dtype, distribution, first, second)``: an array of random numbers."""
 
     def filled(count, dtype, distribution, first, second, seed=12345, offset=0):
-        row = cuda.empty_row(count, np.dtype(dtype), 0)
-        return cuda.fill_random(row, distribution, seed, offset, first, second).host()
+        buffer = cuda.empty_buffer(count, np.dtype(dtype), 0)
+        return cuda.fill_random(buffer, distribution, seed, offset, first, second).host()
 
     return filled
 
@@ -153,9 +153,9 @@ def test_integers_cover_their_range_evenly(fill, size, dtype, low, count):
 
 
 def test_a_part_of_a_row_leaves_the_rest(cuda):
-    row = cuda.row_from(np.full(300, 7, np.float32))
-    cuda.fill_random(row[3:190], "uniform", 1, 0, 0, 1)
-    numbers = row.host()
+    buffer = cuda.buffer_from(np.full(300, 7, np.float32))
+    cuda.fill_random(buffer[3:190], "uniform", 1, 0, 0, 1)
+    numbers = buffer.host()
     assert (numbers[:3] == 7).all()
     assert (numbers[3:190] < 1).all()
     assert (numbers[190:] == 7).all()

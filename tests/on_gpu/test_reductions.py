@@ -34,7 +34,8 @@ def test_folds(cuda, name, sizes):
     if name == "nansum":
         x[::3] = np.nan
     type = np.dtype(np.float32)
-    agree(run_steps(cuda, "fold_axis", cuda.row_from(x), *sizes, name, type), on_cpu("fold_axis", x, sizes, name, type))
+    on_gpu = run_steps(cuda, "fold_axis", cuda.buffer_from(x), *sizes, name, type)
+    agree(on_gpu, on_cpu("fold_axis", x, sizes, name, type))
 
 
 @pytest.mark.parametrize(
@@ -51,12 +52,12 @@ def test_folds_of_each_dtype(cuda, dtype, out, names):
         x = numbers(sizes, dtype)
         for name in names:
             kind = np.dtype(out)
-            on_gpu = run_steps(cuda, "fold_axis", cuda.row_from(x), *sizes, name, kind)
+            on_gpu = run_steps(cuda, "fold_axis", cuda.buffer_from(x), *sizes, name, kind)
             agree(on_gpu, on_cpu("fold_axis", x, sizes, name, kind))
 
 
 def test_a_sum_is_the_same_at_every_run(cuda, size):
-    x = cuda.row_from(numbers(size(300, 10_000_000), np.float32))
+    x = cuda.buffer_from(numbers(size(300, 10_000_000), np.float32))
     first, second = [run_steps(cuda, "fold_axis", x, 1, x.size, 1, "sum", np.dtype(np.float32)) for _ in range(2)]
     assert first.item(0) == second.item(0)
 
@@ -64,14 +65,14 @@ def test_a_sum_is_the_same_at_every_run(cuda, size):
 def test_a_row_that_begins_anywhere_is_summed(cuda):
     x = numbers((1, 90, 1), np.float32)
     for start in range(4):
-        row = cuda.row_from(x)[start:]
+        row = cuda.buffer_from(x)[start:]
         total = run_steps(cuda, "fold_axis", row, 1, row.size, 1, "sum", np.dtype(np.float32))
         agree(total, x[start:].sum(keepdims=True))
 
 
 def test_a_long_sum_rounds_little(cuda, size):
     x = np.full(size(600, 20_000_000), 0.1, np.float32)
-    on_gpu = run_steps(cuda, "fold_axis", cuda.row_from(x), 1, x.size, 1, "sum", np.dtype(np.float32)).item(0)
+    on_gpu = run_steps(cuda, "fold_axis", cuda.buffer_from(x), 1, x.size, 1, "sum", np.dtype(np.float32)).item(0)
     assert on_gpu == pytest.approx(np.sum(x, dtype=np.float64), rel=1e-6)
 
 
@@ -81,7 +82,7 @@ def test_a_nan_is_the_extreme(cuda, sizes, largest):
     x = numbers(sizes, np.float32)
     x[5] = np.nan
     name = "max" if largest else "min"
-    on_gpu = run_steps(cuda, "fold_axis", cuda.row_from(x), *sizes, name, np.dtype(np.float32))
+    on_gpu = run_steps(cuda, "fold_axis", cuda.buffer_from(x), *sizes, name, np.dtype(np.float32))
     agree(on_gpu, on_cpu("fold_axis", x, sizes, name, np.dtype(np.float32)))
     assert np.isnan(on_gpu.host()).sum() == 1
 
@@ -91,7 +92,7 @@ def test_a_nan_is_the_extreme(cuda, sizes, largest):
 def test_means(cuda, sizes, dtype):
     x = numbers(sizes, dtype)
     mean = "sum", np.dtype(dtype), float(sizes[1])
-    agree(run_steps(cuda, "fold_axis", cuda.row_from(x), *sizes, *mean), on_cpu("fold_axis", x, sizes, *mean))
+    agree(run_steps(cuda, "fold_axis", cuda.buffer_from(x), *sizes, *mean), on_cpu("fold_axis", x, sizes, *mean))
 
 
 @pytest.mark.parametrize("root", [False, True])
@@ -101,21 +102,21 @@ def test_variances(cuda, sizes, correction, root):
     x = numbers(sizes, np.float32) + np.float32(1000)
     with np.errstate(all="ignore"):
         expected = on_cpu("variance_axis", x, sizes, correction, root)
-    found = run_steps(cuda, "variance_axis", cuda.row_from(x), *sizes, correction, root)
+    found = run_steps(cuda, "variance_axis", cuda.buffer_from(x), *sizes, correction, root)
     for ours, wanted in zip(found, expected, strict=True):
         agree(ours, wanted, rtol=1e-4)
 
 
 def test_a_variance_of_large_numbers(cuda):
     x = np.full(21, 1e30, np.float32)
-    variance, mean = run_steps(cuda, "variance_axis", cuda.row_from(x), 1, 21, 1, 1, False)
+    variance, mean = run_steps(cuda, "variance_axis", cuda.buffer_from(x), 1, 21, 1, 1, False)
     assert variance.item(0) == 0
     assert mean.item(0) == pytest.approx(1e30)
 
 
 def test_a_variance_of_infinite_numbers_is_nan(cuda):
     x = np.array([1, np.inf, 2], np.float32)
-    variance, mean = run_steps(cuda, "variance_axis", cuda.row_from(x), 1, 3, 1, 1, False)
+    variance, mean = run_steps(cuda, "variance_axis", cuda.buffer_from(x), 1, 3, 1, 1, False)
     assert np.isnan(variance.item(0))
     assert mean.item(0) == np.inf
 
@@ -123,7 +124,8 @@ def test_a_variance_of_infinite_numbers_is_nan(cuda):
 @pytest.mark.parametrize("sizes", [(3, 5, 1), (2, 90, 2), (1, 300, 1), (2, 0, 1), (0, 3, 1)])
 def test_log_sum_exp(cuda, sizes):
     x = numbers(sizes, np.float64) * 100
-    agree(run_steps(cuda, "logsumexp_axis", cuda.row_from(x), *sizes), on_cpu("logsumexp_axis", x, sizes), rtol=1e-12)
+    on_gpu = run_steps(cuda, "logsumexp_axis", cuda.buffer_from(x), *sizes)
+    agree(on_gpu, on_cpu("logsumexp_axis", x, sizes), rtol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (9, 5, 1), (1, 70, 1), (2, 30, 7)])
@@ -132,14 +134,14 @@ def test_norms_of_numbers_whose_powers_overflow_or_are_0(cuda, sizes, order):
     for size in (1e30, 1e-30, 0.0):
         x = numbers(sizes, np.float32) * np.float32(size)
         x[:1] = np.where(x[:1] == 0, 0, 1)  # and a column of more usual numbers
-        found = run_steps(cuda, "norm_axis", cuda.row_from(x), *sizes, order, x.dtype)
+        found = run_steps(cuda, "norm_axis", cuda.buffer_from(x), *sizes, order, x.dtype)
         agree(found, on_cpu("norm_axis", x, sizes, order, x.dtype), rtol=1e-6)
 
 
 def test_log_sum_exp_of_infinite_numbers(cuda):
     inf, nan = np.inf, np.nan
     x = np.array([-inf, -inf, 1, inf, -inf, 2, 3, nan], np.float32)
-    agree(run_steps(cuda, "logsumexp_axis", cuda.row_from(x), 4, 2, 1), on_cpu("logsumexp_axis", x, (4, 2, 1)))
+    agree(run_steps(cuda, "logsumexp_axis", cuda.buffer_from(x), 4, 2, 1), on_cpu("logsumexp_axis", x, (4, 2, 1)))
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 0.5, -1, np.inf, -np.inf])
@@ -148,12 +150,12 @@ def test_norms(cuda, order):
         x = numbers(sizes, np.float32)
         with np.errstate(all="ignore"):
             expected = on_cpu("norm_axis", x, sizes, order, np.dtype(np.float32))
-        agree(run_steps(cuda, "norm_axis", cuda.row_from(x), *sizes, order, np.dtype(np.float32)), expected)
+        agree(run_steps(cuda, "norm_axis", cuda.buffer_from(x), *sizes, order, np.dtype(np.float32)), expected)
 
 
 def test_a_norm_in_a_wider_type(cuda):
     x = numbers((2, 5, 1), np.float32)
-    on_gpu = run_steps(cuda, "norm_axis", cuda.row_from(x), 2, 5, 1, 2, np.dtype(np.float64))
+    on_gpu = run_steps(cuda, "norm_axis", cuda.buffer_from(x), 2, 5, 1, 2, np.dtype(np.float64))
     agree(on_gpu, on_cpu("norm_axis", x, (2, 5, 1), 2, np.dtype(np.float64)), rtol=1e-12)
 
 
@@ -164,6 +166,6 @@ def test_extremes_and_their_places(cuda, sizes, largest):
     holes = few.copy()
     holes[1::11] = np.nan
     for x in (few, holes, few.astype(np.int32), few > 0):
-        on_gpu = run_steps(cuda, "extreme_axis", cuda.row_from(x), *sizes, largest)
+        on_gpu = run_steps(cuda, "extreme_axis", cuda.buffer_from(x), *sizes, largest)
         for ours, expected in zip(on_gpu, on_cpu("extreme_axis", x, sizes, largest), strict=True):
             agree(ours, expected, rtol=0)

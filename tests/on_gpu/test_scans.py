@@ -30,7 +30,7 @@ def agree(on_gpu, expected, rtol=3e-5, atol=1e-5):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_scans(cuda, name, sizes, backwards):
     x = numbers(sizes)
-    on_gpu = run_steps(cuda, "scan_axis", cuda.row_from(x), *sizes, name, np.dtype(np.float32), backwards)
+    on_gpu = run_steps(cuda, "scan_axis", cuda.buffer_from(x), *sizes, name, np.dtype(np.float32), backwards)
     agree(on_gpu, on_cpu("scan_axis", x, sizes, name, np.dtype(np.float32), backwards))
 
 
@@ -46,7 +46,7 @@ def test_scans_of_each_dtype(cuda, dtype, out):
         x = numbers(sizes, dtype)
         for name in ("sum", "prod"):
             kind = np.dtype(out)
-            on_gpu = run_steps(cuda, "scan_axis", cuda.row_from(x), *sizes, name, kind)
+            on_gpu = run_steps(cuda, "scan_axis", cuda.buffer_from(x), *sizes, name, kind)
             agree(on_gpu, on_cpu("scan_axis", x, sizes, name, kind))
 
 
@@ -55,7 +55,7 @@ def test_log_sum_exp_of_infinite_numbers(cuda):
     x = np.array([-inf, -inf, 1, -inf, 2, inf, 3, inf, -inf, nan, 1, inf], np.float32)
     for sizes in [(1, 12, 1), (1, 6, 2)]:
         agree(
-            run_steps(cuda, "scan_axis", cuda.row_from(x), *sizes, "logsumexp", np.dtype(np.float32)),
+            run_steps(cuda, "scan_axis", cuda.buffer_from(x), *sizes, "logsumexp", np.dtype(np.float32)),
             on_cpu("scan_axis", x, sizes, "logsumexp", np.dtype(np.float32)),
         )
 
@@ -64,7 +64,7 @@ def test_long_sums_round_little(cuda, size):
     length = size(700, 5_000_000)
     for inner in (1, 2):
         x = np.full(length * inner, 0.1, np.float32)
-        sums = run_steps(cuda, "scan_axis", cuda.row_from(x), 1, length, inner, "sum", np.dtype(np.float32)).host()
+        sums = run_steps(cuda, "scan_axis", cuda.buffer_from(x), 1, length, inner, "sum", np.dtype(np.float32)).host()
         exact = np.cumsum(x.reshape(length, inner), 0, np.float64).reshape(-1)
         np.testing.assert_allclose(sums, exact, rtol=2e-6)
 
@@ -76,7 +76,7 @@ def test_extremes_so_far(cuda, sizes, largest):
     holes = few.copy()
     holes[few.size // 2 :: 17] = np.nan
     for x in (few, holes, few.astype(np.int64), few > 0):
-        on_gpu = run_steps(cuda, "extremes_so_far", cuda.row_from(x), *sizes, largest)
+        on_gpu = run_steps(cuda, "extremes_so_far", cuda.buffer_from(x), *sizes, largest)
         for ours, expected in zip(on_gpu, on_cpu("extremes_so_far", x, sizes, largest), strict=True):
             agree(ours, expected, rtol=0)
 
@@ -88,7 +88,8 @@ def test_recurrences(cuda, sizes, dtype):
     x = numbers(sizes, dtype)
     factors = numbers(sizes, dtype) if dtype is np.int64 else numbers(sizes, dtype) / 2
     for backwards in (False, True):
-        on_gpu = run_steps(cuda, "recurrence_axis", cuda.row_from(x), cuda.row_from(factors), length, inner, backwards)
+        operands = cuda.buffer_from(x), cuda.buffer_from(factors)
+        on_gpu = run_steps(cuda, "recurrence_axis", *operands, length, inner, backwards)
         agree(on_gpu, run_steps(cpu, "recurrence_axis", x, factors, length, inner, backwards))
 
 
@@ -96,5 +97,5 @@ def test_recurrences(cuda, sizes, dtype):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_shifts(cuda, sizes, backwards):
     for x, fill in [(numbers(sizes), np.inf), (numbers(sizes, np.int32), 1), (numbers(sizes) > 0, 1.0)]:
-        on_gpu = run_steps(cuda, "shift_axis", cuda.row_from(x), *sizes, backwards, fill)
+        on_gpu = run_steps(cuda, "shift_axis", cuda.buffer_from(x), *sizes, backwards, fill)
         agree(on_gpu, on_cpu("shift_axis", x, sizes, backwards, fill), rtol=0)

@@ -22,26 +22,26 @@ def deterministic():
     numgrad.use_deterministic_algorithms(False)
 
 
-def counted(device, row, *others):
+def counted(device, buffer, *others):
     """Return the ``bincount`` of a device; the last argument is the least number of bins."""
     if len(others) == 1:
-        return run_steps(device, "bincount", row, None, *others)
-    return run_steps(device, "bincount", row, *others)
+        return run_steps(device, "bincount", buffer, None, *others)
+    return run_steps(device, "bincount", buffer, *others)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
 def test_numbers_are_counted(cuda, numbers, dtype):
     numbers = numbers.astype(dtype)
-    row = cuda.row_from(numbers)
+    buffer = cuda.buffer_from(numbers)
     for bins in (7, 10, 2049):  # in memory of the block, and not
-        np.testing.assert_array_equal(counted(cuda, row, bins).host(), counted(cpu, numbers, bins))
-    assert counted(cuda, row[:0], 3).host().tolist() == [0, 0, 0]
+        np.testing.assert_array_equal(counted(cuda, buffer, bins).host(), counted(cpu, numbers, bins))
+    assert counted(cuda, buffer[:0], 3).host().tolist() == [0, 0, 0]
 
 
 def weighted(cuda, numbers, dtype):
     """The weights counted on the GPU, those counted on the CPU, and what the former may be off."""
     weights = np.random.default_rng(2).uniform(1, 2, numbers.size).astype(dtype)
-    found = counted(cuda, cuda.row_from(numbers), cuda.row_from(weights), 9).host()
+    found = counted(cuda, cuda.buffer_from(numbers), cuda.buffer_from(weights), 9).host()
     expected = counted(cpu, numbers, weights, 9)
     assert found.dtype == expected.dtype
     return found, expected, 1e-4 if dtype == "float32" else 1e-11
@@ -73,7 +73,7 @@ def test_the_public_function_counts(cuda):
 def test_elements_are_counted_in_bins(cuda, size, dtype):
     values = np.random.default_rng(3).normal(size=size(60, 60_000)).astype(dtype)
     values[:4] = np.nan, 1.0, -1.0, np.inf
-    found = run_steps(cuda, "histogram", cuda.row_from(values), 7, -1.0, 1.0)
+    found = run_steps(cuda, "histogram", cuda.buffer_from(values), 7, -1.0, 1.0)
     expected = run_steps(cpu, "histogram", values, 7, -1.0, 1.0)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found.host(), expected)
@@ -99,7 +99,7 @@ def test_places_in_sorted_rows(cuda, size, dtypes, right):
         values[1, 1] = np.nan
     compute = np.promote_types(*dtypes) if dtypes[1] != "int64" else np.dtype("float32")
     how = length, count, right, compute
-    found = run_steps(cuda, "search_rows", cuda.row_from(rows), cuda.row_from(values), *how)
+    found = run_steps(cuda, "search_rows", cuda.buffer_from(rows), cuda.buffer_from(values), *how)
     np.testing.assert_array_equal(found.host(), run_steps(cpu, "search_rows", rows.ravel(), values.ravel(), *how))
 
 

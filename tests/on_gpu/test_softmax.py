@@ -36,7 +36,7 @@ def close(actual, expected):
 def test_softmax_and_its_logarithm_are_those_of_the_cpu(cuda, size, small, real, dtype):
     outer, length, inner = size(small, real)
     x = numbers((outer, length, inner), dtype)
-    row = cuda.row_from(x)
+    row = cuda.buffer_from(x)
     for floor in (-np.inf, None):
         result = softmax(cuda, row, length, inner, floor)
         assert result.dtype == dtype
@@ -50,7 +50,7 @@ def test_gradients_are_those_of_the_cpu(cuda, size, small, real, logarithm):
     outer, length, inner = size(small, real)
     grad = numbers((outer, length, inner), np.float64, 1)
     y = softmax(cpu, numbers((outer, length, inner), np.float64), length, inner, None if logarithm else -np.inf)
-    result = gradient(cuda, cuda.row_from(grad), cuda.row_from(y), length, inner, logarithm)
+    result = gradient(cuda, cuda.buffer_from(grad), cuda.buffer_from(y), length, inner, logarithm)
     np.testing.assert_allclose(
         result.host(), gradient(cpu, grad, y, length, inner, logarithm), rtol=1e-11, atol=1e-12
     )
@@ -65,7 +65,7 @@ def test_infinities_and_nan(cuda, length, inner):
     x[2, 3] = np.nan
     x[3, 1] = np.inf
     x[4, 2] = -np.inf
-    row = cuda.row_from(x)
+    row = cuda.buffer_from(x)
     flat = x.reshape(-1)
     for floor in (-np.inf, 0.0, None):
         close(softmax(cuda, row, length, inner, floor).host(), softmax(cpu, flat, length, inner, floor))
@@ -73,25 +73,25 @@ def test_infinities_and_nan(cuda, length, inner):
 
 def test_large_elements_do_not_overflow(cuda):
     x = np.array([1e38, 1e38, -3e38, 0, 2000, 2001], np.float32)
-    close(softmax(cuda, cuda.row_from(x), 2, 1).host(), softmax(cpu, x, 2, 1))
-    close(softmax(cuda, cuda.row_from(x), 3, 1, None).host(), softmax(cpu, x, 3, 1, None))
+    close(softmax(cuda, cuda.buffer_from(x), 2, 1).host(), softmax(cpu, x, 2, 1))
+    close(softmax(cuda, cuda.buffer_from(x), 3, 1, None).host(), softmax(cpu, x, 3, 1, None))
 
 
 def test_a_row_that_begins_anywhere(cuda):
     x = numbers((13,), np.float32)
-    part = cuda.row_from(x)[1:]
+    part = cuda.buffer_from(x)[1:]
     close(softmax(cuda, part, 4, 1).host(), softmax(cpu, x[1:].copy(), 4, 1))
 
 
 def test_nothing(cuda):
-    none = cuda.row_from(np.empty(0, np.float32))
+    none = cuda.buffer_from(np.empty(0, np.float32))
     assert softmax(cuda, none, 0, 3).size == softmax(cuda, none, 4, 1, None).size == 0
     assert gradient(cuda, none, none, 4, 1, True).size == 0
 
 
 def test_a_long_row_has_many_threads(cuda, size):
     x = numbers((1, size(133, 100003), 1), np.float32)
-    close(softmax(cuda, cuda.row_from(x), x.size, 1, None).host(), softmax(cpu, x, x.size, 1, None))
+    close(softmax(cuda, cuda.buffer_from(x), x.size, 1, None).host(), softmax(cpu, x, x.size, 1, None))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

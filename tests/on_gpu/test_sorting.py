@@ -44,20 +44,21 @@ def check(found, expected):
 def test_lines_are_sorted_and_equal_elements_stay_in_order(cuda, elements, shape, dtype, descending):
     shape, values = elements(shape, dtype)
     expected = on_cpu("sort_axis", values, shape, descending)
-    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, descending), expected)
+    check(run_steps(cuda, "sort_axis", cuda.buffer_from(values), *shape, descending), expected)
 
 
 @pytest.mark.parametrize("length", range(1, 18))
 def test_lines_of_any_length_are_sorted(cuda, length):
     values = np.random.default_rng(length).normal(size=3 * length).astype("float32")
     shape = 3, length, 1
-    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, False), on_cpu("sort_axis", values, shape, False))
+    on_gpu = run_steps(cuda, "sort_axis", cuda.buffer_from(values), *shape, False)
+    check(on_gpu, on_cpu("sort_axis", values, shape, False))
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1)], ids=str)
 def test_nothing_is_sorted(cuda, shape):
     nothing = np.empty(0, "float32")
-    found = run_steps(cuda, "sort_axis", cuda.row_from(nothing), *shape, False)
+    found = run_steps(cuda, "sort_axis", cuda.buffer_from(nothing), *shape, False)
     check(found, on_cpu("sort_axis", nothing, shape, False))
 
 
@@ -67,13 +68,13 @@ def test_the_first_few_of_the_order(cuda, elements, shape, share):
     shape, values = elements(shape, "float32")
     count = int(np.ceil(share * shape[1]))
     expected = on_cpu("sort_axis", values, shape, True, count)
-    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, True, count), expected)
+    check(run_steps(cuda, "sort_axis", cuda.buffer_from(values), *shape, True, count), expected)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_one_element_of_each_line(cuda, elements, shape):
     shape, values = elements(shape, "float32")
-    row = cuda.row_from(values)
+    row = cuda.buffer_from(values)
     for k in (0, 2, shape[1] - 1):
         check(run_steps(cuda, "kth_axis", row, *shape, k), on_cpu("kth_axis", values, shape, k))
     for past_nan in (False, True):
@@ -84,14 +85,14 @@ def test_one_element_of_each_line(cuda, elements, shape):
 @pytest.mark.parametrize("dtype", ["uint8", "bool"])
 def test_one_element_of_each_line_of_integers_and_bools(cuda, elements, dtype):
     shape, values = elements(SHAPES[3], dtype)
-    row = cuda.row_from(values)
+    row = cuda.buffer_from(values)
     check(run_steps(cuda, "median_axis", row, *shape, False), on_cpu("median_axis", values, shape, False))
     check(run_steps(cuda, "mode_axis", row, *shape), on_cpu("mode_axis", values, shape))
 
 
 def test_lines_of_nothing_but_nan(cuda):
     values = np.full(6, np.nan, "float32")
-    row = cuda.row_from(values)
+    row = cuda.buffer_from(values)
     for past_nan in (False, True):
         found = run_steps(cuda, "median_axis", row, 2, 3, 1, past_nan)
         check(found, on_cpu("median_axis", values, (2, 3, 1), past_nan))
@@ -104,7 +105,7 @@ def test_lines_of_nothing_but_nan(cuda):
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_different_elements(cuda, elements, dtype):
     _, values = elements(SHAPES[3], dtype)
-    found, inverse, counts = run_steps(cuda, "unique_slices", cuda.row_from(values), 1, values.size, 1, False)
+    found, inverse, counts = run_steps(cuda, "unique_slices", cuda.buffer_from(values), 1, values.size, 1, False)
     expected, _, occurring = run_steps(cpu, "unique_slices", values, 1, values.size, 1, False)
     np.testing.assert_array_equal(found.host(), expected)
     np.testing.assert_array_equal(found.host()[inverse.host()], values)  # which NaN is which is not said
@@ -118,7 +119,7 @@ def test_different_slices(cuda, shape, dtype):
     if dtype == "float32":
         values[-1] = np.nan
     for consecutive in (False, True):
-        found = run_steps(cuda, "unique_slices", cuda.row_from(values), *shape, consecutive)
+        found = run_steps(cuda, "unique_slices", cuda.buffer_from(values), *shape, consecutive)
         check(found, run_steps(cpu, "unique_slices", values, *shape, consecutive))
 
 
@@ -126,7 +127,7 @@ def test_different_slices(cuda, shape, dtype):
 @pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1), (1, 0, 1)], ids=str)
 def test_different_slices_of_nothing(cuda, shape, consecutive):
     nothing = np.empty(0, "float32")
-    found = run_steps(cuda, "unique_slices", cuda.row_from(nothing), *shape, consecutive)
+    found = run_steps(cuda, "unique_slices", cuda.buffer_from(nothing), *shape, consecutive)
     check(found, run_steps(cpu, "unique_slices", nothing, *shape, consecutive))
 
 

@@ -46,7 +46,7 @@ def test_constructors_take_a_device(make):
 def test_a_copy_of_a_tensor_does_not_go_by_way_of_the_host(monkeypatch):
     x = tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda").t()
     with monkeypatch.context() as patch:
-        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        patch.setattr("numgrad.devices.buffers.DeviceBuffer.host", lambda row: pytest.fail("the GPU was waited for"))
         with pytest.warns(UserWarning, match="To copy construct from a tensor"):
             copied = tensor(x)
         with pytest.warns(UserWarning, match="To copy construct from a tensor"):

@@ -142,7 +142,7 @@ def lower_before(row, width, offset):
     return partly * (without + offset + 1) + partly * (partly - 1) // 2 + whole * width
 
 
-def triangle_rows(count, width, offset, upper, kept, out: Out):
+def triangle_indices(count, width, offset, upper, kept, out: Out):
     """The rows, then the columns, of the ``kept`` elements of a matrix of ``count`` on one side of a diagonal."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         row = floor_divide(i, width)

@@ -1,7 +1,7 @@
-"""Extensions of Numba's language for GPU kernels: atomic updates of rows, and rows given by their address.
+"""Extensions of Numba's language for GPU kernels: atomic updates of buffers, and buffers given by their address.
 
-A kernel takes the address of a row's first element; ``row[i]`` reads and writes elements.  In the simulator rows are
-arrays, and these functions do the same in plain Python.
+A kernel takes the address of a buffer's first element; ``buffer[i]`` reads and writes elements.  In the simulator
+buffers are arrays, and these functions do the same in plain Python.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
 
 
-def atomic_add(row: Any, index: int, value: Any) -> None:
-    """Add to an element, of a row or a shared array, to which other threads may be adding at the same time.
+def atomic_add(buffer: Any, index: int, value: Any) -> None:
+    """Add to an element, of a buffer or a shared array, to which other threads may be adding at the same time.
 
     The order of the additions is unspecified.
     """
     with _lock:
-        _memory(row, index)[index] += value
+        _memory(buffer, index)[index] += value
 
 
-def compare_and_swap(row: Any, index: int, expected: Any, wanted: Any) -> Any:
-    """Return an element of a row of uint32 or uint64, and overwrite it atomically if it is the expected one."""
+def compare_and_swap(buffer: Any, index: int, expected: Any, wanted: Any) -> Any:
+    """Return an element of a buffer of uint32 or uint64, and overwrite it atomically if it is the expected one."""
     with _lock:
-        memory = _memory(row, index)
+        memory = _memory(buffer, index)
         found = memory[index]
         if found == expected:
             memory[index] = wanted
         return found
 
 
-def _memory(row: Any, index: int) -> Any:
+def _memory(buffer: Any, index: int) -> Any:
     """Return the array to update in the simulator, recording the update if races are detected."""
-    return row.updated(index, 3) if hasattr(row, "updated") else row
+    return buffer.updated(index, 3) if hasattr(buffer, "updated") else buffer
 
 
 def as_word(number: Any) -> Any:
@@ -61,7 +61,7 @@ def as_number(word: Any, dtype: Any) -> Any:
 
 
 def row_at(address: int, dtype: Any) -> Any:
-    """Return the row of elements that begins at an address, taken from an array of addresses; 0 for an unused row."""
+    """Return the buffer that begins at an address; the address of an unused buffer is 0."""
     element = np.dtype(dtype)
     if not address:
         return np.empty(0, element)
@@ -69,17 +69,17 @@ def row_at(address: int, dtype: Any) -> Any:
     return np.frombuffer(memoryview(memory), element)
 
 
-def load4(row: Any, quad: int) -> Any:
+def load4(buffer: Any, quad: int) -> Any:
     """Return the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses of 16 bytes as possible.
 
-    The row must be aligned to 16 bytes, or to four elements if these are smaller.  Not for complex numbers.
+    The buffer must be aligned to 16 bytes, or to four elements if these are smaller.  Not for complex numbers.
     """
-    return row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3]
+    return buffer[4 * quad], buffer[4 * quad + 1], buffer[4 * quad + 2], buffer[4 * quad + 3]
 
 
-def store4(row: Any, quad: int, a: Any, b: Any, c: Any, d: Any) -> None:
+def store4(buffer: Any, quad: int, a: Any, b: Any, c: Any, d: Any) -> None:
     """Write the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses as :func:`load4`."""
-    row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3] = a, b, c, d
+    buffer[4 * quad], buffer[4 * quad + 1], buffer[4 * quad + 2], buffer[4 * quad + 3] = a, b, c, d
 
 
 def quotient(number: int, divisor: int) -> int:
@@ -139,14 +139,14 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
     return decorate
 
 
-@_compiled(atomic_add, lambda row, index, value: types.void(row, types.intp, row.dtype))
+@_compiled(atomic_add, lambda buffer, index, value: types.void(buffer, types.intp, buffer.dtype))
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     from numba.cuda import nvvmutils  # numba-cuda need not be installed
 
-    (row, index, value), given = arguments, signature.args[0]
+    (buffer, index, value), given = arguments, signature.args[0]
     if isinstance(given, types.Array):  # in shared memory
-        row = context.make_array(given)(context, builder, row).data
-    target = builder.gep(row, [index])
+        buffer = context.make_array(given)(context, builder, buffer).data
+    target = builder.gep(buffer, [index])
     if isinstance(given.dtype, types.Float):  # NVVM has functions for it, but no instruction
         add = getattr(nvvmutils, f"declare_atomic_add_{given.dtype.name}")(builder.module)
         builder.call(add, [target, value])
@@ -155,10 +155,10 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return context.get_dummy_value()
 
 
-@_compiled(compare_and_swap, lambda row, *_: row.dtype(row, types.intp, row.dtype, row.dtype))
+@_compiled(compare_and_swap, lambda buffer, *_: buffer.dtype(buffer, types.intp, buffer.dtype, buffer.dtype))
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    row, index, expected, wanted = arguments
-    found = builder.cmpxchg(builder.gep(row, [index]), expected, wanted, "monotonic", "monotonic")
+    buffer, index, expected, wanted = arguments
+    found = builder.cmpxchg(builder.gep(buffer, [index]), expected, wanted, "monotonic", "monotonic")
     return builder.extract_value(found, 0)
 
 
@@ -174,15 +174,15 @@ _compiled(as_word, lambda number: _WORDS[number.bitwidth](number))(_same_bits)
 _compiled(as_number, lambda word, dtype: dtype.dtype(word, dtype))(_same_bits)
 
 
-def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tuple[Any, int]:
+def _quad(context: Any, builder: Any, element: Any, buffer: Any, quad: Any) -> tuple[Any, int]:
     """Emit the address of four elements as that of a vector; return it with its alignment."""
     stored = context.get_data_type(element)
     size = context.get_abi_sizeof(stored)
-    first = builder.gep(row, [builder.shl(quad, ir.Constant(quad.type, 2))])
+    first = builder.gep(buffer, [builder.shl(quad, ir.Constant(quad.type, 2))])
     return builder.bitcast(first, ir.VectorType(stored, 4).as_pointer()), min(4 * size, 16)
 
 
-@_compiled(load4, lambda row, quad: types.UniTuple(row.dtype, 4)(row, types.uint64))  # type: ignore[attr-defined]
+@_compiled(load4, lambda buffer, quad: types.UniTuple(buffer.dtype, 4)(buffer, types.uint64))  # type: ignore[attr-defined]
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     element = signature.args[0].dtype
     address, alignment = _quad(context, builder, element, *arguments)
@@ -192,7 +192,7 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return context.make_tuple(builder, signature.return_type, lanes)
 
 
-@_compiled(store4, lambda row, *_: types.void(row, types.uint64, *[row.dtype] * 4))
+@_compiled(store4, lambda buffer, *_: types.void(buffer, types.uint64, *[buffer.dtype] * 4))
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     element = signature.args[0].dtype
     address, alignment = _quad(context, builder, element, *arguments[:2])

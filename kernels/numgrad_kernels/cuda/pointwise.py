@@ -29,7 +29,7 @@ def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
     return (*inputs, *[pointer(dtype) for _, dtype in program.outputs], *[types.int64] * numbers)
 
 
-def row_text(program: Program) -> str:
+def flat_text(program: Program) -> str:
     """Return the module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
     text = _Text(program, ["n"])
     text.loop("uint64(n)", text.element("i"))
@@ -87,7 +87,7 @@ def _strided_numbers(program: Program, rank: int) -> list[str]:
     return ["n", *[f"n{axis}" for axis in range(1, rank)], *steps, *[f"{name}_o" for name in arrays]]
 
 
-def row_facts(program: Program) -> Facts:
+def flat_facts(program: Program) -> Facts:
     """Return the facts of the kernels over rows."""
     return pointwise_facts(program, [*program.parameters, "n"], _count)
 

@@ -108,7 +108,7 @@ class Accesses:
             self.module.let_others()
         return element, _Access(thread, thread.waits, thread.warp_waits, self.time, frame.f_lineno)
 
-    def read(self, array: Watched, index: Any, frame: Any) -> None:
+    def read(self, array: WatchedArray, index: Any, frame: Any) -> None:
         """Record that the current thread reads an element, in this frame."""
         address = array.address(index)
         element, now = self._use(address, frame)
@@ -121,7 +121,7 @@ class Accesses:
             element.reads = _Uses()
         element.reads.add(now)
 
-    def write(self, array: Watched, index: Any, frame: Any, before: Any) -> None:
+    def write(self, array: WatchedArray, index: Any, frame: Any, before: Any) -> None:
         """Record that the current thread has written an element, which was ``before``."""
         element, now = self._use(array.address(index), frame)
         for uses, did in ((element.reads, "reads"), (element.updates, "updates")):
@@ -135,7 +135,7 @@ class Accesses:
             return  # the first write is kept to compare others with
         element.written, element.reads, element.updates = now, None, None
 
-    def update(self, array: Watched, index: Any, frame: Any) -> None:
+    def update(self, array: WatchedArray, index: Any, frame: Any) -> None:
         """Record that the current thread is about to run an atomic instruction on an element."""
         address = array.address(index)
         element, now = self._use(address, frame)
@@ -173,7 +173,7 @@ class Accesses:
             raise error
 
 
-def _race(array: Watched, index: Any, frame: Any, now: _Access, does: str, other: _Access, did: str) -> RaceError:
+def _race(array: WatchedArray, index: Any, frame: Any, now: _Access, does: str, other: _Access, did: str) -> RaceError:
     name = next((name for name, value in frame.f_locals.items() if value is array), "memory")
     index = ", ".join(map(str, index)) if isinstance(index, tuple) else index
     if now.thread.block is other.thread.block:
@@ -186,7 +186,7 @@ def _race(array: Watched, index: Any, frame: Any, now: _Access, does: str, other
     )
 
 
-class Watched:
+class WatchedArray:
     """A watched array in a kernel: an argument, or memory shared by the threads of a block."""
 
     __slots__ = ("_accesses", "_start", "unwatched")
@@ -215,7 +215,7 @@ class Watched:
     def __getitem__(self, index: Any) -> Any:
         found = self.unwatched[index]
         if isinstance(found, np.ndarray):
-            return Watched(found, self._accesses)
+            return WatchedArray(found, self._accesses)
         self._accesses.read(self, index, sys._getframe(self._depth))
         return found
 
@@ -225,8 +225,8 @@ class Watched:
             self.unwatched[index] = value
             self._accesses.write(self, index, frame, before)
             return
-        part, old = Watched(before, self._accesses), before.copy()
-        part.unwatched[...] = value.all_read(frame) if isinstance(value, Watched) else value
+        part, old = WatchedArray(before, self._accesses), before.copy()
+        part.unwatched[...] = value.all_read(frame) if isinstance(value, WatchedArray) else value
         part._all_written(frame, old)
 
     def all_read(self, frame: Any) -> np.ndarray:
@@ -241,11 +241,11 @@ class Watched:
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         frame = sys._getframe(1)
-        inputs = tuple(value.all_read(frame) if isinstance(value, Watched) else value for value in inputs)
-        written = [value for value in out if isinstance(value, Watched)]
+        inputs = tuple(value.all_read(frame) if isinstance(value, WatchedArray) else value for value in inputs)
+        written = [value for value in out if isinstance(value, WatchedArray)]
         before = [value.unwatched.copy() for value in written]
         if out:
-            options["out"] = tuple(value.unwatched if isinstance(value, Watched) else value for value in out)
+            options["out"] = tuple(value.unwatched if isinstance(value, WatchedArray) else value for value in out)
         result = getattr(function, method)(*inputs, **options)
         for value, old in zip(written, before, strict=True):
             value._all_written(frame, old)
@@ -261,17 +261,17 @@ class Watched:
         return self._part(value)
 
     def _part(self, value: Any) -> Any:
-        return Watched(value, self._accesses) if isinstance(value, np.ndarray) else value
+        return WatchedArray(value, self._accesses) if isinstance(value, np.ndarray) else value
 
 
 def _within(array: np.ndarray, index: Any) -> Any:
     if not 0 <= index < array.size:
-        raise IndexError(f"a kernel reaches for element {index} of a row of {array.size}")
+        raise IndexError(f"a kernel reaches for element {index} of a buffer of {array.size}")
     return index
 
 
-class Row:
-    """A row of elements in one of numgrad's kernels, which raises an error for indices outside of it."""
+class CheckedBuffer:
+    """A buffer of elements in one of numgrad's kernels, which raises an error for indices outside of it."""
 
     __slots__ = ("_array",)
 
@@ -285,8 +285,8 @@ class Row:
         self._array[_within(self._array, index)] = value
 
 
-class WatchedRow(Watched):
-    """A watched row."""
+class WatchedBuffer(WatchedArray):
+    """A watched buffer."""
 
     __slots__ = ()
     _depth = 2

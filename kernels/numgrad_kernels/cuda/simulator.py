@@ -24,7 +24,7 @@ from numba.core import types
 from numba.cuda.np import numpy_support
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule
 
-from .races import WARP, Accesses, RaceError, Row, Watched, WatchedRow
+from .races import WARP, Accesses, CheckedBuffer, RaceError, WatchedArray, WatchedBuffer
 
 #: True to detect races in numgrad's own kernels, too, which takes some five times as long.
 watch_races = False
@@ -38,19 +38,21 @@ _barriers = frozenset({"syncthreads", "syncthreads_and", "syncthreads_count", "s
 def run(function: Callable[..., None], blocks: int, threads: int, arguments: Sequence[Any]) -> None:
     """Run one of numgrad's kernels in ``blocks`` blocks of ``threads`` threads.
 
-    Its rows are passed as arrays, which are changed in place.
+    Its buffers are passed as arrays, which are changed in place.
     """
     module = Module((blocks, 1, 1), (threads, 1, 1), watch_races)
     function.__globals__["cuda"] = module
     accesses = module.accesses
-    rows = [
-        value if not isinstance(value, np.ndarray) else Row(value) if accesses is None else WatchedRow(value, accesses)
+    buffers = [
+        value if not isinstance(value, np.ndarray)
+        else CheckedBuffer(value) if accesses is None
+        else WatchedBuffer(value, accesses)
         for value in arguments
     ]
 
     def work() -> None:
         with np.errstate(all="ignore"):
-            function(*rows)
+            function(*buffers)
 
     module.work = work
     module.run(waits=not _barriers.isdisjoint(function.__code__.co_names))
@@ -196,7 +198,7 @@ class Module(FakeCUDAModule):
 
     def watched(self, array: np.ndarray) -> Any:
         """Return the form of an array in a kernel."""
-        return array if self.accesses is None else Watched(array, self.accesses)
+        return array if self.accesses is None else WatchedArray(array, self.accesses)
 
     def _shared_array(self, shape: Any, dtype: Any) -> Any:
         """Return shared memory: one array for all threads of a block that request it at the same point of the text.
@@ -286,7 +288,7 @@ class _Atomic:
         instruction = getattr(_instructions, name)
 
         def run(array: Any, *rest: Any) -> Any:
-            if isinstance(array, Watched):
+            if isinstance(array, WatchedArray):
                 index = (0,) * array.ndim if name == "compare_and_swap" else rest[0]
                 array = array.updated(index, 2)
             return instruction(array, *rest)

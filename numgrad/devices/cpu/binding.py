@@ -13,7 +13,7 @@ from numgrad_kernels.store import Kernel
 from .. import recording
 from ..binding import Writer
 from ..launches import run_kernel
-from ..memory import LARGE, empty_row, out_of_memory, zero_row
+from ..memory import LARGE, empty_buffer, out_of_memory, zero_buffer
 from ..operands import kernel_type
 from ..plan import (
     Array,
@@ -46,7 +46,7 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
         OutOfMemoryError: there is too little memory.
     """
     try:
-        buffer = (zero_row if memory.zeroed else empty_row)(size, memory.dtype)
+        buffer = (zero_buffer if memory.zeroed else empty_buffer)(size, memory.dtype)
     except (MemoryError, RuntimeError):
         raise out_of_memory(memory.shape, memory.dtype) from None
     if recording.recorder is not None and not memory.zeroed:

@@ -24,8 +24,8 @@ from .launching import empty, launch
 
 __all__ = [
     "check_bounds", "check_inside", "check_report", "counts", "distinct_indices", "flatnonzero", "fold_indices",
-    "gather_axis", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_indices", "scatter_axis", "take_rows",
-    "triangle_rows",
+    "gather_axis", "nonzero_indices", "offsets", "outside", "put_rows", "repeated_indices", "scatter_axis", "take_rows",
+    "triangle_indices",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -142,14 +142,14 @@ def _repeated_indices(counts: np.ndarray) -> tuple[np.ndarray]:
     return (np.repeat(np.arange(counts.size), counts),)
 
 
-def nonzero_rows(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
+def nonzero_indices(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
     """Return the buffer of the indices of the nonzero elements in the first dimension, then in each other dimension."""
-    return p.host(_nonzero_rows, [p.unsized(INT64)], x, shape)[0]
+    return p.host(_nonzero_indices, [p.unsized(INT64)], x, shape)[0]
 
 
 @reads_values("nonzero()")
 @reports_memory
-def _nonzero_rows(x: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray]:
+def _nonzero_indices(x: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray]:
     count = int(np.count_nonzero(x))
     out = np.empty(len(shape) * count, INT64)
     launch(indexing.list_nonzero, x.dtype, x, _as_array(shape), count, out)
@@ -162,7 +162,7 @@ def _as_array(shape: tuple[int, ...]) -> np.ndarray:
 
 
 @reports_memory
-def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
+def triangle_indices(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
     """Return the rows, then the columns, of the elements on and above (or below) a diagonal, and their number."""
     check_countable((height,), INT64)
     diagonal = np.arange(height) + offset

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from numgrad_kernels.buffer_types import type_given
 from numgrad_kernels.facts import facts_of
-from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
@@ -17,22 +17,22 @@ from ...core.layout import Layout, numel
 from .. import recording
 from ..common import NUMBERS, filler, may_share_elements
 from ..launches import compile_kernel, run_kernel
-from ..memory import LARGE, empty_row, filled_buffer, out_of_memory, zero_row
+from ..memory import LARGE, empty_buffer, filled_buffer, out_of_memory, zero_buffer
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "Row", "empty", "filled", "launch", "memory_launcher", "share_elements", "zeros",
+    "BufferType", "empty", "filled", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
 #: The class of the buffers of tensors.
-Row = np.ndarray
+BufferType = np.ndarray
 
 
 def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Return uninitialised memory for a tensor."""
     try:
-        buffer = empty_row(numel(shape), type.numpy)
+        buffer = empty_buffer(numel(shape), type.numpy)
     except RuntimeError:
         raise out_of_memory(shape, type.numpy) from None
     if recording.recorder is not None:
@@ -52,7 +52,7 @@ def launch(
     functions of the same names.  Its ``prange`` loops run on several threads if the work, ``size`` elements, is large
     enough.
     """
-    signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
+    signature = tuple([a.dtype if a.__class__ is BufferType else a.__class__ for a in arguments])
     run_kernel(hand_written(function, compute, signature, size, parts.items()), arguments)
 
 
@@ -83,7 +83,7 @@ def _compiled(key: Any) -> Kernel:
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Return zeroed memory for a tensor."""
     count = numel(shape)
-    return filled(shape, 0, type) if count >= PARALLEL_FROM else zero_row(count, type.numpy)
+    return filled(shape, 0, type) if count >= PARALLEL_FROM else zero_buffer(count, type.numpy)
 
 
 def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], np.ndarray]:

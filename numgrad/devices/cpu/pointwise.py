@@ -15,10 +15,10 @@ import numpy as np
 from numgrad_kernels.pointwise import (
     Program,
     argument_types,
+    flat_facts,
     kernel_text,
     nest_facts,
     nest_types,
-    row_facts,
 )
 from numgrad_kernels.store import Kernel
 
@@ -43,7 +43,7 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
             program.name,
             lambda: kernel_text(program, rank, parallel, inner, nest=not contiguous),
             argument_types(program) if contiguous else nest_types(program),
-            row_facts(program) if contiguous else nest_facts(program),
+            flat_facts(program) if contiguous else nest_facts(program),
             parallel=parallel,
         )
         pointwise_kernels[kernel] = program, rank, contiguous

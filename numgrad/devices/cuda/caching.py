@@ -16,8 +16,8 @@ from bisect import bisect_left, insort
 from collections import deque
 from typing import Any
 
+from ..buffers import Memory
 from ..needs import OutOfMemoryError
-from ..rows import Memory
 from . import runtime
 from .runtime import StreamHandle
 

@@ -11,12 +11,12 @@ import numpy as np
 from numgrad_kernels.cuda import copying
 
 from ...core.layout import matrix_steps, numel
+from ..buffers import DeviceBuffer
 from ..common import evenly_spaced
 from ..plan import Plan, TensorRef
-from ..rows import DeviceRow
 from .indexing import narrow
 from .launching import INT64, blocks_for, launch
-from .memory import empty_row, no_buffer, row_from
+from .memory import buffer_from, empty_buffer, no_buffer
 
 __all__ = ["counted", "join_rows", "keep_triangle", "spread"]
 
@@ -56,22 +56,22 @@ def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, 
 _FLOAT64 = np.dtype(np.float64)
 
 
-def counted(start: float, step: float, count: int, type: Any) -> DeviceRow:
+def counted(start: float, step: float, count: int, type: Any) -> DeviceBuffer:
     """Return a buffer of ``count`` numbers from ``start``, spaced by ``step``."""
-    out = empty_row(count, type.numpy, type.device.index)
+    out = empty_buffer(count, type.numpy, type.device.index)
     compute = INT64 if isinstance(start, int) and isinstance(step, int) else _FLOAT64
     number = int if compute is INT64 else float
     launch(copying.count, compute, number(start), number(step), count, out, blocks=blocks_for(count))
     return out
 
 
-def spread(start: Any, end: Any, count: int, type: Any) -> DeviceRow:
+def spread(start: Any, end: Any, count: int, type: Any) -> DeviceBuffer:
     """Return a buffer of ``count`` numbers from ``start`` to ``end``, equally spaced."""
     dtype = type.numpy
     if dtype.kind == "c" or count < 2:
-        return row_from(evenly_spaced(start, end, count, dtype).astype(dtype), type.device.index)
+        return buffer_from(evenly_spaced(start, end, count, dtype).astype(dtype), type.device.index)
     compute = dtype if dtype.kind == "f" else _FLOAT64
-    out = empty_row(count, dtype, type.device.index)
+    out = empty_buffer(count, dtype, type.device.index)
     step = (compute.type(end) - compute.type(start)) / compute.type(count - 1)
     launch(copying.spread, compute, float(start), float(end), float(step), count, out, blocks=blocks_for(count))
     return out

@@ -19,12 +19,12 @@ import numpy as np
 
 from numgrad_kernels.cuda import adapter
 
+from ..buffers import DeviceBuffer
 from ..common import Factor
-from ..rows import DeviceRow
 from ..traffic import Traffic
 from . import runtime
 from .launching import run_observed
-from .memory import empty_row, note_uses
+from .memory import empty_buffer, note_uses
 from .runtime import StreamHandle, side_streams
 
 #: Bytes of scratch memory for each stream: the recommendation of cuBLAS's manual for Hopper, the largest of all.
@@ -70,14 +70,14 @@ class _Handle:
         self.device = device
         self.number = bindings().create()
         self.stream: int | None = None
-        self.workspaces: dict[int, DeviceRow] = {}
+        self.workspaces: dict[int, DeviceBuffer] = {}
 
     def work_on(self, stream: StreamHandle) -> int:
         """Return the number of the handle, set to a stream; memory for each stream keeps results reproducible."""
         if stream != self.stream:
             memory = self.workspaces.get(stream)
             if memory is None:
-                memory = self.workspaces[stream] = empty_row(WORKSPACE, np.dtype(np.uint8), self.device)
+                memory = self.workspaces[stream] = empty_buffer(WORKSPACE, np.dtype(np.uint8), self.device)
             bindings().set_stream(self.number, stream)
             bindings().set_workspace(self.number, memory.address, memory.nbytes)
             self.stream = stream
@@ -111,7 +111,7 @@ class _OfThread(threading.local):
 _of_thread = _OfThread()
 
 
-def _handle(stream: StreamHandle, left: DeviceRow, right: DeviceRow) -> int:
+def _handle(stream: StreamHandle, left: DeviceBuffer, right: DeviceBuffer) -> int:
     """Return this thread's handle for the GPU of a stream, set to the stream, where it will use two buffers."""
     if side_streams:
         note_uses(stream, (left, right))
@@ -140,7 +140,7 @@ class Routines:
 
     def gemm(
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,
-        left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: DeviceRow, added: bool,
+        left: DeviceBuffer, first: Factor, right: DeviceBuffer, second: Factor, out: DeviceBuffer, added: bool,
     ) -> None:  # fmt: skip
         """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``, or add them if ``added``."""
         transposed = [_TRANSPOSED if factor.transposed else _AS_STORED for factor in (second, first)]
@@ -154,8 +154,8 @@ class Routines:
                                left.address, first.step, first.batch, beta, out.address, n, m * n, count)  # fmt: skip
 
     def gemv(
-        self, stream: StreamHandle, rows: int, k: int, left: DeviceRow, first: Factor, right: DeviceRow, step: int,
-        out: DeviceRow,
+        self, stream: StreamHandle, rows: int, k: int, left: DeviceBuffer, first: Factor, right: DeviceBuffer,
+        step: int, out: DeviceBuffer,
     ) -> None:  # fmt: skip
         """Write the product of a (rows, k) matrix and a vector with the stride ``step``."""
         transposed, sizes = (_AS_STORED, (rows, k)) if first.transposed else (_TRANSPOSED, (k, rows))
@@ -164,7 +164,8 @@ class Routines:
                    out.address, 1)  # fmt: skip
 
     def dot(
-        self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: DeviceRow
+        self, stream: StreamHandle, k: int, left: DeviceBuffer, along: int, right: DeviceBuffer, step: int,
+        out: DeviceBuffer,
     ) -> None:
         """Write the sum of the products of two vectors, without a conjugate."""
         handle = _handle(stream, left, right)

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..binding import Writer
+from ..buffers import DeviceBuffer
 from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
 from ..plan import Array, Buffer, New, Plan, Pointwise, Report, Step, Storage, Value
-from ..rows import DeviceRow
 from .launching import INT64, THREADS, Kernel, blocks_for, hand_written, run_kernel
-from .memory import empty_row, stream, zero_row
+from .memory import empty_buffer, stream, zero_buffer
 from .pointwise import is_aligned, pointwise_kernel, value_of
 from .reports import report_buffer
 
@@ -25,13 +25,13 @@ __all__ = [
 # -- functions for the interpreter -----------------------------------------------------------------------------------
 
 
-def allocate(memory: New, size: int, device: int) -> DeviceRow:
+def allocate(memory: New, size: int, device: int) -> DeviceBuffer:
     """Return new memory for ``size`` elements.
 
     Raises:
         OutOfMemoryError: the GPU has too little free memory.
     """
-    return (zero_row if memory.zeroed else empty_row)(size, memory.dtype, device)
+    return (zero_buffer if memory.zeroed else empty_buffer)(size, memory.dtype, device)
 
 
 def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
@@ -75,7 +75,7 @@ def array_of(tensor: Any) -> np.ndarray:
 report = report_buffer
 
 
-def raise_reported(indices: DeviceRow, *bounds: Any) -> None:
+def raise_reported(indices: DeviceBuffer, *bounds: Any) -> None:
     """Do nothing: the error is raised when the host next waits for the GPU; see ``reports``."""
 
 
@@ -86,8 +86,8 @@ class _Writer(Writer):
     """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
-        "array_of": array_of, "empty": empty_row, "is_aligned": is_aligned, "prepared": _prepared, "report": report,
-        "stream": stream, "value_of": value_of, "zeros": zero_row,
+        "array_of": array_of, "empty": empty_buffer, "is_aligned": is_aligned, "prepared": _prepared, "report": report,
+        "stream": stream, "value_of": value_of, "zeros": zero_buffer,
     }
     expressions: ClassVar[dict[Any, str]] = {
         **Writer.expressions, Value: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",

@@ -9,17 +9,17 @@ from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cuda import flat_indices as kernels
 
 from ...core.layout import numel
+from ..buffers import DeviceBuffer
 from ..common import negative_repeats
 from ..plan import Buffer, Plan, Report
-from ..rows import DeviceRow
 from .indexing import check_bounds, check_size, narrow, note_outside
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import as_numbers, empty_row
+from .memory import as_numbers, empty_buffer
 from .reports import LENGTH
 from .scans import fold_pieces, scan_axis
 
 __all__ = [
-    "counts", "flatnonzero", "fold_indices", "nonzero_rows", "offsets", "repeated_indices", "triangle_rows",
+    "counts", "flatnonzero", "fold_indices", "nonzero_indices", "offsets", "repeated_indices", "triangle_indices",
 ]
 
 
@@ -55,9 +55,9 @@ def _ends(p: Plan, x: Buffer, weight: Callable[..., Any]) -> tuple[Buffer | None
     return scan_axis(p, totals, 1, blocks, 1, "sum", INT64), blocks
 
 
-def _listed(x: DeviceRow, ends: DeviceRow | None, blocks: int, weight: Callable[..., Any]) -> tuple[DeviceRow]:
+def _listed(x: DeviceBuffer, ends: DeviceBuffer | None, blocks: int, weight: Callable[..., Any]) -> tuple[DeviceBuffer]:
     """Return the index of each element as many times as its weight; the total is read from the GPU."""
-    out = empty_row(0 if ends is None else ends.item(blocks - 1), INT64, x.device)
+    out = empty_buffer(0 if ends is None else ends.item(blocks - 1), INT64, x.device)
     if out.size:
         launch(kernels.weighted_indices, INT64, x, x.size, ends, out, blocks=blocks, term=weight)
     return (out,)
@@ -80,20 +80,20 @@ def repeated_indices(p: Plan, counts: Buffer) -> Buffer:
     return p.host(_listed, [p.unsized(INT64)], counts, *_ends(p, counts, kernels.own_number), kernels.own_number)[0]
 
 
-def _check_repeats(report: DeviceRow, count: int) -> None:
+def _check_repeats(report: DeviceBuffer, count: int) -> None:
     if report.item(0):
         raise negative_repeats(count)
 
 
-def nonzero_rows(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
+def nonzero_indices(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
     """Return the buffer of the indices of the nonzero elements in the first dimension, then in each other dimension."""
     return p.host(_coordinates, [p.unsized(INT64)], flatnonzero(p, x), shape)[0]
 
 
-def _coordinates(flat: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow]:
+def _coordinates(flat: DeviceBuffer, shape: tuple[int, ...]) -> tuple[DeviceBuffer]:
     """Return the indices in the first dimension, then in each other one, of flat indices of a tensor of ``shape``."""
     count, step = flat.size, numel(shape)
-    out = empty_row(len(shape) * count, INT64, flat.device)
+    out = empty_buffer(len(shape) * count, INT64, flat.device)
     if count:
         for dim, size in enumerate(shape):
             step //= size
@@ -104,15 +104,15 @@ def _coordinates(flat: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow]:
     return (out,)
 
 
-def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[DeviceRow, int]:
+def triangle_indices(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[DeviceBuffer, int]:
     """Return the rows, then the columns, of the elements on and above (or below) a diagonal, and their number."""
     before = kernels.upper_before if upper else kernels.lower_before
     kept = before(height, width, offset) if width else 0
-    out = empty_row(2 * kept, INT64, type.device.index)
+    out = empty_buffer(2 * kept, INT64, type.device.index)
     if kept:
         count = height * width
         launch(
-            kernels.triangle_rows, INT64, count, width, offset, upper, kept, out, blocks=blocks_for(count),
+            kernels.triangle_indices, INT64, count, width, offset, upper, kept, out, blocks=blocks_for(count),
             **narrow(count),
         )
     return out, kept

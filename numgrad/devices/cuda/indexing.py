@@ -20,9 +20,9 @@ import numpy as np
 from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
+from ..buffers import DeviceBuffer
 from ..common import WORDS, Steps, word_of
 from ..plan import Buffer, Plan, Report
-from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .reports import report_buffer
 from .sorting import sort_axis
@@ -47,7 +47,7 @@ def narrow(count: int) -> dict[str, Any]:
     return {"floor_divide": indexing.floor_divide32} if count < 1 << 32 else {}
 
 
-def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> None:
+def outside(indices: DeviceBuffer, low: int, high: int, again: bool = False) -> None:
     """Launch the kernel that reports an index that is not in [low, high), unless the next kernel checks them ``again``.
 
     Return None: the host reads the report later.
@@ -67,7 +67,7 @@ def note_outside(p: Plan, indices: Buffer, low: int, high: int, report: Any) -> 
     p.run(indexing.find_outside, INT64, indices, indices.size, low, high, report, work=indices.size)
 
 
-def check_size(indices: DeviceRow, size: int) -> None:
+def check_size(indices: DeviceBuffer, size: int) -> None:
     """Raise IndexError if there are indices of a dimension without elements."""
     if indices.size and not size:
         raise IndexError(f"index {indices.item(0)} is out of bounds for dimension with size 0")
@@ -81,7 +81,7 @@ def _shift(inner: int) -> int:
 class _Words:
     """Words in which elements are moved: the longest ones that all the numbers of elements are multiples of."""
 
-    def __init__(self, buffers: tuple[DeviceRow, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
+    def __init__(self, buffers: tuple[DeviceBuffer, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
         item = buffers[0].dtype.itemsize
         self.times, self.parts = 1, 1
         self.dtype = WORDS.get(item, buffers[0].dtype)
@@ -122,7 +122,7 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     return out
 
 
-def _take(storage: DeviceRow, start: int, indices: DeviceRow, steps: Steps, out: DeviceRow) -> None:
+def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: Steps, out: DeviceBuffer) -> None:
     """Take elements, in words as long as addresses and strides allow."""
     rows = steps.outer * indices.size
     inner_step = steps.inner_step if steps.inner > 1 else 1
@@ -183,7 +183,8 @@ def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _overwrite(
-    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow
+    values: DeviceBuffer, value_steps: tuple[int, int, int], start: int, indices: DeviceBuffer, steps: Steps,
+    out: DeviceBuffer,
 ) -> None:
     """Write values to elements, in words as long as addresses and strides allow if both have the same dtype."""
     dtype = out.dtype

@@ -15,7 +15,7 @@ from numgrad_kernels.facts import Facts, facts_of
 from numgrad_kernels.source import module_text
 
 from .. import launches, recording
-from ..rows import DeviceRow
+from ..buffers import DeviceBuffer
 from ..traffic import Traffic, kernel_traffic
 from . import runtime
 from .memory import stream
@@ -159,9 +159,9 @@ def launch(
     """
     if not blocks:
         return
-    signature = tuple([a.dtype if a.__class__ is DeviceRow else a.__class__ for a in arguments])
+    signature = tuple([a.dtype if a.__class__ is DeviceBuffer else a.__class__ for a in arguments])
     kernel = hand_written(function, compute, threads, signature, parts)
     first = arguments[0]
-    if first.__class__ is not DeviceRow:
-        first = next(value for value in arguments if value.__class__ is DeviceRow)
+    if first.__class__ is not DeviceBuffer:
+        first = next(value for value in arguments if value.__class__ is DeviceBuffer)
     run_kernel(kernel, blocks, threads, stream(first.device), *arguments)

@@ -10,9 +10,9 @@ from typing import Any
 from numgrad_kernels.cuda import likelihood as kernels
 
 from ...core.layout import Ints
+from ..buffers import DeviceBuffer
 from ..common import classes_of
 from ..plan import Buffer, Plan, Report
-from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
 from .memory import no_buffer, optional
 from .reports import message_number, report_buffer
@@ -23,7 +23,7 @@ __all__ = ["improbable", "likelihood", "likelihood_gradient"]
 TARGETS = 16
 
 
-def improbable(flat: DeviceRow, message: str) -> bool:
+def improbable(flat: DeviceBuffer, message: str) -> bool:
     """Launch the kernel that reports an element that is not in [0, 1], with this message.
 
     Return False: the host reads the report later.

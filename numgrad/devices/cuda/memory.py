@@ -11,14 +11,24 @@ import numpy as np
 
 from ...core.layout import Layout, numel
 from .. import recording
-from ..rows import DeviceRow
+from ..buffers import DeviceBuffer
 from . import pinned, runtime
 from .caching import Allocator, Block
 from .runtime import StreamHandle, side_streams, stream
 
 __all__ = [
-    "allocator", "download", "empty", "empty_row", "memory_launcher", "no_buffer", "note_uses", "row_from", "stream",
-    "upload", "zero_row", "zeros",
+    "allocator",
+    "buffer_from",
+    "download",
+    "empty",
+    "empty_buffer",
+    "memory_launcher",
+    "no_buffer",
+    "note_uses",
+    "stream",
+    "upload",
+    "zero_buffer",
+    "zeros",
 ]
 
 #: Greatest number of bytes of an array that is copied through pinned memory, without waiting for the GPU.
@@ -40,7 +50,7 @@ def allocator(device: int) -> Allocator:
             return _allocators.setdefault(device, Allocator(device))
 
 
-def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
+def empty_buffer(count: int, dtype: np.dtype, device: int | None = None) -> DeviceBuffer:
     """Return an uninitialised buffer on a GPU, by default the current one.
 
     Raises:
@@ -49,33 +59,33 @@ def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceR
     if device is None:
         device = runtime.current_device()
     if not count:
-        return DeviceRow(0, 0, dtype, device, None)
+        return DeviceBuffer(0, 0, dtype, device, None)
     block = allocator(device).allocate(count * dtype.itemsize, stream(device))
-    buffer = DeviceRow(block.address, count, dtype, device, block)
+    buffer = DeviceBuffer(block.address, count, dtype, device, block)
     if recording.recorder is not None:
         recording.recorder.allocated(buffer)
     return buffer
 
 
-def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
+def zero_buffer(count: int, dtype: np.dtype, device: int | None = None) -> DeviceBuffer:
     """Return a buffer of zeros."""
-    buffer = empty_row(count, dtype, device)
+    buffer = empty_buffer(count, dtype, device)
     if count:
         recording.on_gpu(_fill_zeros, (buffer,), (buffer,))
     return buffer
 
 
-def _fill_zeros(buffer: DeviceRow) -> None:
+def _fill_zeros(buffer: DeviceBuffer) -> None:
     runtime.driver.fill_bytes(buffer.address, 0, buffer.nbytes, stream(buffer.device))
 
 
-def row_from(array: np.ndarray, device: int | None = None) -> DeviceRow:
+def buffer_from(array: np.ndarray, device: int | None = None) -> DeviceBuffer:
     """Return a buffer with the elements of an array, in row-major order."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    return empty_row(flat.size, flat.dtype, device).load(flat)
+    return empty_buffer(flat.size, flat.dtype, device).load(flat)
 
 
-def upload(buffer: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+def upload(buffer: DeviceBuffer, array: np.ndarray, wait: bool = True) -> None:
     """Overwrite the elements of a buffer with those of a contiguous array, which may change afterwards.
 
     Without ``wait``, an array in pinned memory must not change until the work on the current stream is done.
@@ -83,7 +93,7 @@ def upload(buffer: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     recording.on_gpu(_upload, (buffer, array, wait), (buffer,))
 
 
-def _upload(buffer: DeviceRow, array: np.ndarray, wait: bool) -> None:
+def _upload(buffer: DeviceBuffer, array: np.ndarray, wait: bool) -> None:
     here = stream(buffer.device)
     if side_streams:
         note_uses(here, (buffer,))
@@ -95,7 +105,7 @@ def _upload(buffer: DeviceRow, array: np.ndarray, wait: bool) -> None:
         _finish_copy(block, here)
 
 
-def download(buffer: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+def download(buffer: DeviceBuffer, array: np.ndarray, wait: bool = True) -> None:
     """Overwrite a contiguous array with the elements of a buffer.
 
     Without ``wait``, an array in pinned memory has them when the work on the current stream is done.
@@ -122,14 +132,14 @@ def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
     Their memory is reused only after that work.
     """
     for value in values:
-        if value.__class__ is DeviceRow and value.block.__class__ is Block:
+        if value.__class__ is DeviceBuffer and value.block.__class__ is Block:
             value.block.use_on(here)
 
 
 @functools.cache
-def no_buffer(dtype: np.dtype) -> DeviceRow:
+def no_buffer(dtype: np.dtype) -> DeviceBuffer:
     """Return a buffer without elements: the operand of a kernel for an optional buffer that is absent."""
-    return DeviceRow(0, 0, dtype, 0, None)
+    return DeviceBuffer(0, 0, dtype, 0, None)
 
 
 def as_numbers(buffer: Any) -> Any:
@@ -147,16 +157,16 @@ def optional(buffer: Any, dtype: np.dtype) -> tuple[Any, int]:
     return or_empty(buffer, dtype), int(buffer is not None)
 
 
-def empty(shape: tuple[int, ...], type: Any) -> DeviceRow:
+def empty(shape: tuple[int, ...], type: Any) -> DeviceBuffer:
     """Return uninitialised memory for a tensor."""
-    return empty_row(numel(shape), type.numpy, type.device.index)
+    return empty_buffer(numel(shape), type.numpy, type.device.index)
 
 
-def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
+def zeros(shape: tuple[int, ...], type: Any) -> DeviceBuffer:
     """Return zeroed memory for a tensor."""
-    return zero_row(numel(shape), type.numpy, type.device.index)
+    return zero_buffer(numel(shape), type.numpy, type.device.index)
 
 
-def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], DeviceRow]:
+def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], DeviceBuffer]:
     """Return a function that returns new memory for a tensor of this layout."""
     return functools.partial(zeros if zeroed else empty, layout.shape, layout.type)

@@ -9,11 +9,11 @@ import numpy as np
 from numgrad_kernels.cuda.optimizers import update_kernel
 
 from .. import recording
+from ..buffers import FIXED, DeviceBuffer
 from ..plan import Plan
-from ..rows import FIXED, DeviceRow
 from ..updates import UpdateTable
 from .launching import THREADS
-from .memory import note_uses, row_from
+from .memory import buffer_from, note_uses
 from .runtime import side_streams, stream
 
 __all__ = ["address_of", "addresses_of", "update_parameters"]
@@ -27,9 +27,10 @@ class _Copy:
     def __init__(self, table: UpdateTable, device: int):
         self._table = table
         self._sent = table.memory.copy()
-        self._memory = recording.unrecorded(lambda: [row_from(array, device) for array in (self._sent, table.blocks)])
+        arrays = self._sent, table.blocks
+        self._memory = recording.unrecorded(lambda: [buffer_from(array, device) for array in arrays])
         self.table, self.blocks = [  # FIXED: recorded programs keep their addresses
-            DeviceRow(buffer.address, buffer.size, buffer.dtype, device, FIXED) for buffer in self._memory
+            DeviceBuffer(buffer.address, buffer.size, buffer.dtype, device, FIXED) for buffer in self._memory
         ]
 
     def renew(self) -> None:
@@ -38,12 +39,12 @@ class _Copy:
             self._send()
         else:
             buffers = [
-                DeviceRow(address, 1, _BYTE, self.table.device, None) if address else None
+                DeviceBuffer(address, 1, _BYTE, self.table.device, None) if address else None
                 for address in self._table.addresses.ravel().tolist()
             ]
             recording.recorder.call(self._send_with, (buffers,), buffers)
 
-    def _send_with(self, buffers: Sequence[DeviceRow | None]) -> None:
+    def _send_with(self, buffers: Sequence[DeviceBuffer | None]) -> None:
         """Copy the table with operands in these buffers, which in a replay differ from those of the recorded call."""
         self._table.memory[: self._table.split] = addresses_of(buffers)
         self._send()
@@ -67,7 +68,7 @@ def update_parameters(p: Plan, table: UpdateTable) -> None:
         )
 
 
-def addresses_of(buffers: Sequence[DeviceRow | None]) -> list[int]:
+def addresses_of(buffers: Sequence[DeviceBuffer | None]) -> list[int]:
     """Return the addresses of the buffers that an update uses on the current stream; 0 for None."""
     if side_streams:
         for device in {buffer.device for buffer in buffers if buffer is not None}:
@@ -75,6 +76,6 @@ def addresses_of(buffers: Sequence[DeviceRow | None]) -> list[int]:
     return [0 if buffer is None else buffer.address for buffer in buffers]
 
 
-def address_of(buffer: DeviceRow) -> int:
+def address_of(buffer: DeviceBuffer) -> int:
     """Return the address of the first element of a buffer."""
     return buffer.address

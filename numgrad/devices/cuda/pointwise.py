@@ -13,12 +13,12 @@ from numgrad_kernels.cuda import pointwise as kernels
 from numgrad_kernels.pointwise import Program
 
 from ...core.layout import Layout, loop_nest, numel
+from ..buffers import DeviceBuffer
 from ..common import NUMBERS, filler, may_share_elements
 from ..plan import Plan, Pointwise, Step, TensorRef
 from ..recording import values_read
-from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel, run_kernel
-from .memory import empty_row, stream
+from .memory import empty_buffer, stream
 
 __all__ = ["copy_step", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
 
@@ -34,9 +34,9 @@ def pointwise_kernel(program: Program, form: Any) -> Kernel:
     kernel = program.kernels.get(form)
     if kernel is None:
         if form is _ROW:
-            text, facts = kernels.row_text(program), kernels.row_facts(program)
+            text, facts = kernels.flat_text(program), kernels.flat_facts(program)
         elif form is _QUADS:
-            text, facts = kernels.quads_text(program), kernels.row_facts(program)
+            text, facts = kernels.quads_text(program), kernels.flat_facts(program)
         else:
             _, rank, narrow = form
             text, facts = kernels.strided_text(program, rank, narrow), kernels.strided_facts(program, rank)
@@ -58,7 +58,7 @@ def _run_over(program: Program, arguments: Sequence[Any], size: int, device: int
 
 def is_aligned(value: Any) -> bool:
     """Return True if the address of a buffer is aligned for reading four elements at once."""
-    return value.__class__ is not DeviceRow or value.address % min(16, 4 * value.dtype.itemsize) == 0
+    return value.__class__ is not DeviceBuffer or value.address % min(16, 4 * value.dtype.itemsize) == 0
 
 
 def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int) -> None:
@@ -100,9 +100,9 @@ def copy_step(p: Plan, program: Program, source: TensorRef, target: TensorRef) -
     p.pointwise(program, [source], target)
 
 
-def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:
+def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceBuffer:
     """Return memory for a tensor, filled with a number."""
-    buffer = empty_row(numel(shape), type.numpy, type.device.index)
+    buffer = empty_buffer(numel(shape), type.numpy, type.device.index)
     number: Any = value if value.__class__ in NUMBERS else value.item()
     _run_over(filler(number.__class__, type.numpy), (number, buffer), buffer.size, buffer.device)
     return buffer

@@ -11,10 +11,10 @@ from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_ro
 
 from ...core.layout import Layout, numel
 from .. import launches
+from ..buffers import DeviceBuffer
 from ..common import Factor, factor, product_sizes
 from ..plan import Buffer, Plan, TensorRef
 from ..recording import on_gpu
-from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS
 from .memory import optional, stream
@@ -75,13 +75,13 @@ def product_into(
 
 def _by_cublas(routine: Any, *arguments: Any) -> None:
     """Put a routine of cuBLAS, which writes the last of the buffers among its arguments, on the current stream."""
-    written = [argument for argument in arguments if argument.__class__ is DeviceRow][-1:]
+    written = [argument for argument in arguments if argument.__class__ is DeviceBuffer][-1:]
     on_gpu(_call, (routine, *arguments), written)
 
 
 def _call(routine: Any, *arguments: Any) -> None:
     """Call a routine of cuBLAS, and notify the listeners."""
-    here = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceRow))
+    here = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceBuffer))
     (cublas.observed(routine) if launches.gpu_listeners else routine)(here, *arguments)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from numgrad_kernels.cuda import random
 
+from ..buffers import DeviceBuffer
 from ..plan import Buffer, Plan
-from ..rows import DeviceRow
 from .launching import INT64, blocks_for, launch
 from .memory import as_numbers
 from .sorting import sort_axis
@@ -25,7 +25,7 @@ _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WIDE_RANGE = 1 << 28
 
 
-def fill_random(out: DeviceRow, distribution: str, seed: int, offset: int, first: Any, second: Any) -> DeviceRow:
+def fill_random(out: DeviceBuffer, distribution: str, seed: int, offset: int, first: Any, second: Any) -> DeviceBuffer:
     """Fill a buffer of any dtype with random numbers that depend on the seed, the offset and the index alone.
 
     Args:
@@ -65,7 +65,7 @@ def _drawn(p: Plan, generator: Any, out: Buffer, distribution: str, *numbers: An
     return out
 
 
-def _fill(generator: Any, out: DeviceRow, distribution: str, first: Any, second: Any = 0.0) -> None:
+def _fill(generator: Any, out: DeviceBuffer, distribution: str, first: Any, second: Any = 0.0) -> None:
     generator.fill(out, distribution, first, second)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numgrad_kernels.cuda import recurrence as kernels
 
 from ...core.layout import layout_of
+from ..buffers import DeviceBuffer
 from ..plan import Array, Buffer, Plan, TensorRef
-from ..rows import DeviceRow
 from .launching import blocks_for, launch
 from .memory import optional
 from .products import product
@@ -57,19 +57,19 @@ class _Operand:
 
     __slots__ = ("_offset", "_storage")
 
-    def __init__(self, buffer: DeviceRow):
+    def __init__(self, buffer: DeviceBuffer):
         self._storage = buffer
         self._offset = 0
 
 
-def _multiplier(type: Any, k: int, n: int, transposed: bool) -> Callable[[int], Callable[..., DeviceRow]]:
+def _multiplier(type: Any, k: int, n: int, transposed: bool) -> Callable[[int], Callable[..., DeviceBuffer]]:
     """Return the function that returns the launcher of the product of a (count, k) and a (k, n) matrix for a count.
 
     The second matrix is (n, k) if it is ``transposed``.
     """
 
     @functools.cache
-    def multiply(count: int) -> Callable[..., DeviceRow]:
+    def multiply(count: int) -> Callable[..., DeviceBuffer]:
         p = Plan(type.backend, type.device.index)
         shapes = (count, k), (n, k) if transposed else (k, n)
         left, right = [p.operand(layout_of(type, shape)) for shape in shapes]
@@ -89,8 +89,9 @@ def recurrence(
 
 
 def _forwards(
-    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray, weight: DeviceRow,
-    bias: DeviceRow | None, gate_rows: DeviceRow, beside: DeviceRow, end: DeviceRow, out: DeviceRow,
+    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray,
+    weight: DeviceBuffer, bias: DeviceBuffer | None, gate_rows: DeviceBuffer, beside: DeviceBuffer, end: DeviceBuffer,
+    out: DeviceBuffer,
 ) -> None:  # fmt: skip
     multiply = _multiplier(type, size, gates, True)
     for count, row, *_ in _order(sizes, backwards):
@@ -117,9 +118,9 @@ def recurrence_backward(
 
 
 def _backwards(
-    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray, weight: DeviceRow,
-    state: DeviceRow, gate_rows: DeviceRow, beside: DeviceRow, out: DeviceRow, grad: DeviceRow, grads: DeviceRow,
-    slopes: DeviceRow, shares: DeviceRow, previous: DeviceRow,
+    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray,
+    weight: DeviceBuffer, state: DeviceBuffer, gate_rows: DeviceBuffer, beside: DeviceBuffer, out: DeviceBuffer,
+    grad: DeviceBuffer, grads: DeviceBuffer, slopes: DeviceBuffer, shares: DeviceBuffer, previous: DeviceBuffer,
 ) -> None:  # fmt: skip
     _, slopes_of, parts = _STEPS[kind]
     multiply = _multiplier(type, gates, size, False)

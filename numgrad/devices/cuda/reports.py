@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import rows
-from ..rows import FIXED, DeviceRow
+from .. import buffers
+from ..buffers import FIXED, DeviceBuffer
 from . import runtime
 
 #: Length of a report: 0 if there is none, 1 for an index, or the number of a message; the index; its lower and upper
@@ -36,17 +36,17 @@ _report: Any = None
 _making = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may report
 
 #: The buffer of each GPU, all on the same memory.
-_buffers: dict[int, DeviceRow] = {}
+_buffers: dict[int, DeviceBuffer] = {}
 
 _messages: list[str] = []
 
 
-def report_buffer(device: int) -> DeviceRow:
+def report_buffer(device: int) -> DeviceBuffer:
     """Return the buffer in which kernels on a GPU note an index."""
     buffer = _buffers.get(device)
     if buffer is None:
         with _making:
-            buffer = _buffers[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, FIXED)
+            buffer = _buffers[device] = DeviceBuffer(_memory(device), LENGTH, _INT64, device, FIXED)
     return buffer
 
 
@@ -65,7 +65,7 @@ def _memory(device: int) -> int:
         report = _Report.from_address(runtime.driver.allocate_pinned(ctypes.sizeof(_Report), device))
         report[:] = [0] * LENGTH
         _report = report
-        rows.after_waiting.append(raise_reported)
+        buffers.after_waiting.append(raise_reported)
     return ctypes.addressof(_report)
 
 

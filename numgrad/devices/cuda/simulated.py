@@ -16,8 +16,8 @@ import numpy as np
 
 from numgrad_kernels.cuda import adapter
 
+from ..buffers import DeviceBuffer
 from ..launches import notify_made
-from ..rows import DeviceRow
 from .memory import note_uses
 from .runtime import Properties, StreamHandle, side_streams
 
@@ -212,7 +212,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         if side_streams:
             note_uses(stream, values)
         with np.errstate(all="ignore"):
-            run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else _number(v) for v in values])
+            run(blocks, threads, *[_array(v) if v.__class__ is DeviceBuffer else _number(v) for v in values])
 
     kernel: Any = launch
     kernel.occupancy = lambda device: (4, 2)
@@ -225,7 +225,7 @@ def _number(value: Any) -> Any:
     return value if number is None else number(value)
 
 
-def _array(buffer: DeviceRow) -> np.ndarray:
+def _array(buffer: DeviceBuffer) -> np.ndarray:
     """Return an array on the memory of a buffer; truth values are uint8 for kernels."""
     dtype = np.dtype(np.uint8) if buffer.dtype.kind == "b" else buffer.dtype
     if not buffer.size:

@@ -10,11 +10,11 @@ from numgrad_kernels.cpu.sorting import descending as reversed_order
 from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
+from ..buffers import DeviceBuffer
 from ..common import check_not_negative
 from ..plan import Buffer, Plan
-from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import as_numbers, empty_row, no_buffer, zero_row
+from .memory import as_numbers, empty_buffer, no_buffer, zero_buffer
 from .reductions import fold_axis
 from .scans import scan_axis
 
@@ -182,14 +182,15 @@ def _runs(
 
 
 def _listed(
-    flat: DeviceRow, numbers: DeviceRow, first: DeviceRow, begins: DeviceRow, outer: int, length: int, inner: int
-) -> tuple[DeviceRow, DeviceRow]:
+    flat: DeviceBuffer, numbers: DeviceBuffer, first: DeviceBuffer, begins: DeviceBuffer, outer: int, length: int,
+    inner: int,
+) -> tuple[DeviceBuffer, DeviceBuffer]:
     """Return the distinct slices and the lengths of their runs; their number is read from the GPU."""
     x, runs = as_numbers(flat), numbers.item(length - 1) + 1 if length else 0
-    counts = empty_row(runs, INT64, x.device)
+    counts = empty_buffer(runs, INT64, x.device)
     launch(unique.count_runs, INT64, begins, runs, length, counts, blocks=blocks_for(runs))
     size = outer * runs * inner
-    out = empty_row(size, x.dtype, x.device)
+    out = empty_buffer(size, x.dtype, x.device)
     launch(unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size))
     return out.view(flat.dtype), counts
 
@@ -221,15 +222,15 @@ def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buff
 
 
 def _bincount(
-    flat: DeviceRow, weights: DeviceRow | None, least: DeviceRow | None, largest: DeviceRow | None,
-    numbers: DeviceRow | None, origins: DeviceRow | None, minlength: int,
-) -> tuple[DeviceRow]:  # fmt: skip
+    flat: DeviceBuffer, weights: DeviceBuffer | None, least: DeviceBuffer | None, largest: DeviceBuffer | None,
+    numbers: DeviceBuffer | None, origins: DeviceBuffer | None, minlength: int,
+) -> tuple[DeviceBuffer]:  # fmt: skip
     """Return the counts, or the sums of the weights, in the order of ``origins`` if there are sorted ``numbers``."""
     size, bins = flat.size, minlength
     if least is not None and largest is not None:
         check_not_negative(least.item(0), size)
         bins = max(largest.item(0) + 1, minlength)
-    out = zero_row(bins, INT64 if weights is None else weights.dtype, flat.device)
+    out = zero_buffer(bins, INT64 if weights is None else weights.dtype, flat.device)
     if weights is None:
         kernel = sorting.count_few if bins <= sorting.FEW else sorting.count_many
         launch(kernel, flat.dtype, flat, size, bins, 0.0, 0.0, out, blocks=blocks_for(size))

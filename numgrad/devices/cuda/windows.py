@@ -11,7 +11,7 @@ import numpy as np
 from numgrad_kernels.cuda import windows
 
 from ..plan import Plan
-from .memory import row_from
+from .memory import buffer_from
 
 __all__ = ["add_windows"]
 
@@ -23,7 +23,7 @@ def add_windows(
     """Add the step that adds values to memory, both with strides of their own; see the function of the CPU."""
     dims = [*apart, *sorted([*outer, *inner], key=lambda dim: -dim[2])]
     size = 1 + sum([(extent - 1) * step for extent, _, step in dims])
-    numbers = [row_from(column, p.device) for column in np.array(dims, np.int64).reshape(-1, 3).T]
+    numbers = [buffer_from(column, p.device) for column in np.array(dims, np.int64).reshape(-1, 3).T]
     p.run(
         windows.add_overlapping, target.dtype, values, start, target, first, size, *numbers, len(apart), len(dims),
         math.prod([extent for extent, *_ in apart]), work=size,

@@ -10,7 +10,7 @@ from ...core.types import int64
 from ...ops.batching.batches import physical_of
 from ...ops.creation.factories import arange, full_like
 from ...ops.creation.from_data import tensor
-from ...ops.memory.copying import row_of
+from ...ops.memory.copying import buffer_of
 from ...ops.network.alignment import ctc_loss_op
 from ...ops.network.loss_reduction import reduced
 from ...ops.pointwise.comparison import where
@@ -128,7 +128,7 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
         starts = (own.cumsum(0) - own).unsqueeze(1)
         rows = targets[where(counted, starts + places, 0)] if longest else targets.new_zeros((count, 0))
     rows = where(counted, rows.long(), blank)
-    wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
+    wrong = targets._layout.type.backend.outside(buffer_of(physical_of(rows)), 0, classes)
     check_index(wrong is None, "Target {} is out of bounds: there are {} classes.", wrong, classes)
     rows = where((rows >= 0) & (rows < classes), rows, blank)  # a GPU reports other values later
     pairs = stack([full_like(rows, blank), rows], 2).reshape(count, 2 * longest)

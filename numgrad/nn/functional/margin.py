@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ...core.types import int64
 from ...ops.batching.batches import is_batched, physical_of
 from ...ops.creation.factories import zeros_like
-from ...ops.memory.copying import row_of
+from ...ops.memory.copying import buffer_of
 from ...ops.network.loss_reduction import reduced, refuse_gradient
 from ...ops.network.losses import soft_margin
 from ...ops.pointwise.clamping import minimum
@@ -278,7 +278,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     if (target._layout.shape or (1,)) != (shape or (1,)):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(shape)}")
     _check_dtypes("multilabel_margin_loss_forward_out_frame", input, target)
-    wrong = input._layout.type.backend.outside(row_of(physical_of(target)), -1, classes)
+    wrong = input._layout.type.backend.outside(buffer_of(physical_of(target)), -1, classes)
     check(
         wrong is None,
         "argument #2 'target' is out of range: {} is neither one of {} classes nor -1", wrong, classes, target,

@@ -123,5 +123,5 @@ def on_memory(
             "At least one stride in the given array is negative, and tensors with negative strides are not supported. "
             "(You can probably work around this by making a copy of your array.)"
         )
-    row = devices.DeviceRow(address, span(shape, strides), dtype, device, owner)
-    return strided(row, shape, strides, 0, tensor_type(to_dtype(dtype), Device("cuda", device)))
+    buffer = devices.DeviceBuffer(address, span(shape, strides), dtype, device, owner)
+    return strided(buffer, shape, strides, 0, tensor_type(to_dtype(dtype), Device("cuda", device)))

@@ -14,7 +14,7 @@ from ...core.types import float64
 from ...tensors.tensor import Tensor
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
-from ..memory.copying import contiguous, row_of
+from ..memory.copying import buffer_of, contiguous
 from ..memory.overwriting import FilledNode, copy_
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
@@ -101,7 +101,7 @@ def _checked(probabilities: Tensor) -> Tensor:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
     probabilities = contiguous(probabilities.detach())
-    if probabilities._layout.type.backend.improbable(row_of(probabilities), message):
+    if probabilities._layout.type.backend.improbable(buffer_of(probabilities), message):
         raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
     return probabilities
 

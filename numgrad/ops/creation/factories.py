@@ -33,7 +33,7 @@ from ...tensors.differentiable import check_differentiable
 from ...tensors.tensor import Tensor, strided, tensor_of
 from ..batching.batches import is_mapped
 from ..batching.physical import like_examples
-from ..memory.copying import from_row
+from ..memory.copying import from_buffer
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
 from ..table.arguments import wrong_kind
@@ -353,8 +353,8 @@ def arange(
             if not isinstance(value, bool | int | float):
                 raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
     layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
-    row = layout.type.backend.counted(first, apart, layout.size, layout.type)
-    return finished(tensor_of(layout, row), requires_grad)
+    buffer = layout.type.backend.counted(first, apart, layout.size, layout.type)
+    return finished(tensor_of(layout, buffer), requires_grad)
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
@@ -432,5 +432,5 @@ def logspace(
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
-    return finished(from_row(row, (steps,), type), requires_grad)
+    buffer = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    return finished(from_buffer(buffer, (steps,), type), requires_grad)

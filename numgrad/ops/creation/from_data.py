@@ -43,8 +43,8 @@ def from_array(array: np.ndarray) -> Tensor:
     if any(step % array.itemsize for step in array.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size")
     steps = tuple(step // array.itemsize for step in array.strides)
-    row = np.lib.stride_tricks.as_strided(array, (span(array.shape, steps),), (array.itemsize,))
-    made = strided(row, array.shape, steps, 0, type)
+    buffer = np.lib.stride_tricks.as_strided(array, (span(array.shape, steps),), (array.itemsize,))
+    made = strided(buffer, array.shape, steps, 0, type)
     made._origin = FOREIGN
     return made
 

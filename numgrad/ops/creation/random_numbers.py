@@ -74,7 +74,7 @@ def _kinds(given: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _parts_of(layout: Layout) -> Layout:
-    """Return the layout of a row of the real and imaginary parts of a tensor's elements."""
+    """Return the layout of a buffer of the real and imaginary parts of a tensor's elements."""
     return layout_of(layout.type.with_dtype(real_of(layout.type.dtype)), (2 * layout.size,))
 
 
@@ -233,20 +233,20 @@ def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: An
     def fill(target: Tensor) -> None:
         layout = target._layout
         if layout.type.dtype.is_complex:
-            row = target._flat
-            if row is None:
+            buffer = target._flat
+            if buffer is None:
                 steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
                 made = new_drawn(draw, layout_of(layout.type, layout.shape), source, *given)
                 write(target, strided(made._storage, layout.shape, steps, 0, layout.type))
                 return
             layout = _parts_of(layout)
-            target = tensor_of(layout, row.view(layout.type.numpy))
+            target = tensor_of(layout, buffer.view(layout.type.numpy))
         _drawing(draw, layout, True, _kinds(given)).launch(source, *given, target)
 
     return OverwriteCall(f"{node.op_name.lower()}_", fill, node, input, draws=True).run()
 
 
-def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
+def _drawn_in_buffer(input: Tensor, draw: str, first: float, second: float) -> bool:
     """Fill a plain CPU tensor from the default generator and return True; return False if the call needs more."""
     layout = input._layout
     dtype = layout.type.dtype
@@ -276,7 +276,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     Raises:
         RuntimeError: from exceeds to, or one of them or their distance is too large for the dtype.
     """
-    if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
+    if not args and not kwargs and generator is None and _drawn_in_buffer(self, "uniform", 0.0, 1.0):
         return self
     low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0)) if args or kwargs else (0.0, 1.0)
     check_supported(self._layout, "fc", "check_uniform_bounds")
@@ -296,7 +296,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     Both parts of complex numbers have the mean, and each has half the variance.
     """
     numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
-    if numbers and generator is None and _drawn_in_row(self, "normal", float(mean), float(std)):
+    if numbers and generator is None and _drawn_in_buffer(self, "normal", float(mean), float(std)):
         return self
     check_supported(self._layout, "fc", "normal_kernel_cpu")
     if not std >= 0:

@@ -21,7 +21,7 @@ from ...devices import Plan
 from ...tensors.tensor import Tensor, check_in_place, check_one_device, tensor_of
 from ..batching.batches import is_batched, physical_of
 from ..batching.examples import refused
-from ..memory.copying import convert, row_of
+from ..memory.copying import buffer_of, convert
 from ..memory.moving import placed
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.integers import from_start
@@ -206,7 +206,7 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
 
 
 def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
-    wrong = index._layout.type.backend.outside(row_of(physical_of(index)), -shape[dim], shape[dim])
+    wrong = index._layout.type.backend.outside(buffer_of(physical_of(index)), -shape[dim], shape[dim])
     if wrong is not None:
         raise _outside(devices.OutOfBoundsError(wrong, shape[dim]), (dim,))
 

@@ -145,10 +145,10 @@ def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: in
         values = number_buffer(p, src, type)
     devices.check_sizes(values.size, index.size, part.size, *sizes[:2])
     indices, written = p.contiguous(index, int64), target.viewed(part)
-    row = p.contiguous(written)
-    p.backend.scatter_axis(p, values, indices, row, *sizes, mode)
+    buffer = p.contiguous(written)
+    p.backend.scatter_axis(p, values, indices, buffer, *sizes, mode)
     if not part.contiguous:
-        p.assign(p.tensor(row, type, part.shape), written)
+        p.assign(p.tensor(buffer, type, part.shape), written)
 
 
 @lookup

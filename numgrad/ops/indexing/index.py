@@ -16,7 +16,7 @@ from ...tensors.tensor import Tensor
 from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_beside
 from ..batching.physical import aligned, expanded
 from ..creation.factories import arange
-from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, zeros_of
+from ..memory.copying import buffer_of, contiguous_op, convert, repeated_zero, zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, eq
 from ..pointwise.integers import from_start
@@ -224,8 +224,8 @@ def check_indices(index: Tensor, size: int, negative: bool) -> None:
     Raises:
         OutOfBoundsError: if one is not.
     """
-    row = row_of(convert(physical_of(index), int64))
-    wrong = index._layout.type.backend.outside(row, -size if negative else 0, size)
+    buffer = buffer_of(convert(physical_of(index), int64))
+    wrong = index._layout.type.backend.outside(buffer, -size if negative else 0, size)
     if wrong is not None:
         raise devices.OutOfBoundsError(wrong, size)
 

@@ -120,20 +120,20 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
     return layout_of(input.type, shape, broadcast_strides(input.shape, input.strides, shape))
 
 
-def row_found(type: TensorType, row: Any) -> tuple[Layout, Any]:
-    """Return the layout and the memory of a row that a host function has found."""
-    return layout_of(type, (row.size,)), row
+def flat_result(type: TensorType, buffer: Any) -> tuple[Layout, Any]:
+    """Return the layout and the memory of a buffer that a host function has found."""
+    return layout_of(type, (buffer.size,)), buffer
 
 
 def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.Steps]:
     """Add the steps for a flat index as a buffer for a device's function; return it and the strides to use with it."""
-    row, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
+    buffer, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
         if not negative:
-            p.backend.check_bounds(p, row, 0, size)
-        row = p.backend.offsets(p, row, walk.flat_index, walk.sizes, walk.steps, walk.middle)
+            p.backend.check_bounds(p, buffer, 0, size)
+        buffer = p.backend.offsets(p, buffer, walk.flat_index, walk.sizes, walk.steps, walk.middle)
         step, size = 1, walk.reach
-    return row, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
+    return buffer, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
 
 
 def pick(
@@ -172,9 +172,9 @@ def put(
     inner = walk.inner
     value_steps = 0, 0, 0
     if values.__class__ is not TensorRef:
-        row = number_buffer(p, values, type)
+        buffer = number_buffer(p, values, type)
     elif values.size == 1:
-        row = p.contiguous(values.viewed(layout_of(values.type, ())), type.dtype)
+        buffer = p.contiguous(values.viewed(layout_of(values.type, ())), type.dtype)
     else:
         own, given = values.layout, values.shape
         if own.contiguous and own.size == inner and given == walk.shape[len(walk.shape) - len(given) :]:
@@ -182,11 +182,11 @@ def put(
         else:
             value_steps = indices.size * inner, inner, 1
             values = values if given == walk.shape else values.viewed(expanded_layout(own, walk.shape))
-        row = p.contiguous(values, type.dtype)
-    devices.check_values(row.size, value_steps, steps, indices.size)
+        buffer = p.contiguous(values, type.dtype)
+    devices.check_values(buffer.size, value_steps, steps, indices.size)
     storage, start = p.strided(target)
     low = -steps.size if negative else 0
-    p.backend.put_rows(p, row, storage, indices, value_steps, start, steps, low, accumulate, distinct)
+    p.backend.put_rows(p, buffer, storage, indices, value_steps, start, steps, low, accumulate, distinct)
 
 
 def check_held(value: Tensor, dtype: dtype) -> None:

@@ -22,7 +22,7 @@ from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import NUMBERS_OF, check_apart
 from ..table.promotion import check_fits, result_dtype
 from .index import index_op, index_put_op
-from .launchers import check_held, expanded_layout, is_held, number_as, row_found
+from .launchers import check_held, expanded_layout, flat_result, is_held, number_as
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -163,9 +163,9 @@ def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
     return found, *p.strided(input), expanded_layout(input.layout, shape), all_dims(shape), input.type.with_dtype(int64)
 
 
-def _picked(row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
+def _picked(buffer: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
     """Return the layout and memory of the elements of a tensor of this layout at flat indices of this type."""
-    whole, flat_index = tensor_of(layout, storage, start), tensor_of(layout_of(type, (row.size,)), row)
+    whole, flat_index = tensor_of(layout, storage, start), tensor_of(layout_of(type, (buffer.size,)), buffer)
     picked = index_op.function(whole, flat_index, dims, True)
     return picked._layout, picked._storage
 
@@ -197,13 +197,13 @@ def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: Tensor
 
 
 def _scatter(
-    row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType, source: Any
+    buffer: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType, source: Any
 ) -> None:
     """Overwrite the elements of a tensor of this layout at flat indices with those of a source, in order."""
-    count = row.size
+    count = buffer.size
     check(count <= source.size, "Number of elements of source < number of ones in mask ({} < {})", source.size, count)
     target = tensor_of(layout, storage, start)
-    flat_index, values = fresh(row, (count,), type), fresh(source[:count], (count,), layout.type)
+    flat_index, values = fresh(buffer, (count,), type), fresh(source[:count], (count,), layout.type)
     how = dims, False, True
     entry = index_put_op.recent_in_place.get((layout, flat_index._layout, values._layout, *how))
     if entry is None:
@@ -230,10 +230,10 @@ def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, sh
     return out
 
 
-def _write_picked(out: Any, row: Any, *source: Any) -> None:
+def _write_picked(out: Any, buffer: Any, *source: Any) -> None:
     """Write the elements of a tensor at flat indices to the front of memory; see :func:`_picked`."""
-    check(row.size <= out.size, "the mask selects {} elements, more than a source of {} has", row.size, out.size)
-    chosen, picked = _picked(row, *source)
+    check(buffer.size <= out.size, "the mask selects {} elements, more than a source of {} has", buffer.size, out.size)
+    chosen, picked = _picked(buffer, *source)
     write(tensor_of(chosen, out), tensor_of(chosen, picked))
 
 
@@ -345,21 +345,21 @@ attach("where", _where_method)
 @operation("NonzeroBackward0", nondifferentiable=["input"])
 def nonzero_op(p: Plan, input: TensorRef, as_tuple: bool) -> Plan:
     """Return the indices of nonzero elements: (count, dimensions), or transposed if ``as_tuple``."""
-    rows = p.backend.nonzero_rows(p, p.contiguous(input), input.shape or (1,))
-    return p.found(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, rows)
+    indices = p.backend.nonzero_indices(p, p.contiguous(input), input.shape or (1,))
+    return p.found(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, indices)
 
 
-def _as_indices(type: TensorType, rank: int, as_tuple: bool, rows: Any) -> tuple[Layout, Any]:
-    count = rows.size // max(rank, 1)
+def _as_indices(type: TensorType, rank: int, as_tuple: bool, indices: Any) -> tuple[Layout, Any]:
+    count = indices.size // max(rank, 1)
     if as_tuple:
-        return layout_of(type, (max(rank, 1), count)), rows
-    return layout_of(type, (count, rank), (1, count)), rows
+        return layout_of(type, (max(rank, 1), count)), indices
+    return layout_of(type, (count, rank), (1, count)), indices
 
 
 @operation("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
 def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
     """Return the flat index of the nonzero elements, as one row."""
-    return p.found(row_found, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
+    return p.found(flat_result, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
 
 
 @nonzero_op.batched
@@ -395,7 +395,7 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
     for what, size in (("row", row), ("col", col)):
         check(size >= 0, "{} must be non-negative, got {}", what, size)
     check_implemented(chosen in (int32, int64), "\"{}\" not implemented for '{}'", name, chosen.legacy)
-    rows, count = type.backend.triangle_rows(row, col, min(max(offset, -row), col), upper, type)
+    rows, count = type.backend.triangle_indices(row, col, min(max(offset, -row), col), upper, type)
     return convert(fresh(rows, (2, count), type), chosen)
 
 

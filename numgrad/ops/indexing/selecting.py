@@ -13,7 +13,7 @@ from ...devices import Given, Plan, TensorRef
 from ...tensors.tensor import Tensor, fresh
 from ..batching.batches import is_mapped
 from ..matrices.products import times
-from ..memory.copying import repeated_zero, row_of, zeros_of
+from ..memory.copying import buffer_of, repeated_zero, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
@@ -69,13 +69,13 @@ def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> Te
 
 @index_select_op.decomposed
 def _(input, index, dim):
-    row = _as_row(input)
+    row = _as_1d(input)
     check_indices(index, row._layout.shape[dim], False)
-    found = index_op(row, _as_row(index), (dim,), False)
+    found = index_op(row, _as_1d(index), (dim,), False)
     return found if input._layout.shape else reshape(found, ())
 
 
-def _as_row(input: Tensor) -> Tensor:
+def _as_1d(input: Tensor) -> Tensor:
     return input if input._layout.shape else reshape(input, (1,))
 
 
@@ -84,9 +84,9 @@ def _written(
 ) -> Tensor:
     """Return the input with values written, or added, at the indices of a dimension, by operations of the table."""
     if not input._layout.shape:
-        return reshape(_written(_as_row(input), index, values, 0, accumulate, negative), ())
+        return reshape(_written(_as_1d(input), index, values, 0, accumulate, negative), ())
     check_indices(index, input._layout.shape[dim], negative)
-    return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
+    return index_put_op(input, _as_1d(index), values, (dim,), accumulate, False)
 
 
 @index_select_op.gradient("input")
@@ -189,8 +189,8 @@ def _(grad, index, dim):
     if is_mapped(index) or layout.type.device is not CPU:  # on a GPU, counting distinct indices would block
         filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
-    row = devices.cpu.distinct_indices(row_of(index), _extent(grad._layout, dim))
-    distinct = fresh(row, (row.size,), layout.type)
+    buffer = devices.cpu.distinct_indices(buffer_of(index), _extent(grad._layout, dim))
+    distinct = fresh(buffer, (buffer.size,), layout.type)
     grad = grad if grad._layout.shape else reshape(grad, (1,))
     return public_functions["sum"](index_select_op(grad, distinct, dim))
 

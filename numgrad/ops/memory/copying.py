@@ -83,21 +83,21 @@ def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
     return strided(type.backend.zeros((), type), shape, (0,) * len(shape), 0, type)
 
 
-def row_of(tensor: Tensor) -> Any:
-    """Return the elements in row-major order, as the bare row that kernels take.
+def buffer_of(tensor: Tensor) -> Any:
+    """Return the elements in row-major order, as the buffer that kernels take.
 
     Raises:
         RuntimeError: the tensor stands for a batch at a vmap level, so that it has no elements of its own.
     """
-    row = tensor._flat
-    if row is None:
-        row = contiguous(tensor)._flat
+    buffer = tensor._flat
+    if buffer is None:
+        buffer = contiguous(tensor)._flat
         check(
-            row is not None,
+            buffer is not None,
             "Cannot access the elements of a tensor of shape {} that stands for a batch: it is used outside of the "
             "vmap that it belongs to, or by a function that does not support vmap", tensor,
         )
-    return row
+    return buffer
 
 
 def _writing(source: Layout, target: Layout) -> Plan:
@@ -210,6 +210,6 @@ def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     return fresh(type.backend.filled(shape, value, type), shape, type)
 
 
-def from_row(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """Return a tensor with the elements of a NumPy row of its dtype: on that memory, or on a copy on another device."""
-    return fresh(row if type.device is CPU else devices.moved(row, type.device), shape, type)
+def from_buffer(buffer: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Return a tensor on a NumPy buffer of its dtype, or on a copy of it on another device."""
+    return fresh(buffer if type.device is CPU else devices.moved(buffer, type.device), shape, type)

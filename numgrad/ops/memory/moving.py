@@ -25,15 +25,15 @@ def move_op(p: Plan, input: TensorRef, type: TensorType, wait: bool) -> TensorRe
     """Add the steps of a copy on another device; without ``wait``, pinned memory may still be in use on return."""
     own = input.type
     smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # to transfer fewer bytes
-    layout, row = _dense(p, input, tensor_type(smaller, own.device))
+    layout, buffer = _dense(p, input, tensor_type(smaller, own.device))
     arrived, out = [layout_of(t, input.shape, layout.strides) for t in (tensor_type(smaller, type.device), type)]
-    return p.host(functools.partial(_moved, arrived, out, wait), [out], row)[0]
+    return p.host(functools.partial(_moved, arrived, out, wait), [out], buffer)[0]
 
 
-def _moved(arrived: Layout, out: Layout, wait: bool, row: Any) -> tuple[Any]:
-    """Return a row moved to a device in one layout, and converted there to another."""
-    row = devices.moved(row, out.type.device, wait)
-    return (row if arrived is out else to_type.function(tensor_of(arrived, row), out.type)._storage,)
+def _moved(arrived: Layout, out: Layout, wait: bool, buffer: Any) -> tuple[Any]:
+    """Return a buffer moved to a device in one layout, and converted there to another."""
+    buffer = devices.moved(buffer, out.type.device, wait)
+    return (buffer if arrived is out else to_type.function(tensor_of(arrived, buffer), out.type)._storage,)
 
 
 @move_op.gradient("input")
@@ -55,13 +55,13 @@ def _dense(p: Plan, input: TensorRef, type: TensorType) -> tuple[Layout, Buffer]
 
 @operation("PinMemoryBackward0", aten="pin_memory", linear=True, dims=(), passed=["input"])
 def pin_op(p: Plan, input: TensorRef) -> TensorRef:
-    layout, row = _dense(p, input, input.type)
-    return p.host(_pinned, [layout], row)[0]
+    layout, buffer = _dense(p, input, input.type)
+    return p.host(_pinned, [layout], buffer)[0]
 
 
-def _pinned(row: Any) -> tuple[Any]:
-    pinned = devices.pinned(row.size, row.dtype)
-    pinned[:] = row
+def _pinned(buffer: Any) -> tuple[Any]:
+    pinned = devices.pinned(buffer.size, buffer.dtype)
+    pinned[:] = buffer
     return (pinned,)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.layout import Ints, Layout, layout_of
 from ...core.types import int64
 from ...tensors.tensor import Tensor
-from ..memory.copying import from_row
+from ..memory.copying import from_buffer
 from ..memory.images import formatted_like
 from ..pointwise.arithmetic import abs, add, div, mul, sign
 from ..pointwise.comparison import relu
@@ -88,7 +88,7 @@ def _avg_pool(rank: int) -> Any:
             out = op(unsqueeze_op(input, last) if rank == 1 else input, *arguments)
             if whole:
                 counts = functools.reduce(np.multiply.outer, [own.divisors.astype(np.int64) for own in averages])
-                out = truncated_quotient(out, from_row(counts.reshape(-1), counts.shape, out._layout.type))
+                out = truncated_quotient(out, from_buffer(counts.reshape(-1), counts.shape, out._layout.type))
             return squeeze_dim(out, last) if rank == 1 else out
 
         return call, ()

@@ -12,7 +12,7 @@ from ..batching.batches import is_batched, is_shared, physical, physical_of
 from ..batching.physical import aligned
 from ..indexing.gathering import gather_op
 from ..indexing.index import index_op
-from ..memory.copying import convert, row_of
+from ..memory.copying import buffer_of, convert
 from ..pointwise.arithmetic import abs, div, mul, neg, sub
 from ..pointwise.comparison import choose, eq, ne, where
 from ..pointwise.exponential import log, sigmoid
@@ -275,7 +275,7 @@ def _by_operations(
     dim = 1 if len(shape) > 1 else 0
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
-    wrong = input._layout.type.backend.outside(row_of(physical_of(index)), 0, shape[dim])
+    wrong = input._layout.type.backend.outside(buffer_of(physical_of(index)), 0, shape[dim])
     check_index(
         wrong is None, "Target {} is out of bounds: input of shape {} has {} classes.", wrong, input, shape[dim]
     )

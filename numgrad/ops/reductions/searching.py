@@ -13,7 +13,7 @@ from ...tensors.tensor import Tensor, check_one_device
 from ..batching.examples import dynamic, each
 from ..creation.factories import full
 from ..creation.from_data import tensor
-from ..indexing.launchers import row_found
+from ..indexing.launchers import flat_result
 from ..indexing.masking import masked_select_op
 from ..indexing.selecting import index_select_op
 from ..memory.copying import to_type
@@ -109,7 +109,7 @@ def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength:
     if weights is not None and input.size:  # PyTorch's counts of an empty input are integers
         counted = p.contiguous(weights, float32 if weights.type.dtype is float32 else float64)
     counts = p.backend.bincount(p, p.contiguous(input), counted, minlength)
-    return p.found(row_found, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
+    return p.found(flat_result, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
 
 
 @public

@@ -15,7 +15,7 @@ from ...core.layout import layout_of
 from ...core.types import int64, tensor_type
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor, check_one_device
-from ..memory.copying import convert, from_row, zeros_of
+from ..memory.copying import convert, from_buffer, zeros_of
 from ..table.checks import check
 from ..table.lookup import operation
 from ..table.op import composite, public_functions
@@ -110,7 +110,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     with devices.allocating((rows, r), tensor_type(int64, CPU)):  # fromiter allocates all rows at once
         choices = choose(range(count), r) if rows else ()
         row = np.fromiter(itertools.chain.from_iterable(choices), np.int64, rows * r)
-    chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
+    chosen = public_functions["index_select"](input, 0, from_buffer(row, row.shape, tensor_type(int64, input.device)))
     return reshape(chosen, (rows, r))
 
 

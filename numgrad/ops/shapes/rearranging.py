@@ -15,7 +15,7 @@ from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
-from ..indexing.launchers import row_found
+from ..indexing.launchers import flat_result
 from ..memory.copying import STRETCHES_FROM, contiguous_op, convert
 from ..memory.images import in_format
 from ..reductions.sums import sum_dims
@@ -271,4 +271,4 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     "RepeatInterleaveBackward0", aten="repeat_interleave", inputs=["repeats"], nondifferentiable=["repeats"]
 )
 def repeated_op(p: Plan, repeats: TensorRef) -> Plan:
-    return p.found(row_found, repeats.type.with_dtype(int64), p.backend.repeated_indices(p, p.contiguous(repeats)))
+    return p.found(flat_result, repeats.type.with_dtype(int64), p.backend.repeated_indices(p, p.contiguous(repeats)))

@@ -46,7 +46,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         if layout.__class__ is Layout:
             out = tensor_of(layout, memory)
         else:
-            out = tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
+            out = tuple([tensor_of(own, buffer) for own, buffer in zip(layout, memory)])  # noqa: B905 - of one length
     except MemoryError as error:
         raise devices.from_numpy(error) from None
     if not mode & GRAD:
@@ -189,7 +189,7 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
         layout, memory = memory
     if layout.__class__ is not tuple:
         return tensor_of(layout, memory)
-    return tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
+    return tuple([tensor_of(own, buffer) for own, buffer in zip(layout, memory)])  # noqa: B905 - of one length
 
 
 def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:

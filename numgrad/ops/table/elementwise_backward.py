@@ -141,18 +141,18 @@ class PointwiseNode(OpNode):
                 (value,), (version,) = saved, self.versions
                 if version is not None and value._counter[0] != version:  # a PackedTensor never has this version
                     return self._in_general(gradient)
-                rows = launch(gradient, value)
+                buffers = launch(gradient, value)
             else:
                 for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
                     if version is not None and value._counter[0] != version:
                         return self._in_general(gradient)
-                rows = launch(gradient, *saved)
+                buffers = launch(gradient, *saved)
             if len(layouts) == len(self.edges) == 2:
-                (first, second), (one, other) = layouts, rows
+                (first, second), (one, other) = layouts, buffers
                 return tensor_of(first, one), tensor_of(second, other)
             if len(layouts) > 1:
-                return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows)], gradient)  # noqa: B905
-            computed = tensor_of(layouts[0], rows)
+                return self._arranged([tensor_of(own, buffer) for own, buffer in zip(layouts, buffers)], gradient)  # noqa: B905
+            computed = tensor_of(layouts[0], buffers)
         only = rules.only
         if only is not None:
             count = len(self.edges)
@@ -192,9 +192,9 @@ class PointwiseNode(OpNode):
         if not as_saved or types_given or types != self._types(gradient, recipe.types):
             key = (key, *[v._layout for v in values if v.__class__ not in NUMBERS], *types)
         launch, layouts = recipe.launches.get(key) or recipe.find(key, gradient, values, types)
-        rows = launch(gradient, *values)
-        rows = rows if len(layouts) > 1 else (rows,)
-        return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows, strict=True)], gradient)
+        buffers = launch(gradient, *values)
+        buffers = buffers if len(layouts) > 1 else (buffers,)
+        return self._arranged([tensor_of(own, buffer) for own, buffer in zip(layouts, buffers, strict=True)], gradient)
 
     def _recipe_now(self) -> PointwiseRecipe:
         """Return the recipe, or the one without the input if the input has changed since it was saved."""

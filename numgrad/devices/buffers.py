@@ -49,7 +49,7 @@ class Memory:
 FIXED = object()
 
 
-class DeviceRow:
+class DeviceBuffer:
     """A buffer: ``size`` contiguous elements of one dtype from ``address`` on in the memory of GPU number ``device``.
 
     ``block`` owns the memory: a block of the allocator, or another object.
@@ -77,26 +77,26 @@ class DeviceRow:
     def __len__(self) -> int:
         return self.size
 
-    def __getitem__(self, part: slice) -> DeviceRow:
+    def __getitem__(self, part: slice) -> DeviceBuffer:
         start, stop, step = part.indices(self.size)
         if step != 1:
             raise IndexError("slices of a buffer on a GPU must have the step 1")
-        return DeviceRow(
+        return DeviceBuffer(
             self.address + start * self.dtype.itemsize, max(stop - start, 0), self.dtype, self.device, self.block
         )
 
-    def view(self, dtype: Any) -> DeviceRow:
+    def view(self, dtype: Any) -> DeviceBuffer:
         """Return a buffer on the same memory, with elements of another dtype."""
         element = np.dtype(dtype)
-        return DeviceRow(self.address, self.nbytes // element.itemsize, element, self.device, self.block)
+        return DeviceBuffer(self.address, self.nbytes // element.itemsize, element, self.device, self.block)
 
-    def copy(self) -> DeviceRow:
+    def copy(self) -> DeviceBuffer:
         """Return a new buffer with the same elements."""
-        out = _memory.empty_row(self.size, self.dtype, self.device)
+        out = _memory.empty_buffer(self.size, self.dtype, self.device)
         out.put(self)
         return out
 
-    def put(self, source: DeviceRow) -> None:
+    def put(self, source: DeviceBuffer) -> None:
         """Overwrite the elements with those of a buffer of the same length and dtype."""
         if self.size:
             on_gpu(_put, (self, source), (self,))
@@ -117,20 +117,20 @@ class DeviceRow:
         """Return an element as a Python number, after all launched work has run."""
         return self[index : index + 1].host().item()
 
-    def load(self, array: np.ndarray) -> DeviceRow:
+    def load(self, array: np.ndarray) -> DeviceBuffer:
         """Overwrite the elements with those of a contiguous array, and return the buffer."""
         if self.size:
             _memory.upload(self, array)
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DeviceRow:
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeviceBuffer:
         return self.copy()
 
     def __repr__(self) -> str:
-        return f"<DeviceRow of {self.size} {self.dtype} on cuda:{self.device}>"
+        return f"<DeviceBuffer of {self.size} {self.dtype} on cuda:{self.device}>"
 
 
-def _put(target: DeviceRow, source: DeviceRow) -> None:
+def _put(target: DeviceBuffer, source: DeviceBuffer) -> None:
     here = _memory.stream(target.device)
     if _memory.side_streams:
         _memory.note_uses(here, (target, source))
