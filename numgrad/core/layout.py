@@ -71,9 +71,9 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
         RuntimeError: a size, a stride or the number of elements exceeds 64 bits.
     """
     own = tuple(map(int, shape))  # NumPy ints compare equal to ints, so the interned layout must not contain them
-    row_major = contiguous_strides(own)
+    row_major, size = contiguous_strides(own), numel(own)
     steps = row_major if strides is None else tuple(map(int, strides))
-    if max((*own, *steps, numel(own)), default=0) >= 2**63:
+    if max((size, *own, *steps)) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(own)}")
     key = type, own, steps
     with _interning:
@@ -81,7 +81,7 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
         if found is None:
             found = Layout()
             found.type, found.shape, found.strides = key  # type: ignore[assignment]
-            found.size = numel(own)
+            found.size = size
             found.row_major = steps == row_major
             found.contiguous = found.row_major or is_contiguous(own, steps)
             _layouts[key] = found

@@ -77,7 +77,7 @@ class Writer:
             f"    def launch({operands}):",
             *([f"        nonlocal {kernels}"] if kernels else []),
             "        if recording.observed:",
-            f"            return {plan}({operands})",
+            f"            return {plan}.interpret({operands})",
             *([f"        {self.opening}"] if kernels and self.opening else []),
             f"        {body}",
             "    return launch",

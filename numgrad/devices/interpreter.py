@@ -58,17 +58,11 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
     backend, memories = plan.backend, dict[New, Any]()
     recorder = recording.recorder if plan.device is None else None  # GPUs' launches notify it themselves
     for step in plan.steps:
-        args = []
-        for value in step.operands:
-            kind = value.__class__
-            if kind is Buffer:
-                value = _memory(value, plan, operands, memories)
-            elif kind is Report:
-                value = backend.report(plan.device)
-            elif kind in _READ:
-                value = _READ[kind](value, operands[value.number])
-            args.append(value)
-        if isinstance(step, HostStep):
+        args = [
+            value if (read := _READ.get(value.__class__)) is None else read(value, plan, operands, memories)
+            for value in step.operands
+        ]
+        if step.__class__ is HostStep:
             made = step.function(*args) if recorder is None else _call_recorded(recorder, step, args, operands)
             if step.is_last:
                 return made
@@ -151,27 +145,35 @@ def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[
         held = held[start:] if start else held
     elif held.size != size:
         if start.__class__ is Scaled:
-            start = _scaled(start, operands[start.number])
+            start = operands[start.number] * start.step
         held = held[start : start + size]
     return held if held.dtype is dtype else held.view(dtype)
 
 
-def _storage(operand: Storage, tensor: Any) -> Any:
-    held = tensor._storage
+def _storage(operand: Storage, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+    held = operands[operand.number]._storage
     return held if held.dtype is operand.dtype else held.view(operand.dtype)
 
 
-def _scaled(operand: Scaled, number: int) -> int:
-    return number * operand.step
+def _value(operand: Value, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+    tensor = operands[operand.number]
+    return tensor._layout.type.backend.value_of(tensor)
 
 
-#: For each class of operands, the function that returns the kernel's argument, given the operand of the call.
-_READ: dict[Any, Callable[[Any, Any], Any]] = {
-    Given: lambda operand, given: given,
+def _array(operand: Array, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+    tensor = operands[operand.number]
+    return tensor._layout.type.backend.array_of(tensor)
+
+
+#: For each class of operands, the function that returns the kernel's argument.
+_READ: dict[Any, Callable[[Any, Plan, Sequence[Any], dict[New, Any]], Any]] = {
+    Buffer: _memory,
+    Given: lambda operand, plan, operands, memories: operands[operand.number],
     Storage: _storage,
-    Scaled: _scaled,
-    Offset: lambda operand, tensor: tensor._offset + operand.start,
-    State: lambda operand, generator: getattr(generator, operand.name),
-    Value: lambda operand, tensor: tensor._layout.type.backend.value_of(tensor),
-    Array: lambda operand, tensor: tensor._layout.type.backend.array_of(tensor),
+    Offset: lambda operand, plan, operands, memories: operands[operand.number]._offset + operand.start,
+    Scaled: lambda operand, plan, operands, memories: operands[operand.number] * operand.step,
+    State: lambda operand, plan, operands, memories: getattr(operands[operand.number], operand.name),
+    Value: _value,
+    Array: _array,
+    Report: lambda operand, plan, operands, memories: plan.backend.report(plan.device),
 }

@@ -127,7 +127,7 @@ class Plan:
         count: number of operands of a launch.
     """
 
-    __slots__ = ("_bound", "backend", "count", "device", "layouts", "results", "steps")
+    __slots__ = ("_bound", "_has_run", "backend", "count", "device", "layouts", "results", "steps")
 
     def __init__(self, backend: Any, device: int | None = None):
         self.backend = backend
@@ -137,6 +137,7 @@ class Plan:
         self.layouts: tuple[Layout, ...] | None = ()
         self.count = 0
         self._bound: Callable[..., Any] | None = None
+        self._has_run = False
 
     # -- operands ----------------------------------------------------------------------------------------------------
 
@@ -209,11 +210,16 @@ class Plan:
 
         On a GPU, the kernel also has the parts ``aligned`` if four elements can be read at once.
         """
-        written = [operands[number] for number in _written(function)]
-        if not written or any(one.__class__ is not Buffer or one.size != 0 for one in written):
-            kernel = HandWritten(function, compute, tuple(parts.items()))
-            packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
-            self.steps.append(Step(kernel, operands, work, reports, one_thread, grid, packed))
+        for number in (written := _written(function)):
+            one = operands[number]
+            if one.__class__ is not Buffer or one.size != 0:
+                break
+        else:
+            if written:
+                return
+        kernel = HandWritten(function, compute, tuple(parts.items()))
+        packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
+        self.steps.append(Step(kernel, operands, work, reports, one_thread, grid, packed))
 
     def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program that reads tensors, numbers and values, and writes ``outs``."""
@@ -295,8 +301,23 @@ class Plan:
     # -- running -----------------------------------------------------------------------------------------------------
 
     def __call__(self, *operands: Any) -> Any:
+        """Run the plan on the operands of a call, and return the memory of its results.
+
+        The first call runs step by step, and the second one binds the plan.
+        """
+        if not self._has_run:
+            self._has_run = True
+            return self.interpret(*operands)
+        return (self._bound or self.launcher())(*operands)
+
+    def interpret(self, *operands: Any) -> Any:
         """Run the plan step by step on the operands of a call, and return the memory of its results."""
         return self.backend.interpret(self, operands)
+
+    @property
+    def is_bound(self) -> bool:
+        """True if the plan has a straight-line launcher, as it runs more than once."""
+        return self._bound is not None
 
     def launcher(self, again: bool = True) -> Callable[..., Any]:
         """Return the function that runs the plan: a straight-line one if it will run ``again``."""

@@ -249,10 +249,9 @@ def check_one_device(*tensors: Tensor | Layout | None) -> None:
     Raises:
         RuntimeError: they are on several devices; the message is PyTorch's.
     """
-    layouts = [one if isinstance(one, Layout) else one._layout for one in tensors if one is not None]
-    found = {layout.type.device for layout in layouts}
-    if len(found) > 1:
-        first, second, *_ = sorted(map(str, found), reverse=True)
+    devices = [(one if one.__class__ is Layout else one._layout).type.device for one in tensors if one is not None]
+    if devices and devices.count(devices[0]) < len(devices):
+        first, second, *_ = sorted({*map(str, devices)}, reverse=True)
         raise RuntimeError(
             f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
         )

@@ -27,7 +27,7 @@ from ..plan import (
 )
 from .blas import one_thread
 from .indexing import _report, check_report
-from .launching import hand_written
+from .launching import hand_written, signature_of
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
@@ -56,7 +56,13 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
     """Run the kernel of a step; ``noted`` are the operands for a recorder, if these differ."""
-    kernel = kernel_of(step)()
+    chosen, work = step.kernel, step.work
+    if chosen.__class__ is Pointwise:
+        rank, contiguous, inner = chosen.form
+        kernel = pointwise_kernel(chosen.program, rank, contiguous, worth_threads(work), inner)
+    else:
+        function, compute, parts = chosen
+        kernel = hand_written(function, compute, signature_of(operands), work, parts)
     if step.one_thread:
         with one_thread():
             run_kernel(kernel, operands, noted)

@@ -52,8 +52,12 @@ def launch(
     functions of the same names.  Its ``prange`` loops run on several threads if the work, ``size`` elements, is large
     enough.
     """
-    signature = tuple([a.dtype if a.__class__ is BufferType else a.__class__ for a in arguments])
-    run_kernel(hand_written(function, compute, signature, size, parts.items()), arguments)
+    run_kernel(hand_written(function, compute, signature_of(arguments), size, parts.items()), arguments)
+
+
+def signature_of(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the dtypes of buffers and the classes of numbers for which a kernel is compiled."""
+    return tuple([one.dtype if one.__class__ is BufferType else one.__class__ for one in arguments])
 
 
 def hand_written(

@@ -83,6 +83,7 @@ def _nll_loss(
         if weight is None and state.mode <= ORDINARY and len(input._layout.shape) == 2:
             entry = ops.nll_loss_entry(input, target, ignored, reduction)
             _plain.add((input._layout, target._layout, ignored, reduction), entry)
+            return perform(entry, (input, target, None))
         return ops.nll_loss(input, target, weight, ignored, reduction)
     shape = target._layout.shape if len(input._layout.shape) > 1 else ()
     if shapes[0] != input._layout.shape:

@@ -104,7 +104,7 @@ def _plan(number: Any, layout: Layout) -> _Plan:
     type = layout.type
     if number in (_ZEROED, EMPTY):
         return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
-    launch = devices.pointwise_plan(devices.filler(number, type.numpy), [number], [layout]).launcher()
+    launch = devices.pointwise_plan(devices.filler(number, type.numpy), [number], [layout])
     return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
 
 
@@ -236,7 +236,7 @@ def _identity(matrix: Layout) -> Callable[[], Any]:
     diagonal = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
     if diagonal.size:
         p.pointwise(devices.filler(int, matrix.type.numpy), [1], made.viewed(diagonal))
-    return p.returns(made).launcher()
+    return p.returns(made)
 
 
 # -- like another -----------------------------------------------------------------------------------------------

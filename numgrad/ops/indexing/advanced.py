@@ -6,14 +6,12 @@ computation.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
 from ...autograd.grad_mode import ORDINARY, state
-from ...core.deterministic import deterministic_changed
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
 from ...core.types import bool_, int32, int64, tensor_type, uint8
@@ -27,6 +25,7 @@ from ..pointwise.arithmetic import add, mul
 from ..pointwise.integers import from_start
 from ..table.checks import check, check_type
 from ..table.dispatch import caller, change
+from ..table.entries import Entries
 from ..table.op import public
 from ..table.operands import check_apart
 from .index import index_op, index_put_op
@@ -105,41 +104,46 @@ class _Plan(NamedTuple):
 
 
 def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _Plan | None:
-    """Return the plan that reads a tensor at such indices, or overwrites it there with values."""
+    """Return the plan that reads a tensor at such indices, or overwrites it there with values; None if there is none.
+    """
     layouts = [None if index is None else index._layout for index in indices]
-    return _planned(op, input._layout, None if values is None else values._layout, *layouts)
+    key = op, input._layout, None if values is None else values._layout, *layouts
+    found = _plans.find(key)
+    if found is None:
+        found = _plans.make(key, lambda again: _planned(again, *key) or False)
+    return found or None
 
 
-@functools.lru_cache(maxsize=2048)
-def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
+#: Plans by the operation and the layouts; False where there is none.
+_plans = Entries()
+
+
+def _planned(again: bool, op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
     """Return the plan for these layouts; None for combined masks, indices to convert, and invalid indices."""
     given = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
     if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):
-        return _planned_mask(input, given[0])
+        return _planned_mask(input, given[0], again)
     if len(indices) > len(input.shape) or any(
         index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
     ):
         return None
     flat_index, fold = given[0], None
     if len(dims) != 1:
-        flat_index, fold = _folding(tuple(given), tuple([input.shape[dim] for dim in dims]), dims)
+        flat_index, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
-        return _Plan(dims, fold, caller(op.prepared((input, flat_index, dims, False))))
+        return _Plan(dims, fold, caller(op.prepared((input, flat_index, dims, False), again=again), again))
     if values.type is not input.type:
         return None
-    return _Plan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True))
+    return _Plan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True, again))
 
 
-deterministic_changed.append(_planned.cache_clear)
-
-
-def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
+def _planned_mask(input: Layout, mask: Layout, again: bool) -> _Plan | None:
     """Return the plan that reads a tensor where a mask is true."""
     dims = all_dims(mask.shape)
     if mask.shape != input.shape[: len(dims)]:
         return None
-    find = flat_nonzero_op.prepared((mask,)).launch
+    find = flat_nonzero_op.prepared((mask,), again=again).launch
     return _Plan(
         dims, lambda mask: tensor_of(*find(mask)), lambda input, flat_index: index_op(input, flat_index, dims, True)
     )
@@ -235,12 +239,11 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     if len(indices) == 1:
         return Selection(indices[0], dims, False)
     sizes = tuple([input._layout.shape[dim] for dim in dims])
-    _, fold = _folding(tuple([index._layout for index in indices]), sizes, dims)
+    _, fold = _folding([index._layout for index in indices], sizes, dims)
     return Selection(fold(*indices), dims, False)
 
 
-@functools.lru_cache(maxsize=2048)
-def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
+def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
     """Return the layout of the flat index over these dimensions, and the function that folds indices into it."""
     shapes = [index.shape for index in indices]
     try:
@@ -254,7 +257,7 @@ def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layo
     p = Plan(type.backend, type.device.index)
     given = [p.contiguous(p.operand(one).viewed(expanded_layout(one, shape)), int64) for one in indices]
     flat_index = p.tensor(p.backend.fold_indices(p, given, sizes, dims), type.with_dtype(int64), shape)
-    fold, layout = p.returns(flat_index).launcher(), flat_index.layout
+    fold, layout = p.returns(flat_index), flat_index.layout
     return layout, lambda *indices: tensor_of(layout, fold(*indices))
 
 

@@ -291,7 +291,7 @@ def _(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
 @each
 def _column(indices: Tensor, count: int, type: TensorType) -> Tensor:
     plan = _weights_plan(indices._layout, count, type)
-    return tensor_of(plan.layout, plan.launcher()(indices))
+    return tensor_of(plan.layout, plan(indices))
 
 
 @functools.lru_cache(maxsize=256)

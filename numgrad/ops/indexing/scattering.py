@@ -441,7 +441,7 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
         num_classes = high + 1
     plan = _one_hot_plan(layout, num_classes)
     try:
-        return tensor_of(plan.layout, plan.launcher()(tensor))
+        return tensor_of(plan.layout, plan(tensor))
     except devices.OutOfBoundsError as found:
         raise _no_class(found.index, num_classes) from None
 

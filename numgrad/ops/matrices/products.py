@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,8 +54,9 @@ def check_types(message: str, *layouts: Layout | TensorRef, names: Mapping[str, 
     Raises:
         RuntimeError: the types differ.
     """
-    same = all(layout.type is layouts[0].type for layout in layouts)
-    check(same, message, *[names[layout.type.dtype.name] for layout in layouts], *layouts)
+    types = [layout.type for layout in layouts]
+    if types.count(types[0]) < len(types):
+        check(False, message, *[names[type.dtype.name] for type in types], *layouts)
 
 
 def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> None:
@@ -65,12 +65,10 @@ def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> No
     Raises:
         RuntimeError: an operand is not a matrix, or the shapes do not fit.
     """
-    for parameter, operand in ((first, left), ("mat2", right)):
-        check(
-            len(operand.shape) == 2, "{} must be a matrix, got {}-D tensor", parameter, len(operand.shape), left, right
-        )
-    sizes = *left.shape, *right.shape
-    check(left.shape[1] == right.shape[0], "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", *sizes)
+    sizes, others = left.shape, right.shape
+    for parameter, shape in ((first, sizes), ("mat2", others)):
+        check(len(shape) == 2, "{} must be a matrix, got {}-D tensor", parameter, len(shape), left, right)
+    check(sizes[1] == others[0], "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", *sizes, *others)
 
 
 def check_stacks(left: TensorRef, right: TensorRef) -> None:
@@ -202,9 +200,11 @@ def _called(op: Any, input: Any, other: Any) -> Tensor:
         raise
     call = _known_calls.get(key)
     if call is None:
-        call = _calls.find(key) or _calls.make(
-            key, functools.partial(caller, op.entry((input, other))[0])
-        )
+        call = _calls.find(key)
+        if call is None:
+            if not _calls.again(key):
+                return op(input, other)
+            call = _calls.keep(key, caller(op.entry((input, other))[0]))
     return call(input, other)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,8 +167,8 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
             return call(*tensors)
     op, given, *how = resolve(checked_tensors(name, tensors), dim)
     entry, operands = op.entry((given, *how))
-    if all(operand is tensor for operand, tensor in zip(operands, tensors, strict=True)) and key is not None:
-        _calls.make(key, functools.partial(caller, entry))
+    if key is not None and _calls.again(key) and all(map(operator.is_, operands, tensors)):
+        _calls.keep(key, caller(entry))
     return perform(entry, operands)
 
 

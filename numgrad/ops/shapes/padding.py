@@ -15,7 +15,6 @@ from ..memory.images import in_format
 from ..memory.overwriting import fitting
 from ..network.resampling import LineMap, check_rows, map_maker, resampled
 from ..table.checks import check, check_implemented, check_supported
-from ..table.dispatch import caller
 from ..table.lookup import lookup, operation
 from .joining import cat
 from .parts import cut, slice_op
@@ -178,8 +177,7 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
         if isinstance(value, Layout):
             return lambda input, value: constant_pad(input, widths, _as_value(value, input.dtype)), ()
         number = None if value is None else _as_value(value, input.type.dtype)
-        perform = caller(constant_pad.prepared((input, widths, number)))
-        return lambda input: perform(input, number), ()
+        return constant_pad, (input, widths, number)
     check_implemented(mode in _MODES, "Unrecognised padding mode {}", mode)
     check(value in (None, 0), "Padding mode \"{}\" doesn't take in value argument", mode)
     check_implemented(

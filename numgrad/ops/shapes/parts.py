@@ -63,7 +63,8 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     found = _recent_adders.get(key) or _adders.find(key)
     if found is None:
         part, step = view.prepare(total._layout, *where)
-        found = _adders.add(key, (add.op.launcher([part, grad._layout], part, into=True), part, step))
+        plan = add.op.plan([part, grad._layout], part, into=True)
+        found = _adders.make(key, lambda again: (plan.launcher(again), part, step))
     add_part, part, step = found
     place = tensor_of(part, total._storage, total._offset + number * step)
     add_part(place, grad, place)

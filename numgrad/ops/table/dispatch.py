@@ -61,8 +61,10 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
     """Return ``perform`` with this entry as a function of the operands; bind its plan if it will run ``again``."""
+    if not again:
+        return lambda *operands: perform(entry, operands)
     layout, delta, recorded = entry.layout, entry.delta or 0, entry.recorded
-    launch = entry.launch if entry.plan is None else entry.plan.launcher(again)
+    launch = entry.launch if entry.plan is None else entry.plan.launcher()
     known = entry.views
     performed = entry.op.performed
 

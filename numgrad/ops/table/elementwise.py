@@ -237,16 +237,11 @@ class Pointwise(Op):
             )
         return program
 
-    def launcher(
-        self, given: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
-    ) -> Callable[..., Any]:
-        """Return the launcher for operands of these layouts, or numbers of these classes.
-
-        The computation is in the dtype ``compute``, by default that of the first operand.
-        """
-        operand_types = [own.type.numpy if isinstance(own, Layout) else own for own in given]
-        program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
-        return devices.pointwise_plan(program, given, [out], into).launcher()
+    def plan(self, given: Sequence[Layout], out: Layout, into: bool = False) -> devices.Plan:
+        """Return the plan for tensors of these layouts, computed in the dtype of the first one."""
+        types = [own.type.numpy for own in given]
+        program = self.program(types, self.statics, given[0].type.dtype, out.type.dtype)
+        return devices.pointwise_plan(program, given, [out], into)
 
     def build(
         self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None, **numbers: Any

@@ -107,7 +107,7 @@ class PointwiseRecipe(Recipe):
         strides = new_layout(given, shape, gradient._layout.type).strides
         outs = [layout_of(type, shape, strides) for type in types]
         program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
-        launch = devices.pointwise_plan(program, given, outs).launcher()
+        launch = devices.pointwise_plan(program, given, outs).launcher(self.plan.is_bound)
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
         found = self.launches[key] = launch, outs

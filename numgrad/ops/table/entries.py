@@ -113,23 +113,29 @@ class Entries:
 
         Return the entry, or the one that another thread has kept meanwhile.
         """
-        return self.make(key, lambda again: entry)
+        return self.keep(key, entry) if self.again(key) else entry
 
     def make(self, key: Any, make: Callable[[bool], Any]) -> Any:
         """Return the entry that ``make(again)`` returns, and keep it if its key has been looked up before (``again``).
 
         If another thread has kept an entry meanwhile, return that one.
         """
-        mark = hash(key)
-        with Entries._changing:
-            again = mark in self._seen
-            if not again:
-                if len(self._seen) >= 2 * self.LIMIT:
-                    self._seen.clear()
-                self._seen.add(mark)
+        again = self.again(key)
         entry = make(again)
-        if not again:
-            return entry
+        return self.keep(key, entry) if again else entry
+
+    def again(self, key: Any) -> bool:
+        """Return True if a key has been looked up before, so that its entry should be kept."""
+        mark, seen = hash(key), self._seen
+        if mark in seen:
+            return True
+        if len(seen) >= 2 * self.LIMIT:
+            seen.clear()
+        seen.add(mark)
+        return False
+
+    def keep(self, key: Any, entry: Any) -> Any:
+        """Keep an entry and return it, or the one that another thread has kept meanwhile."""
         with Entries._changing:
             return self._keep(key, entry)
 

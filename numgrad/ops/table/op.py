@@ -126,7 +126,7 @@ class Op:
         vars(other).pop("node_class", None)
         return other
 
-    @property
+    @functools.cached_property
     def has_gradient(self) -> bool:
         """True if any input may have a gradient."""
         return not self.nondifferentiable.issuperset(self.inputs)

@@ -164,6 +164,7 @@ class Planned(Op):
         self.function = functools.update_wrapper(_Unrecorded(self.unrecorded), prepare)
         #: The positions of the launcher's operands among the arguments.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
+        self._number_positions = () if view else self.operand_positions[len(self.inputs) :]
         #: The inputs that have an edge, and their positions among the arguments and among the operands.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
@@ -185,6 +186,11 @@ class Planned(Op):
         dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
         known = dims or self.shapes or self.batch or self.shared or self._dims is not None
         return dims if known and self.decomposition is None else None
+
+    @functools.cached_property
+    def _last_dim(self) -> int:
+        """Position of the last parameter that is a dimension; -1 if there is none."""
+        return max(map(self.parameters.index, self.dims or ()), default=-1)
 
     def recorded_by(self, node: str, *numbers: str) -> Planned:
         other = super().recorded_by(node, *numbers)
@@ -250,14 +256,14 @@ class Planned(Op):
 
     def prepared(self, args: Sequence[Any], in_place: bool = False, again: bool = True) -> Entry:
         """Return a new entry for a call; its plan is bound if it will run ``again``."""
-        if self.dims and len(args) <= max(map(self.parameters.index, self.dims)):
+        if len(args) <= self._last_dim:
             raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # defaults are not normalized
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
         check_one_device(*given[0] if self.sequence else [given[position] for position in self._beside])
-        for position in self.operand_positions:
-            if given[position].__class__ in NUMBERS and not self.view:
+        for position in self._number_positions:
+            if given[position].__class__ in NUMBERS:
                 given[position] = given[position].__class__
         if in_place:
             layout, launch = given[0], self._planned_change(*given)
@@ -271,7 +277,7 @@ class Planned(Op):
         if not self.view:
             for own in outputs:
                 check_countable(own.shape, own.type.numpy)
-        recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
+        recorded = self.has_gradient and True in [own.type.dtype.differentiable for own in outputs]
         entry = Entry(self, launch, layout, recorded, tuple(given), again)
         if self.view:
             if not callable(launch):
