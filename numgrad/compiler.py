@@ -23,7 +23,7 @@ from .programs.recorder import CaptureError
 
 if TYPE_CHECKING:
     from .programs.saving import LoadedProgram
-    from .viz.programs.explanation import Explanation
+    from .viz.programs.explanation import ProgramExplanation
 
 __all__ = [
     "CaptureError", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
@@ -227,7 +227,7 @@ def is_exporting() -> bool:
     return False
 
 
-def explain(compiled: Any) -> Explanation:
+def explain(compiled: Any) -> ProgramExplanation:
     """Return a report of the recordings of a compiled function or module, and of the reasons for calls not replayed.
 
     For each signature, it lists the programs with their launches and replay conditions, the changes that caused each

@@ -19,7 +19,7 @@ from llvmlite import ir
 from .instructions import Value, absolute, bits, fma, from_bits, horner, select
 
 
-class Format(NamedTuple):
+class TrigonometricFormat(NamedTuple):
     """A floating-point format, and the constants that approximate the functions in it."""
 
     mantissa: int  # bits stored
@@ -31,7 +31,7 @@ class Format(NamedTuple):
     tan: tuple[float, ...]  # tan r = r + r z (c0 + c1 z + ...)
 
 
-_FLOAT32 = Format(
+_FLOAT32 = TrigonometricFormat(
     mantissa=23,
     bias=127,
     half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
@@ -41,7 +41,7 @@ _FLOAT32 = Format(
     tan=(0.33333156, 0.133388, 0.053411208, 0.024430396, 0.0031195083, 0.0093856435),  # error 1.8e-8
 )
 
-_FLOAT64 = Format(
+_FLOAT64 = TrigonometricFormat(
     mantissa=52,
     bias=1023,
     half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
@@ -71,7 +71,7 @@ _TWO_OVER_PI = int(
 )
 
 
-def _format(x: Value) -> Format:
+def _format(x: Value) -> TrigonometricFormat:
     return _FLOAT32 if x.size == 32 else _FLOAT64
 
 
@@ -172,7 +172,7 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     return select(negative ^ below, -rest, rest), select(negative, 0 - narrow, narrow)
 
 
-def _scaled(fraction: Value, c: Format) -> Value:
+def _scaled(fraction: Value, c: TrigonometricFormat) -> Value:
     """Convert a fraction of a quarter turn, in two words without the first two bits, to an angle."""
     builder, word = fraction.builder, fraction.size // 2
     float_type = ir.FloatType() if word == 32 else ir.DoubleType()

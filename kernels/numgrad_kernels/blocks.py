@@ -22,11 +22,11 @@ from .declarations import generated, registered
 from .instructions import emitting
 
 
-class Block(types.Type):
+class BlockType(types.Type):
     """Numba's type of a block: ``size`` elements of a floating-point type."""
 
     def __init__(self, element: types.Type, size: int):
-        super().__init__(f"Block({element}, {size})")
+        super().__init__(f"BlockType({element}, {size})")
         self.element = element
         self.size = size
 
@@ -85,7 +85,7 @@ def tree_largest(array: np.ndarray, size: int) -> Any:
 def _block(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
-    result = Block(x.dtype, size.literal_value)
+    result = BlockType(x.dtype, size.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, align = _place(context, builder, x, result, *arguments[:2])
@@ -98,7 +98,7 @@ def _block(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
 def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
-    result = Block(x.dtype, size.literal_value)
+    result = BlockType(x.dtype, size.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         buffer, first, _ = arguments
@@ -126,7 +126,7 @@ def _put(typing_context: Any, x: Any, offset: Any, values: Any) -> Any:
 def _repeated(typing_context: Any, value: Any, size: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
-    result = Block(value, size.literal_value)
+    result = BlockType(value, size.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _splat(builder, arguments[0], result.size)
@@ -174,7 +174,7 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
     """
     if not isinstance(size, types.IntegerLiteral):
         return None
-    element: Any = array.element if isinstance(array, Block) else array.dtype
+    element: Any = array.element if isinstance(array, BlockType) else array.dtype
     parts = 2 if isinstance(element, types.Complex) else 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -182,7 +182,7 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 
         count = size.literal_value * parts
         values = arguments[0]
-        if not isinstance(array, Block):
+        if not isinstance(array, BlockType):
             part = context.get_data_type(element.underlying_float if parts == 2 else element)
             memory = builder.bitcast(
                 make_array(array)(context, builder, values).data, ir.VectorType(part, count).as_pointer()
@@ -206,24 +206,24 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 
 @registered
 def _tell_numba() -> None:
-    @register_default(Block)
+    @register_default(BlockType)
     class Model(models.PrimitiveModel):
-        def __init__(self, manager: Any, block: Block):
+        def __init__(self, manager: Any, block: BlockType):
             element = manager[block.element].get_value_type()
             super().__init__(manager, block, ir.VectorType(element, block.size))
 
     for function, instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
         infer_global(function)(_Arithmetic)
         lower = _arithmetic(instruction)
-        for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
+        for operands in ((BlockType, BlockType), (BlockType, types.Float), (types.Float, BlockType)):
             lower_builtin(function, *operands)(lower)
     of_each: dict[Any, Any] = {
         operator.neg: lambda x: -x,
         **{getattr(scalar, name): getattr(polynomials, name) for name in ("exp", "sigmoid", "tanh")},
     }
     for name, computed in of_each.items():
-        infer_global(name)(_Function)
-        lower_builtin(name, Block)(emitting(computed))
+        infer_global(name)(_ElementwiseTemplate)
+        lower_builtin(name, BlockType)(emitting(computed))
 
 
 class _Arithmetic(AbstractTemplate):
@@ -232,17 +232,17 @@ class _Arithmetic(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         """Return the types to compute in, None if there is no block."""
         for one in args:
-            if isinstance(one, Block) and all(isinstance(other, types.Float) or other == one for other in args):
+            if isinstance(one, BlockType) and all(isinstance(other, types.Float) or other == one for other in args):
                 return signature(one, *[other if other == one else one.element for other in args])
         return None
 
 
-class _Function(AbstractTemplate):
+class _ElementwiseTemplate(AbstractTemplate):
     """Numba's rule for a function of each element."""
 
     def generic(self, args: Any, kws: Any) -> Any:
         """Return the signature for a block, None for anything else."""
-        return signature(args[0], args[0]) if isinstance(args[0], Block) else None
+        return signature(args[0], args[0]) if isinstance(args[0], BlockType) else None
 
 
 def _arithmetic(instruction: str) -> Callable[..., Any]:
@@ -266,7 +266,7 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), size), 0))
 
 
-def _place(context: Any, builder: Any, x: Any, values: Block, buffer: Any, offset: Any) -> tuple[Any, int]:
+def _place(context: Any, builder: Any, x: Any, values: BlockType, buffer: Any, offset: Any) -> tuple[Any, int]:
     """Return the address of a block in a buffer, and its alignment in bytes."""
     from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
 

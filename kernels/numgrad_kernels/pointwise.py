@@ -72,7 +72,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Program:
+class PointwiseProgram:
     """Scalar functions fused in one pass over memory.
 
     ``functions`` contains for each output the scalar function that computes it; parameters are found by name among
@@ -133,14 +133,14 @@ class Program:
         return tuple([i for i in self.inputs if i.dtype is not None])
 
 
-def argument_types(program: Program) -> tuple[types.Type, ...]:
+def argument_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
     """Return Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
     row = ElementBufferType if len(program.outputs) == 1 else BufferType
     inputs = [from_dtype(i.dtype) if i.scalar else row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
     return (*inputs, *[row(from_dtype(dtype)) for _, dtype in program.outputs])
 
 
-def nest_types(program: Program) -> tuple[types.Type, ...]:
+def nest_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
     """Return Numba's types of the arguments of the kernel over a nest of loops."""
     types_of_one: list[Any] = []
     for kind in argument_types(program):
@@ -148,7 +148,7 @@ def nest_types(program: Program) -> tuple[types.Type, ...]:
     return (*types_of_one, BufferType(types.int64))
 
 
-def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
+def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
     """Return the module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
 
     With ``nest`` the kernel takes each array as a row of memory and the number of its first element there.  The last
@@ -205,12 +205,12 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     return "\n".join(lines) + "\n"
 
 
-def flat_facts(program: Program) -> Facts:
+def flat_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel over rows."""
     return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
 
 
-def nest_facts(program: Program) -> Facts:
+def nest_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel over a nest of loops."""
     rows = 1 + len(program.arrays + program.written)
     return pointwise_facts(
@@ -218,19 +218,19 @@ def nest_facts(program: Program) -> Facts:
     )
 
 
-def pointwise_facts(program: Program, parameters: Sequence[str], most: Callable[[Any], int]) -> Facts:
+def pointwise_facts(program: PointwiseProgram, parameters: Sequence[str], most: Callable[[Any], int]) -> Facts:
     """Return the facts of a kernel of this program, on any device."""
     read, written = frozenset(program.arrays), frozenset(program.written)
     return Facts(program.compute, tuple(parameters), read, written, most)
 
 
-def _nest_parameters(program: Program) -> list[str]:
+def _nest_parameters(program: PointwiseProgram) -> list[str]:
     arrays = program.arrays + program.written
     given = [(name, f"{name}_o") if name in arrays else (name,) for name in program.parameters]
     return [*itertools.chain(*given), "nest"]
 
 
-def _nest_of(program: Program, rank: int) -> list[str]:
+def _nest_of(program: PointwiseProgram, rank: int) -> list[str]:
     """Return the first lines of a kernel over a nest of loops, which view its arrays as ``nest`` specifies."""
     lines = [f"def kernel({', '.join(_nest_parameters(program))}):"]
     lines += [f"    sizes = {_tuple([f'nest[{axis}]' for axis in range(rank)])}"]
@@ -240,7 +240,7 @@ def _nest_of(program: Program, rank: int) -> list[str]:
     return lines
 
 
-def _body(program: Program) -> tuple[list[str], set[str]]:
+def _body(program: PointwiseProgram) -> tuple[list[str], set[str]]:
     """Return statements that compute every output from variables ``<input>_i``, and the scalar functions they call."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
     inliner = Inliner(program.compute, _OWN_NAMES.union(*map(_with_ends, names)))
@@ -263,7 +263,7 @@ class _Reading:
         elements: for each array the text of its element number ``@``.
     """
 
-    def __init__(self, program: Program, rank: int, inner: str):
+    def __init__(self, program: PointwiseProgram, rank: int, inner: str):
         self.program = program
         outer = [f"i{axis}" for axis in range(rank - 1)]
         inputs = dict(zip(program.arrays, [i for i in program.arguments if not i.scalar], strict=True))
@@ -292,7 +292,7 @@ class _Reading:
         return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in dtypes.items()]
 
 
-def _row_maker(program: Program) -> str:
+def _row_maker(program: PointwiseProgram) -> str:
     """Return the name of the function that makes a row of an array's elements along the last dimension."""
     return "element_row" if len(program.outputs) == 1 else "row"
 
@@ -301,7 +301,7 @@ def _tuple(names: list[str]) -> str:
     return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
-def _element_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
+def _element_loop(program: PointwiseProgram, body: list[str], reading: _Reading, rank: int) -> list[str]:
     lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
     for name, operand in reading.arrays.items():
         lines += [f"    {name}_i = {cast(operand, reading.element(name, 'i'), program.compute)}"]
@@ -310,7 +310,7 @@ def _element_loop(program: Program, body: list[str], reading: _Reading, rank: in
     return lines + [f"    {line}" for line in body]
 
 
-def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
+def _block_loop(program: PointwiseProgram, body: list[str], reading: _Reading, rank: int) -> list[str]:
     """Return a loop that moves elements through buffers, 64 at a time: LLVM vectorises no loop with unknown strides."""
     lines = [
         f"n = {program.outputs[0][0]}.shape[{rank - 1}]",
@@ -368,7 +368,7 @@ def _wraps(operand: Operand, compute: np.dtype) -> bool:
     return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
 
 
-def dtype_names(program: Program) -> list[str]:
+def dtype_names(program: PointwiseProgram) -> list[str]:
     dtypes = {program.compute} | {dtype for _, dtype in program.outputs}
     dtypes |= {_stored(i, program.compute) for i in program.arguments}
     names = {_dtype_name(dtype) for dtype in dtypes}

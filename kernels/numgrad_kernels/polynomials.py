@@ -18,7 +18,7 @@ import numpy as np
 from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, select
 
 
-class Format(NamedTuple):
+class ExponentialFormat(NamedTuple):
     """A floating-point format, and the constants that approximate the functions in it."""
 
     mantissa: int  # bits stored
@@ -31,7 +31,7 @@ class Format(NamedTuple):
     log: tuple[float, ...]  # ln((1 + s) / (1 - s)) = 2 s + s z (c0 + c1 z + ...) for z = s^2, |s| <= 0.172
 
 
-_FLOAT32 = Format(
+_FLOAT32 = ExponentialFormat(
     mantissa=23,
     bias=127,
     sqrt_half=0x3F3504F3,
@@ -42,7 +42,7 @@ _FLOAT32 = Format(
     log=(0.66666776, 0.39977482, 0.29873627),  # error 9.3e-10
 )
 
-_FLOAT64 = Format(
+_FLOAT64 = ExponentialFormat(
     mantissa=52,
     bias=1023,
     sqrt_half=0x3FE6A09E667F3BCD,
@@ -73,7 +73,7 @@ _FLOAT64 = Format(
 )
 
 
-def _format(x: Value) -> Format:
+def _format(x: Value) -> ExponentialFormat:
     return _FLOAT32 if x.size == 32 else _FLOAT64
 
 

@@ -29,11 +29,11 @@ T = np.float32
 BLOCK = 2048
 
 #: Every update, by its name.
-UPDATES: dict[str, Update] = {}
+UPDATES: dict[str, UpdateRule] = {}
 
 
 @dataclass(frozen=True)
-class Update:
+class UpdateRule:
     """The ``rule`` for one element, and the names of the state ``kept`` for it.
 
     A parameter of the rule called ``has_NAME`` is True if the state of that name exists; if it does not, the rule
@@ -84,11 +84,11 @@ class Update:
         return f"{', '.join(f'{name}{lane}' for name in ('param', *self.kept))} = rule({', '.join(given.values())})"
 
 
-def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
+def update(*kept: str) -> Callable[[Callable[..., Any]], UpdateRule]:
     """Decorator that registers a rule for one element, with the names of its state."""
 
-    def declared(rule: Callable[..., Any]) -> Update:
-        UPDATES[rule.__name__] = found = Update(rule, kept)
+    def declared(rule: Callable[..., Any]) -> UpdateRule:
+        UPDATES[rule.__name__] = found = UpdateRule(rule, kept)
         return found
 
     return declared
@@ -98,7 +98,7 @@ def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
 _ARGUMENTS = ("addresses", "blocks", "numbers")
 
 
-def function_of(update: Update, lines: Iterable[str], names: Mapping[str, Any]) -> Callable[..., None]:
+def function_of(update: UpdateRule, lines: Iterable[str], names: Mapping[str, Any]) -> Callable[..., None]:
     """Return the kernel of an update that consists of these statements, which use ``names`` and call the ``rule``."""
     name = update.rule.__name__
     text = "\n".join([f"def {name}({', '.join(_ARGUMENTS)}):", *indented(lines)]) + "\n"

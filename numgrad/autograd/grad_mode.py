@@ -48,7 +48,7 @@ inference_blocks: list[None] = []
 watchers_of_new_threads: list[Any] = []
 
 
-class _State(threading.local):
+class _GradModeState(threading.local):
     """Modes of a thread.  The defaults are class attributes, which keeps copies of the instance dictionary cheap."""
 
     mode = GRAD
@@ -72,7 +72,7 @@ class _State(threading.local):
             self.mode = self.mode | WATCHED
 
 
-state = _State()
+state = _GradModeState()
 
 
 def is_grad_enabled() -> bool:

@@ -303,7 +303,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         state.saved_hooks_refused = before
 
 
-class _Handle:
+class _SavedHandle:
     """Placeholder in a node for a tensor that it saved."""
 
     __slots__ = ("__weakref__",)
@@ -318,9 +318,9 @@ class AllowMutationContext:
     """Tensors saved in the block: ``original`` ones and, for modified ones, ``cloned`` copies."""
 
     def __init__(self) -> None:
-        self.original: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
-        self.cloned: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
-        self._on_memory: dict[int, WeakSet[_Handle]] = {}
+        self.original: WeakKeyDictionary[_SavedHandle, Any] = WeakKeyDictionary()
+        self.cloned: WeakKeyDictionary[_SavedHandle, Any] = WeakKeyDictionary()
+        self._on_memory: dict[int, WeakSet[_SavedHandle]] = {}
 
     def clear(self) -> None:
         """Drop all saved tensors; backward through graphs recorded in the block is then no longer possible."""
@@ -328,13 +328,13 @@ class AllowMutationContext:
         self.cloned.clear()
         self._on_memory.clear()
 
-    def _pack(self, tensor: Any) -> _Handle:
-        handle = _Handle()
+    def _pack(self, tensor: Any) -> _SavedHandle:
+        handle = _SavedHandle()
         self.original[handle] = tensor
         self._on_memory.setdefault(_memory(tensor), WeakSet()).add(handle)
         return handle
 
-    def _unpack(self, handle: _Handle) -> Any:
+    def _unpack(self, handle: _SavedHandle) -> Any:
         kept = self.cloned if handle in self.cloned else self.original
         if handle not in kept:
             raise AssertionError(

@@ -7,7 +7,7 @@ same name, and ``TensorType.backend`` is the one to ask.  What concerns no devic
 from numgrad_kernels import libm as libm
 from numgrad_kernels.cache import cache_directory as cache_directory
 from numgrad_kernels.pointwise import Operand as Operand
-from numgrad_kernels.pointwise import Program as Program
+from numgrad_kernels.pointwise import PointwiseProgram as PointwiseProgram
 from numgrad_kernels.store import Kernel as Kernel
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 

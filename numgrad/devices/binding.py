@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from . import recording
 from .memory import LARGE
-from .plan import Buffer, Given, HostStep, Input, New, Offset, Plan, Scaled, SizeOf, State, Step, Storage
+from .plan import Buffer, GeneratorState, Given, HostStep, Input, New, Offset, Plan, Scaled, SizeOf, Step, Storage
 
 
 class Writer:
@@ -126,7 +126,7 @@ class Writer:
             return self.buffer(operand)
         if kind is Scaled:
             return f"x{operand.number} * {self.constant(operand.step)}"
-        if kind is State:
+        if kind is GeneratorState:
             return f"x{operand.number}.{operand.name}"
         write = self.expressions.get(kind)
         if write is None:

@@ -9,13 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numgrad_kernels.cpu import reductions
-from numgrad_kernels.pointwise import Operand, Program
+from numgrad_kernels.pointwise import Operand, PointwiseProgram
 
 from ..core.layout import Ints, contiguous_strides, numel
 from .memory import NO_MEMORY, out_of_memory
 
 __all__ = [
-    "NUMBERS", "OutOfBoundsError", "Steps", "check_sizes", "check_values", "copy_program", "evenly_spaced", "filler",
+    "NUMBERS",
+    "IndexSteps",
+    "OutOfBoundsError",
+    "check_sizes",
+    "check_values",
+    "copy_program",
+    "evenly_spaced",
+    "filler",
     "row_adder",
 ]
 
@@ -38,22 +45,23 @@ def _sum_of(total, row):
 
 
 @functools.cache
-def filler(number: Any, dtype: np.dtype) -> Program:
+def filler(number: Any, dtype: np.dtype) -> PointwiseProgram:
     """Return the program that fills a buffer with a number of a Python class."""
-    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
+    value = Operand("value", np.dtype(number), scalar=True)
+    return PointwiseProgram("fill", dtype, (value,), (("out", dtype),), (_same,))
 
 
 @functools.cache
-def row_adder(dtype: np.dtype) -> Program:
+def row_adder(dtype: np.dtype) -> PointwiseProgram:
     """Return the program that adds two buffers."""
     operands = Operand("total", dtype), Operand("row", dtype)
-    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+    return PointwiseProgram("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
 
 
 @functools.cache
-def copy_program(source: np.dtype, target: np.dtype) -> Program:
+def copy_program(source: np.dtype, target: np.dtype) -> PointwiseProgram:
     """Return the program that copies elements of one dtype to elements of another."""
-    return Program("copy", target, (Operand("input", source),), (("out", target),), (_input,))
+    return PointwiseProgram("copy", target, (Operand("input", source),), (("out", target),), (_input,))
 
 
 #: Dtypes as which elements are copied, by their size: one kernel copies all dtypes of one size.
@@ -101,7 +109,7 @@ def least_sure_norm(dtype: np.dtype, order: float) -> float:
 # -- elements at indices ----------------------------------------------------------------------------------------------
 
 
-class Steps(NamedTuple):
+class IndexSteps(NamedTuple):
     """Steps and sizes of the elements at indices in a storage, as (outer, indices, inner); see the kernels."""
 
     outer_step: int

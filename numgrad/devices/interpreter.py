@@ -15,21 +15,21 @@ from . import recording
 from .plan import (
     Array,
     Buffer,
+    GeneratorState,
     Given,
     HostStep,
+    InputNumber,
     New,
     Offset,
     Plan,
     Report,
     Scaled,
     SizeOf,
-    State,
     Step,
     Storage,
     TensorRef,
-    Value,
 )
-from .recording import Element, Recorder, plain
+from .recording import DeviceRecorder, Element, plain
 
 __all__ = ["compile_only", "interpret"]
 
@@ -102,12 +102,12 @@ def _results(plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> A
 def _noted(step: Step | HostStep, args: list[Any], operands: Sequence[Any]) -> list[Any]:
     """Return a step's arguments for the recorder: the element in place of each number that was read from memory."""
     return [
-        _element_of(operands[operand.number]) if operand.__class__ is Value else argument
+        _element_of(operands[operand.number]) if operand.__class__ is InputNumber else argument
         for operand, argument in zip(step.operands, args, strict=True)
     ]
 
 
-def _call_recorded(recorder: Recorder, step: HostStep, args: list[Any], operands: Sequence[Any]) -> Any:
+def _call_recorded(recorder: DeviceRecorder, step: HostStep, args: list[Any], operands: Sequence[Any]) -> Any:
     """Call a host function on the CPU, notify the recorder, and return the function's result."""
     if step.is_last or step.is_check or any(map(_notifies, step.outputs)):
         return step.function(*map(plain, args))
@@ -155,7 +155,7 @@ def _storage(operand: Storage, plan: Plan, operands: Sequence[Any], memories: di
     return held if held.dtype is operand.dtype else held.view(operand.dtype)
 
 
-def _value(operand: Value, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+def _value(operand: InputNumber, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
     tensor = operands[operand.number]
     return tensor._layout.type.backend.value_of(tensor)
 
@@ -172,8 +172,8 @@ _READ: dict[Any, Callable[[Any, Plan, Sequence[Any], dict[New, Any]], Any]] = {
     Storage: _storage,
     Offset: lambda operand, plan, operands, memories: operands[operand.number]._offset + operand.start,
     Scaled: lambda operand, plan, operands, memories: operands[operand.number] * operand.step,
-    State: lambda operand, plan, operands, memories: getattr(operands[operand.number], operand.name),
-    Value: _value,
+    GeneratorState: lambda operand, plan, operands, memories: getattr(operands[operand.number], operand.name),
+    InputNumber: _value,
     Array: _array,
     Report: lambda operand, plan, operands, memories: plan.backend.report(plan.device),
 }

@@ -44,24 +44,24 @@ NO_MEMORY = (MemoryError, ValueError, OverflowError)
 
 
 @dataclass(eq=False)  # compared by identity
-class _Block:
+class _MemoryBlock:
     memory: memoryview
     used: int  # time of the last use, on the clock of the pool
     array: Callable[[], np.ndarray | None] = lambda: None  # weak reference to the last array on the memory
 
 
-def _new_block(size: int, clock: int) -> _Block:
+def _new_block(size: int, clock: int) -> _MemoryBlock:
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return _Block(memoryview(memory)[start : start + size], clock)  # type: ignore[arg-type]
+    return _MemoryBlock(memoryview(memory)[start : start + size], clock)  # type: ignore[arg-type]
 
 
-class Pool:
+class MemoryPool:
     """Blocks of memory by size."""
 
     def __init__(self, idle_limit: int = IDLE_LIMIT):
         self.idle_limit = idle_limit
-        self._blocks: dict[int, list[_Block]] = {}
+        self._blocks: dict[int, list[_MemoryBlock]] = {}
         self._clock = 0
         self._held = 0  # bytes in all blocks
         self._lock = threading.RLock()
@@ -111,7 +111,7 @@ class Pool:
         with self._lock:
             self._release_idle(0)
 
-    def _idle_blocks(self) -> list[tuple[int, _Block]]:
+    def _idle_blocks(self) -> list[tuple[int, _MemoryBlock]]:
         return [(size, block) for size, blocks in self._blocks.items() for block in blocks if block.array() is None]
 
     def _release_idle(self, limit: int) -> None:
@@ -128,7 +128,7 @@ class Pool:
                 del self._blocks[size]
 
 
-pool = Pool()
+pool = MemoryPool()
 
 
 def _after_fork() -> None:

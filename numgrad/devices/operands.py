@@ -91,13 +91,13 @@ class Scaled(NamedTuple):
     step: int
 
 
-class Value(NamedTuple):
+class InputNumber(NamedTuple):
     """The single element of an input, which each run reads as a number."""
 
     number: int
 
 
-class State(NamedTuple):
+class GeneratorState(NamedTuple):
     """State of a generator that is an operand of the call: the array of this dtype in its attribute ``name``."""
 
     number: int
@@ -152,7 +152,7 @@ class TensorRef(NamedTuple):
 
 
 #: Classes of operands that a kernel takes as arrays.
-_ARRAYS = frozenset({Buffer, Storage, State, np.ndarray, DeviceBuffer})
+_ARRAYS = frozenset({Buffer, Storage, GeneratorState, np.ndarray, DeviceBuffer})
 
 
 def kernel_type(operand: Any, report: np.dtype) -> Any:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numgrad_kernels.facts import facts_of
-from numgrad_kernels.pointwise import Program
+from numgrad_kernels.pointwise import PointwiseProgram
 
 from ..core.layout import Layout, layout_of
 from .common import copy_program, filler
@@ -34,22 +34,40 @@ from .operands import (
     Array,
     Bounds,
     Buffer,
+    GeneratorState,
     Given,
     Input,
+    InputNumber,
     New,
     Offset,
     Report,
     Scaled,
     SizeOf,
-    State,
     Storage,
     TensorRef,
-    Value,
 )
 
 __all__ = [
-    "Array", "Bounds", "Buffer", "Given", "HandWritten", "HostStep", "Input", "New", "Offset", "Plan", "Pointwise",
-    "Report", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
+    "Array",
+    "Bounds",
+    "Buffer",
+    "GeneratorState",
+    "Given",
+    "HandWritten",
+    "HostStep",
+    "Input",
+    "InputNumber",
+    "New",
+    "Offset",
+    "Plan",
+    "PointwiseKernel",
+    "Report",
+    "Scaled",
+    "SizeOf",
+    "Step",
+    "Storage",
+    "TensorRef",
+    "pointwise_plan",
 ]
 
 
@@ -61,10 +79,10 @@ class HandWritten(NamedTuple):
     parts: tuple[tuple[str, Any], ...] = ()
 
 
-class Pointwise(NamedTuple):
+class PointwiseKernel(NamedTuple):
     """Kernel of a pointwise program in one of a device's forms."""
 
-    program: Program
+    program: PointwiseProgram
     form: Any
 
 
@@ -72,7 +90,7 @@ class Step(NamedTuple):
     """One run of a kernel.
 
     Attributes:
-        kernel: ``HandWritten`` or ``Pointwise``.
+        kernel: ``HandWritten`` or ``PointwiseKernel``.
         operands: the kernel's arguments, in order.
         work: number of elements that the kernel's threads share.
         reports: the error that the kernel may report.
@@ -81,7 +99,7 @@ class Step(NamedTuple):
         aligned: on a GPU, the kernel and its work for operands of which four elements can be read at once.
     """
 
-    kernel: HandWritten | Pointwise
+    kernel: HandWritten | PointwiseKernel
     operands: tuple[Any, ...]
     work: int = 0
     reports: Bounds | None = None
@@ -221,15 +239,17 @@ class Plan:
         packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
         self.steps.append(Step(kernel, operands, work, reports, one_thread, grid, packed))
 
-    def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
+    def pointwise(self, program: PointwiseProgram, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program that reads tensors, numbers and values, and writes ``outs``."""
         layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
         self.run_over(program, (*operands, *outs), layouts, are_flat(layouts))
 
-    def run_over(self, program: Program, operands: Sequence[Any], layouts: Sequence[Layout], rows: bool) -> None:
+    def run_over(
+        self, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout], flat: bool
+    ) -> None:
         """Add one pass of a program over tensors of these layouts, numbers and values; the outputs are last."""
         size = layouts[-1].size
-        if rows:
+        if flat:
             self.over_buffers(program, operands, size)
         elif size:
             self.backend.nest_step(self, program, operands, layouts)
@@ -239,7 +259,7 @@ class Plan:
         if target.size:
             self.backend.copy_step(self, copy_program(source.type.numpy, target.type.numpy), source, target)
 
-    def over_buffers(self, program: Program, operands: Sequence[Any], size: Any) -> None:
+    def over_buffers(self, program: PointwiseProgram, operands: Sequence[Any], size: Any) -> None:
         """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
         if not size:
             return
@@ -327,7 +347,7 @@ class Plan:
 
 
 def pointwise_plan(
-    program: Program, given: Sequence[Any], outs: Sequence[Layout], into: bool = False,
+    program: PointwiseProgram, given: Sequence[Any], outs: Sequence[Layout], into: bool = False,
     checks: Sequence[tuple[Callable[..., None], Sequence[int]]] = (),
 ) -> Plan:
     """Return the plan of one pass of a program.
@@ -347,15 +367,15 @@ def pointwise_plan(
         for own, argument in zip(given, program.arguments, strict=True)
     ])
     layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
-    rows = are_flat(layouts)
-    shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
+    flat = are_flat(layouts)
+    shared = flat and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (found := program.plans.get((forms, into))):
         found.launcher()  # bound once for all sizes
         return found
     p = Plan(first.type.backend, first.type.device.index)
     operands = [p.operand(own) for own in given]
     if "v" in forms:
-        operands = [Value(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
+        operands = [InputNumber(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
     for check, numbers in checks:
         p.call(check, *map(Given, numbers))
     targets = [p.operand(own) if into else p.new_tensor(own) for own in outs]
@@ -365,7 +385,7 @@ def pointwise_plan(
             one.memory.size = size
         p.over_buffers(program, (*operands, *targets), size)
     else:
-        p.run_over(program, (*operands, *targets), layouts, rows)
+        p.run_over(program, (*operands, *targets), layouts, flat)
     p.returns(*() if into else targets)
     if shared:
         program.plans[forms, into] = p  # once it is complete, as other threads may run it at once

@@ -59,7 +59,7 @@ class Effect:
         return False
 
 
-class Recorder(Protocol):
+class DeviceRecorder(Protocol):
     """The receiver of notifications, which ignores threads other than the one that records."""
 
     def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
@@ -104,7 +104,7 @@ class Recorder(Protocol):
 
 
 #: The recorder, while a program is recorded.
-recorder: Recorder | None = None
+recorder: DeviceRecorder | None = None
 
 #: True if there is a recorder or a listener (see ``launches``): plans are interpreted, and each step notifies these.
 observed = False
@@ -112,7 +112,7 @@ observed = False
 _listened = False
 
 
-def record_with(new: Recorder | None) -> None:
+def record_with(new: DeviceRecorder | None) -> None:
     """Notify this recorder from now on; None for no recorder."""
     global recorder, observed
     recorder = new
@@ -179,7 +179,7 @@ def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Seq
         recorder.call(function, arguments, written)
 
 
-class Watched:
+class WatchedNumber:
     """A stand-in for a number among the arguments of a program that notes what Python does with it; it is no ``float``.
 
     Operations accept it, and give kernels the number itself, which ``plain()`` returns.
@@ -199,7 +199,7 @@ class Watched:
 
 def plain(argument: Any) -> Any:
     """Return the number itself if an argument is a watched one, and else the argument."""
-    return argument.plain() if isinstance(argument, Watched) else argument
+    return argument.plain() if isinstance(argument, WatchedNumber) else argument
 
 
 class Element(NamedTuple):

@@ -32,7 +32,7 @@ class Traffic(NamedTuple):
     elements: int
 
 
-class _Part(NamedTuple):
+class _Extent(NamedTuple):
     """Elements that are read or written, and their place in memory."""
 
     location: Any
@@ -44,11 +44,11 @@ def kernel_traffic(facts: Facts, arguments: Sequence[Any]) -> Traffic:
     """Return the traffic of a run of a kernel, for the CPU or a GPU, with these arguments."""
     given = SimpleNamespace(**dict(zip(facts.parameters, arguments, strict=True)))
     most = facts.most(given)
-    parts = {name: _Part(name, count, facts.compute.itemsize) for name, count in facts.hidden(given).items()}
+    parts = {name: _Extent(name, count, facts.compute.itemsize) for name, count in facts.hidden(given).items()}
     for name, value in vars(given).items():
         if isinstance(value, np.ndarray | DeviceBuffer):
-            value = _Part(_location(value), value.size, value.itemsize)
-        if value.__class__ is _Part:
+            value = _Extent(_location(value), value.size, value.itemsize)
+        if value.__class__ is _Extent:
             parts[name] = value._replace(size=min(value.size, most))
     return _traffic(*[[parts[name] for name in names & parts.keys()] for names in (facts.read, facts.written)])
 
@@ -61,25 +61,25 @@ def step_traffic(facts: Facts, step: Step, size: int) -> Traffic:
 def _planned(operand: Any, size: int) -> Any:
     """Return the part of memory that an operand of a plan stands for, or the operand if it is no memory."""
     if operand.__class__ is Storage:
-        return _Part(operand.number, sys.maxsize, operand.dtype.itemsize)
+        return _Extent(operand.number, sys.maxsize, operand.dtype.itemsize)
     if operand.__class__ is not Buffer:
         return operand
     count = operand.size if operand.size.__class__ is int else sys.maxsize if operand.size is None else size
-    return _Part((operand.memory, operand.start), count, operand.dtype.itemsize)
+    return _Extent((operand.memory, operand.start), count, operand.dtype.itemsize)
 
 
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
     """Return the traffic of a function that reads the arrays among its arguments and makes those that it returns."""
     read, made = list(_arrays(arguments)), list(_arrays((result,)))
     read = [array for array in read if not any(array is other for other in made)]
-    return _traffic(*[[_Part(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, made)])
+    return _traffic(*[[_Extent(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, made)])
 
 
-def _traffic(read: Sequence[_Part], written: Sequence[_Part]) -> Traffic:
+def _traffic(read: Sequence[_Extent], written: Sequence[_Extent]) -> Traffic:
     return Traffic(_bytes(read), _bytes(written), max([part.size for part in (*read, *written)], default=0))
 
 
-def _bytes(parts: Iterable[_Part]) -> int:
+def _bytes(parts: Iterable[_Extent]) -> int:
     """Return the bytes of these parts; memory that is given twice counts once."""
     return sum({part.location: part.size * part.itemsize for part in parts}.values())
 

@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Function(Transform):
+class _ConstantTransform(Transform):
     """A transform without parameters."""
 
     domain: Any = constraints.real
@@ -31,7 +31,7 @@ class _Function(Transform):
         return type(other) is type(self)
 
 
-class _Increasing(_Function):
+class _Increasing(_ConstantTransform):
     """A function that increases."""
 
     bijective = True
@@ -105,7 +105,7 @@ class TanhTransform(_Increasing):
         return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
-class AbsTransform(_Function):
+class AbsTransform(_ConstantTransform):
     """``|x|``; the inverse returns the positive number."""
 
     codomain = constraints.positive
@@ -117,7 +117,7 @@ class AbsTransform(_Function):
         return y
 
 
-class SoftmaxTransform(_Function):
+class SoftmaxTransform(_ConstantTransform):
     """Softmax over the last dimension; the inverse returns logarithms."""
 
     domain = constraints.real_vector

@@ -14,7 +14,7 @@ from ..autograd.levels import Tangents
 from ..autograd.thread_state import guarded
 from ..core.nesting import flatten, map_leaves
 from .arguments import Argnums, at_argnums, check_outputs, split_aux
-from .recording import Recording
+from .recording import Tape
 
 _VJP = "vjp(f, *primals)"
 _GRAD = "grad_and_value(f)(*args)"
@@ -72,7 +72,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with Recording() as tape:
+        with Tape() as tape:
             function, argument = at_argnums(func, argnums, args, kwargs)
             leaves, structure = flatten(argument)
             inputs = [tape.input(leaf) for leaf in leaves]
@@ -118,7 +118,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         >>> value, vjp_fn(numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), (tensor([ 2., 40.]),))
     """
-    with Recording() as tape:
+    with Tape() as tape:
         leaves, primals_structure = flatten(primals)
         inputs = [tape.input(leaf) for leaf in leaves]
         output, aux = split_aux(func(*primals_structure.unflatten(inputs)), has_aux, _VJP)
@@ -150,7 +150,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
 
 
-def _returned(tape: Recording, tree: Any) -> Any:
+def _returned(tape: Tape, tree: Any) -> Any:
     leaves, structure = flatten(tree)
     return structure.unflatten(tape.returned(leaves, tape.by_caller))
 
@@ -264,7 +264,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> value, jvp_fn(numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    with Recording() as tape:
+    with Tape() as tape:
         points, structure = flatten(primals)
         inputs = [tape.input(point) for point in points]
         outputs, output_structure = flatten(func(*structure.unflatten(inputs)))

@@ -51,7 +51,7 @@ class InputNode(Node):
         return (gradient,)
 
 
-class Recording:
+class Tape:
     """Recording of one call of a transform: ``with Recording() as tape:`` around the call of the function.
 
     Recording is always on inside the block, so the caller's grad mode is determined at the start.
@@ -64,7 +64,7 @@ class Recording:
         self.inputs: list[Tensor] = []
         self.given: list[Tensor] = []
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> Tape:
         self._mode = recording()
         self._mode.__enter__()
         return self

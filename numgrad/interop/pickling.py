@@ -55,7 +55,7 @@ def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
         TypeError, ValueError: a part of the state cannot be stored; the message gives its location.
     """
     tensors: list[Tensor] = []
-    _Pickler(io.BytesIO(), tensors, None).dump(state)
+    _TensorPickler(io.BytesIO(), tensors, None).dump(state)
     values_read("saving tensors")
     places: dict[int, tuple[Any, int]] = {}
     storages = []
@@ -66,7 +66,7 @@ def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
         storage = _Storage(("storage", kind, str(key), str(first.device), end - start))
         places.update({number: (storage, tensors[number].storage_offset() - start) for number in members})
     file = io.BytesIO()
-    _Pickler(file, [], places).dump(state)
+    _TensorPickler(file, [], places).dump(state)
     return file.getvalue(), storages
 
 
@@ -89,7 +89,7 @@ class _Storage(NamedTuple):
     description: tuple[Any, ...]
 
 
-class _Pickler(_PythonPickler):
+class _TensorPickler(_PythonPickler):
     """Pickler of values that PyTorch reads with ``weights_only``.
 
     Args:

@@ -18,7 +18,7 @@ from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor, strided
 from .limits import MAX_DIMENSIONS
 
-__all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "give_attributes", "of_type"]
+__all__ = ["FUNCTIONS", "TYPES", "RebuiltStorage", "StorageType", "absent_dtype", "give_attributes", "of_type"]
 
 #: PyTorch's dtypes that numgrad lacks, by their names and by those of their storages.
 _ABSENT = {
@@ -34,7 +34,7 @@ class StorageType(NamedTuple):
     dtype: dtype
 
 
-class Storage:
+class RebuiltStorage:
     """The memory of tensors, as a tensor of one dimension, with its conjugate and negative where needed."""
 
     def __init__(self, buffer: Tensor):
@@ -73,7 +73,7 @@ def _on_storage(
         ValueError: shape and strides exceed the storage.
     """
     dim = len(shape)
-    sound = isinstance(storage, Storage) and dim == len(strides) and dim <= MAX_DIMENSIONS
+    sound = isinstance(storage, RebuiltStorage) and dim == len(strides) and dim <= MAX_DIMENSIONS
     if not sound or not all(map(_is_count, (offset, *shape, *strides))):
         raise TypeError("something else stands for the storage, shape, strides or offset of a tensor")
     marks = metadata or {}

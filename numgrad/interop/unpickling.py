@@ -17,7 +17,7 @@ import numpy as np
 from ..core.types import dtype
 from ..tensors.tensor import Tensor
 from .limits import Limits
-from .rebuilding import FUNCTIONS, TYPES, Storage, StorageType, absent_dtype, give_attributes, of_type
+from .rebuilding import FUNCTIONS, TYPES, RebuiltStorage, StorageType, absent_dtype, give_attributes, of_type
 from .safe_globals import get_safe_globals, safe_global
 
 __all__ = ["unpickled"]
@@ -65,7 +65,7 @@ def _refused(what: str) -> pickle.UnpicklingError:
     )
 
 
-class _Function(NamedTuple):
+class _PickledFunction(NamedTuple):
     """A function that pickles name, and its substitute."""
 
     name: str
@@ -117,7 +117,7 @@ for _core in ("numpy.core", "numpy._core"):  # before NumPy 2, and since
 def _global(name: str) -> Any:
     """Return the substitute for a name in a pickle."""
     if name in _FUNCTIONS:
-        return _Function(name, _FUNCTIONS[name])
+        return _PickledFunction(name, _FUNCTIONS[name])
     if name == "numpy.ndarray":
         return np.ndarray
     found = TYPES.get(name) or safe_global(name)
@@ -145,9 +145,9 @@ def _finished(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a value that may be part of the result; raise for values that only calls may use."""
-    if isinstance(value, Storage):
+    if isinstance(value, RebuiltStorage):
         raise _refused("A storage without a tensor")
-    if isinstance(value, _Function | StorageType):
+    if isinstance(value, _PickledFunction | StorageType):
         raise TypeError(f"a {type(value).__name__} stands where a value is expected")
     return _finished(value)
 
@@ -161,7 +161,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []  # the outer stacks, one for each mark
         self._memo: dict[int, Any] = {}
-        self._storages: dict[str, tuple[Wanted, Storage]] = {}
+        self._storages: dict[str, tuple[Wanted, RebuiltStorage]] = {}
 
     def step(self, name: str, argument: Any) -> Wanted | None:
         """Execute one instruction; return the storage that it needs, if any."""
@@ -195,7 +195,7 @@ class _Machine:
 
     def provide(self, wanted: Wanted, buffer: Tensor) -> None:
         """Resume with the missing storage."""
-        storage = Storage(buffer)
+        storage = RebuiltStorage(buffer)
         self._storages[wanted[0]] = wanted, storage
         self._stack.append(storage)
 
@@ -217,7 +217,7 @@ class _Machine:
         self._stack.append(self._limits.whole(self._called(function, arguments)))
 
     def _called(self, function: Any, arguments: Any) -> Any:
-        if isinstance(function, _Function):
+        if isinstance(function, _PickledFunction):
             if function.call is of_type:
                 inner, cls, inner_arguments, attributes = arguments
                 return of_type(self._called(inner, inner_arguments), cls, attributes)

@@ -39,9 +39,9 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     forward: Program = program if isinstance(program, Program) else program.forward
     owners = (*inputs, *forward.gradient_owners)
     touched = [*inputs, *[owner._grad for owner in owners if owner._grad is not None]]
-    before = _State(forward, touched)
+    before = _ProgramState(forward, touched)
     result = program.run(inputs)
-    after, bits = _State(forward, touched), [*map(_bits, leaves(result))]
+    after, bits = _ProgramState(forward, touched), [*map(_bits, leaves(result))]
     before.restore()
     if result is not REPORTED:
         for effect in forward.recorder.effects:
@@ -52,14 +52,14 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     for number, (bits_of_leaf, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
         if bits_of_leaf != _bits(leaf):
             raise AssertionError(f"{name}: result {number} of the replay is not what the function gives")
-    if after.facts() != _State(forward, touched).facts():
+    if after.facts() != _ProgramState(forward, touched).facts():
         raise AssertionError(f"{name}: a replay does not change what it was given, or finds, as the function does")
     if isinstance(program, Differentiated):
         _check_backward(name, program, tensors_in(result), tensors_in(expected), inputs)
     return result
 
 
-class _State:
+class _ProgramState:
     """The state that a program may change: memory that existed before, gradients and version counters."""
 
     def __init__(self, program: Program, tensors: Sequence[Tensor]):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..devices.cpu.linking import Copied, Place, ReadNumber, Run
-from .recorded_steps import CONSTANT, OUTSIDE, Block, HostCall, Launch, Load, Span
+from .recorded_steps import CONSTANT, OUTSIDE, Block, HostCall, KernelCall, Load, Span
 from .recorder import Recorder
 
 #: The alignment of blocks in the arena: a cache line.
@@ -53,7 +53,7 @@ class MemoryPlan:
         self.reports: list[np.ndarray] = []
         self._places: dict[Any, tuple[int, int]] = {}
         self.results = list(results)
-        operands = [operand for step in steps if isinstance(step, Launch) for operand in step.operands]
+        operands = [operand for step in steps if isinstance(step, KernelCall) for operand in step.operands]
         self.traffic = sum([span.count * span.dtype.itemsize for span in operands if isinstance(span, Span)])
         self.offsets, self.saved_size = (saved, 0) if isinstance(saved, dict) else _consecutive(saved)
         self._places |= {block: (_SAVED, offset) for block, offset in self.offsets.items()}
@@ -131,7 +131,7 @@ class MemoryPlan:
             if isinstance(step, HostCall):
                 stretches.append(step)
             else:
-                stretches[-1].append(self._run(step) if isinstance(step, Launch) else step)
+                stretches[-1].append(self._run(step) if isinstance(step, KernelCall) else step)
         if begun:  # results that no step uses
             stretches.append([self._initial_copy(block) for block in begun])
         return [stretch for stretch in stretches if stretch != []]
@@ -144,7 +144,7 @@ class MemoryPlan:
         source = None if is_zero else Place(self._add_line(block.initial), 0, 1)
         return Copied(Place(line, offset, 1), source, block.size)
 
-    def _run(self, launch: Launch) -> Run:
+    def _run(self, launch: KernelCall) -> Run:
         parameters, reports = launch.kernel.facts.parameters, launch.kernel.facts.reports
         operands: list[Any] = []
         for operand in launch.operands:
@@ -177,7 +177,7 @@ def _add_gap(gaps: list[tuple[int, int]], start: int, stop: int) -> None:
 
 
 def _may_fail(step: Any) -> bool:
-    return isinstance(step, HostCall) or (isinstance(step, Launch) and bool(step.kernel.facts.reports))
+    return isinstance(step, HostCall) or (isinstance(step, KernelCall) and bool(step.kernel.facts.reports))
 
 
 def _consecutive(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:

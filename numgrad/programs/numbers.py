@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.recording import Watched, plain
+from ..devices.recording import WatchedNumber, plain
 from ..ops.table.promotion import LARGEST_FLOAT32
 from ..tensors.tensor import Tensor
 from .capture import Capture
 from .node import freed_by
-from .recorded_steps import CONSTANT, Block, Launch, Load, Placed, Span, root_of
+from .recorded_steps import CONSTANT, Block, KernelCall, Load, Placed, Span, root_of
 from .recorder import Recorder
 from .trees import leaves, mapped
 
@@ -74,7 +74,7 @@ def _watched_class(base: type) -> Any:
     special = [name for name in dir(base) if name.startswith("__") and callable(getattr(base, name))]
     methods = {name: _noting(name, base) for name in special if name not in dir(object) or name in _OVERRIDDEN}
     facts = {"__slots__": (), "__class__": property(lambda self: base), "__module__": __name__}
-    return type(f"Watched{base.__name__.title()}", (Watched,), {
+    return type(f"Watched{base.__name__.title()}", (WatchedNumber,), {
         **methods, **facts, "__getattr__": _attribute, "__array__": _array,
     })
 
@@ -90,7 +90,7 @@ def watched(value: Any) -> Any:
 
 def numbers_in(arguments: Any) -> list[Any]:
     """Return the numbers among arguments that a program may take as its own arguments."""
-    return [value for value in leaves(arguments) if isinstance(value, Watched) or is_number(value)]
+    return [value for value in leaves(arguments) if isinstance(value, WatchedNumber) or is_number(value)]
 
 
 def is_number(value: Any) -> bool:
@@ -165,7 +165,7 @@ class NumberRecord:
         results = mapped(
             captured.result, lambda leaf: (leaf._layout, leaf._offset) if isinstance(leaf, Tensor) else leaf
         )
-        self.returns_watched = any(isinstance(leaf, Watched) for leaf in leaves(captured.result))
+        self.returns_watched = any(isinstance(leaf, WatchedNumber) for leaf in leaves(captured.result))
         self.summary = (
             results, [id(tensor) for tensor, _ in captured.grads], [change for _, change in captured.versions],
             [self._block(block, filled) for block in recorder.blocks],
@@ -185,7 +185,7 @@ class NumberRecord:
         buffers = [buffer.copy() for buffer in _address_buffers(step)]
         for buffer in buffers:
             buffer.view(np.int64)[[index for _, index, _ in addresses]] = 0
-        executed = step.kernel if isinstance(step, Launch) else step.function
+        executed = step.kernel if isinstance(step, KernelCall) else step.function
         head = type(step), executed, addresses, [*map(_Contents, buffers)]
         return head, [*map(self._operand, step.operands)]
 
@@ -205,7 +205,7 @@ def _address_buffers(step: Any) -> list[np.ndarray]:
 
 
 #: Operands that are numbers among the arguments: the launch, the index of the operand, and that of the number.
-NumberUses = list[tuple[Launch, int, int]]
+NumberUses = list[tuple[KernelCall, int, int]]
 
 
 def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
@@ -228,7 +228,7 @@ def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
         for position, (operand, other) in enumerate(zip(operands, other_operands, strict=True)):
             if operand != other:
                 index = _number_used(first, second, before, step, position)
-                if index is None or not isinstance(step, Launch):
+                if index is None or not isinstance(step, KernelCall):
                     return None
                 uses.append((step, position, index))
     return uses
@@ -236,13 +236,13 @@ def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
 
 def _number_used(first: NumberRecord, second: NumberRecord, before: Any, step: Any, position: int) -> int | None:
     """Return the index of the number that an operand is in both records; None if it is none, or may be several."""
-    number = step.watched.get(position) if isinstance(step, Launch) else None
+    number = step.watched.get(position) if isinstance(step, KernelCall) else None
     pairs = zip(first.numbers, second.numbers, strict=True)
     fits = [
         index for index, (earlier, later) in enumerate(pairs) if (number is None or number is later)
         and _is_number(before.operands[position], earlier) and _is_number(step.operands[position], plain(later))
     ]
-    is_clear = len(fits) == 1 or (fits and not isinstance(second.numbers[0], Watched))
+    is_clear = len(fits) == 1 or (fits and not isinstance(second.numbers[0], WatchedNumber))
     return fits[0] if is_clear and _holds_all_numbers(step) else None
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from ..autograd.locations import Location
 from ..core.layout import Layout
 from ..devices.buffers import DeviceBuffer, Memory
-from ..devices.recording import Watched
+from ..devices.recording import WatchedNumber
 
 #: Origins of blocks.
 OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
@@ -107,7 +107,7 @@ class RecordedStep:
 
 
 @dataclass(slots=True)
-class Launch(RecordedStep):
+class KernelCall(RecordedStep):
     """A run of a kernel.
 
     Attributes:
@@ -117,7 +117,7 @@ class Launch(RecordedStep):
 
     kernel: Any = None
     addresses: list[tuple[int, int, Span]] = field(default_factory=list)
-    watched: dict[int, Watched] = field(default_factory=dict)
+    watched: dict[int, WatchedNumber] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from ..autograd.watching import NODE, Stop, Watcher
 from ..devices.buffers import FIXED, DeviceBuffer
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
-from ..devices.recording import Effect, Element, Watched
+from ..devices.recording import Effect, Element, WatchedNumber
 from ..tensors.tensor import Tensor
 from .node import GraphInput
 from .recorded_steps import (
@@ -28,7 +28,7 @@ from .recorded_steps import (
     Block,
     DeviceCall,
     HostCall,
-    Launch,
+    KernelCall,
     Load,
     Placed,
     RecordedStep,
@@ -188,21 +188,21 @@ class Recorder(Watcher):
                 "Debian and Ubuntu, libgomp elsewhere) or 'pip install tbb'"
             )
             return
-        watched = {number: value for number, value in enumerate(arguments) if isinstance(value, Watched)}
+        watched = {number: value for number, value in enumerate(arguments) if isinstance(value, WatchedNumber)}
         for name, value in named.items():
-            if isinstance(value, Watched):
+            if isinstance(value, WatchedNumber):
                 named[name] = value.plain()
             elif name in facts.reports:
                 named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
             elif isinstance(value, np.ndarray | Element):
                 named[name] = self._operand(value, name in facts.written)
-        launch = Launch(tuple(named.values()), *self.current, kernel, watched=watched)
+        launch = KernelCall(tuple(named.values()), *self.current, kernel, watched=watched)
         if facts.hides:
             self._find_addresses(launch, arguments)
         self.steps.append(launch)
         self.one_thread |= is_on_one_thread()
 
-    def _find_addresses(self, launch: Launch, arguments: Sequence[Any]) -> None:
+    def _find_addresses(self, launch: KernelCall, arguments: Sequence[Any]) -> None:
         """Note which elements of a buffer of addresses are those of blocks, which differ in each call."""
         parameter = launch.kernel.facts.parameters.index("addresses")
         for index, address in enumerate(arguments[parameter].tolist()):

@@ -32,7 +32,7 @@ from ..devices.memory import empty_buffer
 from ..serialization import replace_file
 from ..tensors.tensor import Tensor, tensor_of
 from .linked import LinkedProgram
-from .recorded_steps import Block, Launch
+from .recorded_steps import Block, KernelCall
 from .recorder import CaptureError
 from .standalone import Standalone, located
 
@@ -108,7 +108,7 @@ def _described(layout: Layout) -> list[Any]:
 
 def _messages(program: Standalone) -> dict[int, str]:
     """Return the error messages of steps, by number."""
-    launches = iter([step for step in program.steps if isinstance(step, Launch)])
+    launches = iter([step for step in program.steps if isinstance(step, KernelCall)])
     messages = {}
     for number, step in enumerate([step for stretch in program.plan.steps for step in stretch], 1):
         launch = next(launches) if isinstance(step, Run) else None

@@ -37,11 +37,11 @@ class _Entry:
     depth: int
     is_block: bool
     printed: bool = False  # True once its line was printed, which happens early if something inside it prints
-    overhead: int = 0  # the thread's total overhead (see _ThreadState) when the entry began
+    overhead: int = 0  # the thread's total overhead (see _DebugState) when the entry began
     begun: int = 0
 
 
-class _ThreadState(threading.local):
+class _DebugState(threading.local):
     """The open entries and the overhead of one thread."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class debug(Watcher):  # noqa: N801 - used like a function
         self.level = level
         self.file = file
         self._entered = threading.Lock()
-        self._thread_state = _ThreadState()
+        self._thread_state = _DebugState()
         self._shown: set[Any] = set()  # kernels whose text was printed
 
     def __enter__(self) -> debug:
@@ -216,7 +216,7 @@ class debug(Watcher):  # noqa: N801 - used like a function
             return f"({', '.join(filter(None, map(self._described, value)))})"
         return repr(value) if isinstance(value, bool | int | float | complex | str | dtype) else ""
 
-    def _print_open(self, thread_state: _ThreadState) -> None:
+    def _print_open(self, thread_state: _DebugState) -> None:
         """Print the lines of the open entries, because a line inside them is about to be printed."""
         for entry in thread_state.entries:
             if not entry.printed:

@@ -84,7 +84,7 @@ def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(g
     made, found = [], []
     monkeypatch.setattr(launches, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
     facts = Facts(FLOAT64, ("x",), written=frozenset({"x"}))
-    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
+    kernel = launching.CudaKernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
     assert made == []
     buffer = memory.empty_buffer(4, FLOAT64, 0)
     launches.listen(found.append)

@@ -7,7 +7,7 @@ import pytest
 
 import numgrad
 from numgrad.devices import memory
-from numgrad.devices.memory import ALIGNMENT, GRAIN, LARGE, Pool
+from numgrad.devices.memory import ALIGNMENT, GRAIN, LARGE, MemoryPool
 
 FLOAT32 = np.dtype(np.float32)
 COUNT = LARGE // FLOAT32.itemsize
@@ -18,7 +18,7 @@ def address(buffer):
 
 
 def test_a_freed_block_is_used_again():
-    pool = Pool()
+    pool = MemoryPool()
     buffer = pool.take(COUNT, FLOAT32)
     first = address(buffer)
     del buffer
@@ -26,7 +26,7 @@ def test_a_freed_block_is_used_again():
 
 
 def test_tensors_of_nearly_one_size_share_blocks():
-    pool = Pool()
+    pool = MemoryPool()
     buffer = pool.take(COUNT + 5, FLOAT32)
     first = address(buffer)
     assert buffer.size == COUNT + 5
@@ -41,7 +41,7 @@ def test_tensors_of_nearly_one_size_share_blocks():
     lambda buffer: np.frombuffer(buffer, "i4")[1:], lambda buffer: buffer[2:].view(np.recarray)[1:],
 ])  # fmt: skip
 def test_a_block_is_not_used_again_while_a_view_of_it_lives(derive):
-    pool = Pool()
+    pool = MemoryPool()
     buffer = pool.take(COUNT, FLOAT32)
     first, kept = address(buffer), derive(buffer)
     del buffer
@@ -51,13 +51,13 @@ def test_a_block_is_not_used_again_while_a_view_of_it_lives(derive):
 
 
 def test_rows_start_at_a_cache_line():
-    pool = Pool()
+    pool = MemoryPool()
     buffers = [pool.take(COUNT + n, FLOAT32) for n in range(3)]
     assert all(address(buffer) % ALIGNMENT == 0 for buffer in buffers)
 
 
 def test_idle_memory_is_bounded_and_the_longest_idle_goes_first():
-    pool = Pool(idle_limit=4 * LARGE)
+    pool = MemoryPool(idle_limit=4 * LARGE)
     sizes = [COUNT + n * GRAIN // 4 for n in range(6)]
     buffers = [pool.take(size, FLOAT32) for size in sizes]
     oldest, newest = buffers[0].size, buffers[-1].size
@@ -70,7 +70,7 @@ def test_idle_memory_is_bounded_and_the_longest_idle_goes_first():
 
 
 def test_release_gives_everything_idle_back():
-    pool = Pool()
+    pool = MemoryPool()
     kept = pool.take(COUNT, FLOAT32)
     pool.take(COUNT, FLOAT32)
     assert pool.idle() > 0
@@ -81,7 +81,7 @@ def test_release_gives_everything_idle_back():
 
 
 def test_out_of_memory_frees_what_is_idle_and_tries_again(monkeypatch):
-    pool = Pool()
+    pool = MemoryPool()
     pool.take(COUNT, FLOAT32)  # and dropped at once
     assert pool.idle() > 0
     make, failures = memory._new_block, [MemoryError()]
@@ -98,7 +98,7 @@ def test_out_of_memory_frees_what_is_idle_and_tries_again(monkeypatch):
 
 
 def test_what_there_was_no_memory_for_does_not_count():
-    pool = Pool(idle_limit=8 * LARGE)
+    pool = MemoryPool(idle_limit=8 * LARGE)
     with pytest.raises(numgrad.OutOfMemoryError, match=r"allocate 4000000000000000 bytes"):
         pool.take(10**15, FLOAT32)
     pool.take(COUNT, FLOAT32)  # and dropped at once
@@ -106,7 +106,7 @@ def test_what_there_was_no_memory_for_does_not_count():
 
 
 def test_threads_never_get_the_same_block():
-    pool = Pool()
+    pool = MemoryPool()
     wrong = []
 
     def work(number):

@@ -10,7 +10,7 @@ from devices.test_recording import cases
 import numgrad
 from numgrad.devices import Plan, cpu, launches, pointwise_plan
 from numgrad.devices.common import copy_program
-from numgrad.devices.plan import Buffer, Given, HandWritten, Input, Pointwise, Scaled
+from numgrad.devices.plan import Buffer, Given, HandWritten, Input, PointwiseKernel, Scaled
 from numgrad.ops.reductions.sums import sum_dims
 from numgrad.ops.table.entries import forget_calls
 from numgrad.ops.table.op import ops
@@ -74,7 +74,7 @@ def plan_of(op, *arguments):
 def test_a_plan_says_which_kernels_run_with_which_operands():
     plan = plan_of(sum_dims, numgrad.ones(3, 8)[:, ::2].t(), (0,), False, None)
     copy, fold = plan.steps
-    assert isinstance(copy.kernel, Pointwise)
+    assert isinstance(copy.kernel, PointwiseKernel)
     assert copy.kernel.program.name == "copy"
     assert isinstance(fold.kernel, HandWritten)
     assert fold.kernel.function.__name__ == "fold_columns"

@@ -14,7 +14,7 @@ from numba.core import config
 from numgrad_kernels import scalar
 from numgrad_kernels.cuda import adapter, language
 from numgrad_kernels.cuda.pointwise import argument_types, flat_text, may_be_quads, quads_text, strided_text
-from numgrad_kernels.pointwise import Operand, Program
+from numgrad_kernels.pointwise import Operand, PointwiseProgram
 
 FLOAT32 = np.dtype(np.float32)
 BOOL = np.dtype(np.bool_)
@@ -40,7 +40,7 @@ def larger(x, y, factor):
 def program(*functions, dtype=FLOAT32, outputs=None):
     inputs = Operand("x", dtype), Operand("y", np.dtype(np.int16)), Operand("factor", np.dtype(float), scalar=True)
     outs = tuple([(f"out{n}", outputs[n] if outputs else dtype) for n in range(len(functions))])
-    return Program("example", dtype, inputs, outs, functions)
+    return PointwiseProgram("example", dtype, inputs, outs, functions)
 
 
 def test_a_thread_computes_every_element_that_is_its_own():
@@ -55,7 +55,7 @@ def test_operands_may_be_called_as_the_text_calls_its_own_variables():
         return quads + left * out_q0 - i_q
 
     inputs = tuple([Operand(name, FLOAT32) for name in ("quads", "left", "out_q0", "i_q")])
-    text = quads_text(Program("named", FLOAT32, inputs, (("out", FLOAT32),), (named,)))
+    text = quads_text(PointwiseProgram("named", FLOAT32, inputs, (("out", FLOAT32),), (named,)))
     assert "def kernel(quads_, left_, out_q0_, i_q, out, n):" in text
 
 

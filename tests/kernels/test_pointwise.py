@@ -15,7 +15,7 @@ from numba.core import types
 import numgrad
 import numgrad_kernels
 from numgrad_kernels import libm, scalar, store
-from numgrad_kernels.pointwise import Operand, Program, argument_types, flat_facts, kernel_text
+from numgrad_kernels.pointwise import Operand, PointwiseProgram, argument_types, flat_facts, kernel_text
 from numgrad_kernels.scalar import exp, where
 
 F4, F8, I8, B1 = map(np.dtype, ("float32", "float64", "int64", "bool"))
@@ -24,7 +24,7 @@ F4, F8, I8, B1 = map(np.dtype, ("float32", "float64", "int64", "bool"))
 def program(name, function, *inputs, compute=F4, out=F4):
     """A program of one function; an input is an Operand or the name of an array of the computing dtype."""
     operands = [i if isinstance(i, Operand) else Operand(i, compute) for i in inputs]
-    return Program(name, compute, tuple(operands), (("out", out),), (function,))
+    return PointwiseProgram(name, compute, tuple(operands), (("out", out),), (function,))
 
 
 def strided_types(program, rank, layout="A"):
@@ -189,7 +189,8 @@ def test_one_element_of_an_output_may_be_written_again_and_again(rank):
     def same(number):
         return number
 
-    filled = Program("fill", np.dtype(F4), (Operand("number", F8, scalar=True),), (("out", np.dtype(F4)),), (same,))
+    operands, outputs = (Operand("number", F8, scalar=True),), (("out", np.dtype(F4)),)
+    filled = PointwiseProgram("fill", np.dtype(F4), operands, outputs, (same,))
     memory = np.zeros(3, F4)
     out = np.ndarray((3, 4)[-rank:], F4, memory, 0, (4, 0)[-rank:])
     text = kernel_text(filled, rank, False, "r")
@@ -258,7 +259,7 @@ def test_several_outputs_share_what_they_read():
     def of_other(grad, input):
         return grad * input
 
-    fused = Program(
+    fused = PointwiseProgram(
         "mul_backward", F8, (Operand("grad", F8), Operand("input", F8), Operand("other", F8)),
         (("grad_input", F8), ("grad_other", F4)), (of_input, of_other),
     )  # fmt: skip
@@ -364,7 +365,7 @@ def test_an_input_may_be_called_as_an_output_is():
         return grad_x * x
 
     inputs = Operand("grad_x", F8), Operand("x", F8)
-    kernels = Program("fused", F8, inputs, (("grad_x", F8),), (fused,))
+    kernels = PointwiseProgram("fused", F8, inputs, (("grad_x", F8),), (fused,))
     first, second = arrays(1, False, 2, F8)
     out = np.empty_like(first)
     compiled(kernels).entry(first, second, out)

@@ -7,13 +7,13 @@ import pytest
 from on_gpu.comparison import run_steps
 
 import numgrad
-from numgrad.devices import Steps, cpu
+from numgrad.devices import IndexSteps, cpu
 
 #: Where the elements at indices lie in a storage: from which on, at which indices, and what devices' functions take.
 Elements = namedtuple("Elements", "start indices steps")
 
 #: The steps of three elements next to each other.
-ONES = Steps(0, 1, 3, 1, 1, 1)
+ONES = IndexSteps(0, 1, 3, 1, 1, 1)
 
 DTYPES = ["float32", "float64", "int64", "int32", "int16", "uint8", "bool", "complex64", "complex128"]
 
@@ -75,7 +75,7 @@ WALKS = {
 def elements_of(walk, generator, count, distinct=False):
     start, outer_step, step, size, inner_step, outer, inner = walk
     buffer = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
-    return Elements(start, buffer.astype(np.int64), Steps(outer_step, step, size, inner_step, outer, inner))
+    return Elements(start, buffer.astype(np.int64), IndexSteps(outer_step, step, size, inner_step, outer, inner))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -132,7 +132,7 @@ def test_put_rows_repeats_values(cuda, generator, steps):
 
 def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
     count = size(200, 200_000)
-    given = Elements(0, generator.integers(0, 3, count), Steps(0, 2, 3, 1, 1, 2))
+    given = Elements(0, generator.integers(0, 3, count), IndexSteps(0, 2, 3, 1, 1, 2))
     values = numbers(generator, 2 * count, "float32")
     expected, found = put_on_both(cuda, values, (0, 2, 1), given, np.zeros(6, np.float32), True, False)
     np.testing.assert_array_equal(found, expected)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..updates import UPDATES, Update, function_of, indented
+from ..updates import UPDATES, UpdateRule, function_of, indented
 from .adapter import cuda
 from .language import load4, row_at, store4
 
@@ -42,7 +42,7 @@ def update_kernel(name: str) -> Callable[..., None]:
     return function_of(update, lines, _NAMES)
 
 
-def _elements(update: Update, lanes: list[str], read: str, write: str) -> list[str]:
+def _elements(update: UpdateRule, lanes: list[str], read: str, write: str) -> list[str]:
     """Return the statements that read, update and write the elements in some lanes."""
     before, after = [], []
     for operand in update.operands:

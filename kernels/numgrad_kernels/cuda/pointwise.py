@@ -14,11 +14,11 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..facts import Facts
-from ..pointwise import Operand, Program, cast, dtype_names, pointwise_facts
+from ..pointwise import Operand, PointwiseProgram, cast, dtype_names, pointwise_facts
 from .language import IMPORT
 
 
-def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
+def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
     """Return Numba's types of a kernel's arguments: inputs, outputs, and ``numbers`` whole numbers."""
     from .adapter import pointer_type  # needs numba-cuda, unlike the text
 
@@ -29,20 +29,20 @@ def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
     return (*inputs, *[pointer(dtype) for _, dtype in program.outputs], *[types.int64] * numbers)
 
 
-def flat_text(program: Program) -> str:
+def flat_text(program: PointwiseProgram) -> str:
     """Return the module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
     text = _Text(program, ["n"])
     text.loop("uint64(n)", text.element("i"))
     return text.whole()
 
 
-def may_be_quads(program: Program) -> bool:
+def may_be_quads(program: PointwiseProgram) -> bool:
     """Return True if a kernel over four elements at a time is possible: not for complex numbers."""
     dtypes = [i.dtype for i in program.arguments if not i.scalar] + [dtype for _, dtype in program.outputs]
     return all(dtype is not None and dtype.kind != "c" for dtype in dtypes)
 
 
-def quads_text(program: Program) -> str:
+def quads_text(program: PointwiseProgram) -> str:
     """Return the text of the kernel over rows in accesses of four elements, aligned as ``language.load4`` requires."""
     text = _Text(program, ["n"], ["load4", "store4"])
     lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
@@ -56,7 +56,7 @@ def quads_text(program: Program) -> str:
     return text.whole()
 
 
-def strided_text(program: Program, rank: int, narrow: bool) -> str:
+def strided_text(program: PointwiseProgram, rank: int, narrow: bool) -> str:
     """Return the module text of the kernel over operands of any strides, in nests of ``rank`` loops.
 
     Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
@@ -80,19 +80,19 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
     return text.whole()
 
 
-def _strided_numbers(program: Program, rank: int) -> list[str]:
+def _strided_numbers(program: PointwiseProgram, rank: int) -> list[str]:
     """Return the names of the numbers that :func:`strided_text` describes."""
     arrays = program.arrays + program.written
     steps = [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
     return ["n", *[f"n{axis}" for axis in range(1, rank)], *steps, *[f"{name}_o" for name in arrays]]
 
 
-def flat_facts(program: Program) -> Facts:
+def flat_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernels over rows."""
     return pointwise_facts(program, [*program.parameters, "n"], _count)
 
 
-def strided_facts(program: Program, rank: int) -> Facts:
+def strided_facts(program: PointwiseProgram, rank: int) -> Facts:
     """Return the facts of the kernel over operands of any strides."""
     return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
 
@@ -104,7 +104,7 @@ def _count(given: Any) -> int:
 class _Text:
     """Builder of a kernel's text."""
 
-    def __init__(self, program: Program, numbers: list[str], words: list[str] | None = None):
+    def __init__(self, program: PointwiseProgram, numbers: list[str], words: list[str] | None = None):
         variables = program.variables
         self.program = program
         self.parameters = [*program.parameters, *numbers]

@@ -40,7 +40,7 @@ def run(function: Callable[..., None], blocks: int, threads: int, arguments: Seq
 
     Its buffers are passed as arrays, which are changed in place.
     """
-    module = Module((blocks, 1, 1), (threads, 1, 1), watch_races)
+    module = CudaModule((blocks, 1, 1), (threads, 1, 1), watch_races)
     function.__globals__["cuda"] = module
     accesses = module.accesses
     buffers = [
@@ -63,7 +63,7 @@ def runs_a_kernel() -> bool:
     return isinstance(threading.current_thread(), _Worker)
 
 
-class _Block:
+class _ThreadBlock:
     """A block of threads, and the times of its fences and atomic instructions (see ``races``)."""
 
     def __init__(self, index: Dim3, name: str):
@@ -80,7 +80,7 @@ class _Block:
 class _Thread:
     """A thread of a block, and its numbers of waits for its block and for its warp."""
 
-    def __init__(self, block: _Block, index: Dim3, number: int, name: str):
+    def __init__(self, block: _ThreadBlock, index: Dim3, number: int, name: str):
         self.block = block
         self.index = index
         self.number = number
@@ -96,12 +96,12 @@ class _Thread:
         return f"thread {self.name}"
 
 
-class Module(FakeCUDAModule):
+class CudaModule(FakeCUDAModule):
     """The ``cuda`` module of a kernel that runs in ``blocks`` blocks of ``threads`` threads."""
 
     current: _Thread
     work: Callable[[], None]
-    _block: _Block | None = None
+    _block: _ThreadBlock | None = None
 
     def __init__(self, blocks: Sequence[int], threads: Sequence[int], watches: bool, dynamic: int = 0):
         super().__init__(blocks, threads, dynamic)
@@ -119,7 +119,7 @@ class Module(FakeCUDAModule):
         try:
             for at, block_name in self.blocks:
                 self._forget_shared_memory()
-                block = self._block = _Block(at, block_name)
+                block = self._block = _ThreadBlock(at, block_name)
                 everyone = [_Thread(block, at, number, name) for number, (at, name) in enumerate(self.threads)]
                 _order.shuffle(everyone)
                 if waits:
@@ -306,7 +306,7 @@ class _Stopped(BaseException):
 class _Worker(threading.Thread):
     """A Python thread that runs threads of a block until one of them reaches a barrier, and then continues that one."""
 
-    def __init__(self, module: Module):
+    def __init__(self, module: CudaModule):
         super().__init__(daemon=True)
         self.module = module
         self.turns: SimpleQueue[bool] = SimpleQueue()

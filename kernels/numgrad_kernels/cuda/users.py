@@ -14,7 +14,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKe
 from numba.cuda.simulator.kernel import FakeCUDAKernel, _push_kernel_context
 from numba.cuda.simulator.kernelapi import swapped_cuda_module
 
-from .simulator import Module, runs_a_kernel
+from .simulator import CudaModule, runs_a_kernel
 
 _lock = threading.Lock()
 
@@ -51,7 +51,7 @@ def _run(kernel: Any, arguments: Sequence[Any]) -> None:
     It takes the arguments that Numba's simulator takes, and any object with ``__cuda_array_interface__``.
     """
     blocks, threads = normalize_kernel_dimensions(kernel.grid_dim, kernel.block_dim)
-    module = Module(blocks, threads, True, kernel.dynshared_size)
+    module = CudaModule(blocks, threads, True, kernel.dynshared_size)
     ends: list[Callable[[], Any]] = []
     given = [_argument(value, kernel, module, ends) for value in arguments]
 
@@ -66,7 +66,7 @@ def _run(kernel: Any, arguments: Sequence[Any]) -> None:
         copy_back()
 
 
-def _argument(value: Any, kernel: Any, module: Module, ends: list[Callable[[], Any]]) -> Any:
+def _argument(value: Any, kernel: Any, module: CudaModule, ends: list[Callable[[], Any]]) -> Any:
     """Return the form of an argument in the kernel; host arrays are copied to it, and back at the end."""
     for extension in kernel.extensions:
         _, value = extension.prepare_args(None, value, stream=0, retr=ends)

@@ -12,7 +12,7 @@ from ..operations import operations
 from ..watching import BLOCK, span
 from .event_list import EventList, Results
 from .events import FunctionEvent
-from .recording import Recording
+from .recording import ProfileRecording
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -79,7 +79,7 @@ class profile(Results):  # noqa: N801 - PyTorch's name
 
     def __post_init__(self) -> None:
         self.entered = False
-        self._recording: Recording | None = None
+        self._recording: ProfileRecording | None = None
         self._finished = False
         if not self.use_cpu:
             raise ValueError("use_cpu=False is not supported: the work of GPUs is recorded with that of the CPU")
@@ -98,7 +98,7 @@ class profile(Results):  # noqa: N801 - PyTorch's name
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
-        self._recording = Recording(
+        self._recording = ProfileRecording(
             with_shapes=self.record_shapes, with_stack=self.with_stack, with_gpus=self.use_device is not None
         )
         try:

@@ -1,6 +1,6 @@
 """Recording of a profile: an event for each activity of a thread.
 
-A ``Recording`` watches operations, the engine, named blocks, the compiler and, if requested, GPUs.
+A ``ProfileRecording`` watches operations, the engine, named blocks, the compiler and, if requested, GPUs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP = "ProfilerStep"
 _SCOPES = {RULE: 1, BLOCK: 7}
 
 
-class Recording(Watcher):
+class ProfileRecording(Watcher):
     """Watcher that records the activities of one thread between ``start`` and ``stop``.
 
     Attributes:

@@ -18,12 +18,12 @@ from ..operands import kernel_type
 from ..plan import (
     Array,
     HandWritten,
+    InputNumber,
     New,
     Plan,
-    Pointwise,
+    PointwiseKernel,
     Report,
     Step,
-    Value,
 )
 from .blas import one_thread
 from .indexing import _report, check_report
@@ -57,7 +57,7 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
     """Run the kernel of a step; ``noted`` are the operands for a recorder, if these differ."""
     chosen, work = step.kernel, step.work
-    if chosen.__class__ is Pointwise:
+    if chosen.__class__ is PointwiseKernel:
         rank, contiguous, inner = chosen.form
         kernel = pointwise_kernel(chosen.program, rank, contiguous, worth_threads(work), inner)
     else:
@@ -98,7 +98,7 @@ def array_of(tensor: Any) -> np.ndarray:
 def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
     """Return the function that returns the kernel of a step, for the number of threads at that time."""
     kernel, work = step.kernel, step.work
-    if kernel.__class__ is Pointwise:
+    if kernel.__class__ is PointwiseKernel:
         rank, contiguous, inner = kernel.form
         return lambda: pointwise_kernel(kernel.program, rank, contiguous, worth_threads(work), inner)
     assert isinstance(kernel, HandWritten)
@@ -109,7 +109,7 @@ def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
 # -- launchers --------------------------------------------------------------------------------------------------------
 
 
-class _Writer(Writer):
+class _CpuWriter(Writer):
     """Writer of the launchers of plans for the CPU."""
 
     names: ClassVar[dict[str, Any]] = {
@@ -117,7 +117,7 @@ class _Writer(Writer):
         "one_thread": one_thread, "report": _report, "zeros": np.zeros,
     }
     expressions: ClassVar[dict[Any, str]] = {
-        **Writer.expressions, Value: "x#._storage.item(x#._offset)", Array: "x#._place()", Report: "wrong",
+        **Writer.expressions, InputNumber: "x#._storage.item(x#._offset)", Array: "x#._place()", Report: "wrong",
     }
 
     def allocation(self, memory: New, size: str) -> str:
@@ -144,4 +144,4 @@ class _Writer(Writer):
 
 def bind(plan: Plan) -> Callable[..., Any]:
     """Return the function that runs a plan on the operands of a call, and returns the memory of its results."""
-    return _Writer(plan).launcher()
+    return _CpuWriter(plan).launcher()

@@ -16,7 +16,7 @@ import numpy as np
 from numgrad_kernels.cpu import indexing
 
 from ...core.layout import numel
-from ..common import OutOfBoundsError, Steps, negative_repeats, word_of
+from ..common import IndexSteps, OutOfBoundsError, negative_repeats, word_of
 from ..memory import check_countable, reports_memory
 from ..plan import Bounds, Buffer, Plan, Report
 from ..recording import reads_values
@@ -236,7 +236,7 @@ def _columns(inner: int, itemsize: int) -> int:
     return max(-(-inner // (STRIPES * line)) * line, 2 * line)
 
 
-def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, low: int) -> Buffer:
+def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: IndexSteps, low: int) -> Buffer:
     """Return the buffer of the elements of a storage at indices, with the strides ``steps`` from ``start`` on.
 
     A launch raises OutOfBoundsError if an index is not in [low, size).
@@ -255,8 +255,8 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
 
 
 def put_rows(
-    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any, steps: Steps,
-    low: int, accumulate: bool, distinct: bool,
+    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any,
+    steps: IndexSteps, low: int, accumulate: bool, distinct: bool,
 ) -> None:  # fmt: skip
     """Add the step that writes values, with the strides ``value_steps``, to a storage at indices, or adds them.
 

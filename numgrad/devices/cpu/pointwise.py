@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.pointwise import (
-    Program,
+    PointwiseProgram,
     argument_types,
     flat_facts,
     kernel_text,
@@ -25,16 +25,16 @@ from numgrad_kernels.store import Kernel
 from ...core.layout import Layout, loop_nest
 from ..launches import compile_kernel
 from ..memory import LARGE
-from ..plan import Plan, Pointwise, SizeOf, Step, TensorRef
+from ..plan import Plan, PointwiseKernel, SizeOf, Step, TensorRef
 from .threads import PARALLEL_FROM
 
 __all__ = ["is_small", "nest_step", "pointwise_kernels", "row_step"]
 
 #: The source of each pointwise kernel: the program, the rank of its arrays, and True if these are contiguous.
-pointwise_kernels: dict[Kernel, tuple[Program, int, bool]] = {}
+pointwise_kernels: dict[Kernel, tuple[PointwiseProgram, int, bool]] = {}
 
 
-def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool, inner: str = "") -> Kernel:
+def pointwise_kernel(program: PointwiseProgram, rank: int, contiguous: bool, parallel: bool, inner: str = "") -> Kernel:
     """Return the kernel of a program over buffers (``rank`` 1 and ``contiguous``), or in a nest of ``rank`` loops."""
     key = (rank, contiguous, parallel, inner)
     kernel = program.kernels.get(key)
@@ -50,13 +50,13 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
     return kernel
 
 
-def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int | SizeOf) -> None:
+def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: int | SizeOf) -> None:
     """Add the step of one pass of a program over buffers of one size, numbers and values."""
     work = 0 if isinstance(size, SizeOf) else size * program.weight
-    p.steps.append(Step(Pointwise(program, (1, True, "")), tuple(operands), work))
+    p.steps.append(Step(PointwiseKernel(program, (1, True, "")), tuple(operands), work))
 
 
-def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
+def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
     """Add the step of one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
 
     The outputs are last.
@@ -65,10 +65,11 @@ def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Seque
     strided: list[Any] = []
     for operand in operands:
         strided += p.strided(operand) if operand.__class__ is TensorRef else (operand,)
-    p.steps.append(Step(Pointwise(program, (rank, False, inner)), (*strided, nest), layouts[-1].size * program.weight))
+    kernel = PointwiseKernel(program, (rank, False, inner))
+    p.steps.append(Step(kernel, (*strided, nest), layouts[-1].size * program.weight))
 
 
-def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
+def is_small(program: PointwiseProgram, layouts: Sequence[Layout]) -> bool:
     """Return True if one plan serves contiguous tensors of one shape, like these, of any small size."""
     size = layouts[-1].size
     largest = size * max([layout.type.numpy.itemsize for layout in layouts])

@@ -14,7 +14,7 @@ import numpy as np
 from numgrad_kernels.cpu import random
 
 from ..memory import no_buffer
-from ..plan import Buffer, Plan, State
+from ..plan import Buffer, GeneratorState, Plan
 
 __all__ = [
     "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
@@ -30,8 +30,8 @@ _CHUNK = 1 << 14
 _BLOCK = 16
 
 
-def _state(generator: Any) -> State:
-    return State(generator.number, "_state", _DRAWS)
+def _state(generator: Any) -> GeneratorState:
+    return GeneratorState(generator.number, "_state", _DRAWS)
 
 
 def _scratch(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
@@ -67,7 +67,7 @@ def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any)
 
     The second number of the last pair may remain for the next draw, of any dtype.
     """
-    draws, spare = p.new((out.size + 1) // 2 * 4, _DRAWS), State(generator.number, "_spare", _FLOAT64)
+    draws, spare = p.new((out.size + 1) // 2 * 4, _DRAWS), GeneratorState(generator.number, "_spare", _FLOAT64)
     p.run(random.normal_pairs, out.dtype, _state(generator), draws, spare, mean, std, out)
     return out
 

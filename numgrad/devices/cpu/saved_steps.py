@@ -14,7 +14,7 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from numgrad_kernels import cache, rows, store
+from numgrad_kernels import buffer_types, cache, store
 from numgrad_kernels.store import Kernel
 
 from .blas import FUNCTIONS, blas_addresses
@@ -114,7 +114,7 @@ def _restored_kernel(name: str, text: str, sources: str, arguments: list[list[st
     kinds: list[types.Type] = []
     for kind, dtype in arguments:
         element = from_dtype(np.dtype(dtype))
-        kinds.append(getattr(rows, kind)(element) if kind else element)
+        kinds.append(getattr(buffer_types, kind)(element) if kind else element)
     return store.compile_text(name, text, kinds, parallel=parallel)
 
 

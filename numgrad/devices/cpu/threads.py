@@ -16,7 +16,7 @@ __all__ = ["PARALLEL_FROM", "set_threads", "stay_on_one_thread", "thread_count",
 #: Note [When threads pay]: giving half of the work to a second thread takes some 7 microseconds.  Microseconds on one
 #: and on two cores of an AMD EPYC: an addition of 65,536 elements 9 and 12, of 131,072 18 and 18; sin of 32,768 16 and
 #: 14, of 65,536 32 and 24; softmax of 16,384 23 and 17, of 65,536 79 and 42.  More cores gain more.  So the size is
-#: multiplied by the cost of an element (``Program.weight``, the ``size`` of ``launch``).
+#: multiplied by the cost of an element (``PointwiseProgram.weight``, the ``size`` of ``launch``).
 PARALLEL_FROM = 65536
 
 #: Number of times that a thread of GNU's OpenMP checks for the others before it sleeps: some 400 microseconds.

@@ -39,7 +39,7 @@ class Piece:
 
     __slots__ = ("address", "after", "before", "free", "pool", "requested", "size", "streams", "wanted")
 
-    def __init__(self, address: int, size: int, pool: Pool, before: Piece | None, after: Piece | None):
+    def __init__(self, address: int, size: int, pool: PiecePool, before: Piece | None, after: Piece | None):
         self.address = address
         self.size = size
         self.pool = pool
@@ -51,7 +51,7 @@ class Piece:
         self.streams: dict[tuple[int, int], StreamHandle] | None = None  # others that use it, by GPU and address
 
 
-class Pool:
+class PiecePool:
     """The small or the large pieces of one stream."""
 
     __slots__ = ("bins", "free", "return_piece", "segments", "small", "stream")
@@ -122,7 +122,7 @@ class Pool:
 _noting = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may do the same
 
 
-class Block(Memory):
+class CachedMemory(Memory):
     """Use of a piece by buffers, which returns the piece to its pool after the last one."""
 
     __slots__ = ("address", "piece")
@@ -163,10 +163,10 @@ class Allocator:
         self.failures = 0
         self._returned: deque[Piece] = deque()
         self._waiting: list[tuple[Piece, list[Any]]] = []  # pieces that wait for events on other streams
-        self._pools: dict[StreamHandle, list[Pool]] = {}  # the small and the large one
+        self._pools: dict[StreamHandle, list[PiecePool]] = {}  # the small and the large one
         self._lock = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may allocate
 
-    def allocate(self, size: int, stream: StreamHandle) -> Block:
+    def allocate(self, size: int, stream: StreamHandle) -> CachedMemory:
         """Return a block of at least ``size`` bytes, for work on a stream.
 
         Raises:
@@ -179,13 +179,13 @@ class Allocator:
             try:
                 small, large = self._pools[stream]
             except KeyError:
-                small, large = self._pools[stream] = [Pool(stream, kind, self._returned) for kind in (True, False)]
+                small, large = self._pools[stream] = [PiecePool(stream, kind, self._returned) for kind in (True, False)]
             pool = small if rounded <= SMALL else large
             bin = pool.bins.get(rounded)
             piece = bin.pop() if bin else self._find(pool, rounded)
             piece.requested = size
             self.counts.add_block(piece.size, size)
-        return Block(piece)
+        return CachedMemory(piece)
 
     def _take_back(self) -> None:
         """Put the pieces of blocks that have ended into bins."""
@@ -214,7 +214,7 @@ class Allocator:
             else:
                 piece.pool.bins.setdefault(piece.wanted, []).append(piece)
 
-    def _find(self, pool: Pool, size: int) -> Piece:
+    def _find(self, pool: PiecePool, size: int) -> Piece:
         """Return a piece of the pool: an existing one, one that merging creates, or a part of a new segment."""
         piece = pool.best_fit(size)
         if piece is None and pool.empty_bins():
@@ -225,7 +225,7 @@ class Allocator:
             assert piece is not None
         return piece
 
-    def _add_segment(self, pool: Pool, size: int) -> None:
+    def _add_segment(self, pool: PiecePool, size: int) -> None:
         if pool.small:
             segment = SMALL_SEGMENT
         else:

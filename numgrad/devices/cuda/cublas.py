@@ -63,7 +63,7 @@ def routines(dtype: np.dtype) -> Routines | None:
     return None if letter is None or bindings() is None else Routines(letter, dtype)
 
 
-class _Handle:
+class _CublasHandle:
     """State of cuBLAS for one thread on one GPU: the stream of its work, and the scratch memory."""
 
     def __init__(self, device: int):
@@ -85,10 +85,10 @@ class _Handle:
 
 
 #: The handles of each GPU that no thread uses.
-_free: dict[int, list[_Handle]] = {}
+_free: dict[int, list[_CublasHandle]] = {}
 
 
-class _Use:
+class _HandleUse:
     """Use of a handle by a thread, at the end of which the handle is free for another thread."""
 
     def __init__(self, device: int):
@@ -96,7 +96,7 @@ class _Use:
         try:
             self.handle = self.free.pop()
         except IndexError:
-            self.handle = _Handle(device)
+            self.handle = _CublasHandle(device)
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
@@ -105,7 +105,7 @@ class _Use:
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
-        self.uses: dict[int, _Use] = {}
+        self.uses: dict[int, _HandleUse] = {}
 
 
 _of_thread = _OfThread()
@@ -118,7 +118,7 @@ def _handle(stream: StreamHandle, left: DeviceBuffer, right: DeviceBuffer) -> in
     runtime.driver.use(stream.device)
     use = _of_thread.uses.get(stream.device)
     if use is None:
-        use = _of_thread.uses[stream.device] = _Use(stream.device)
+        use = _of_thread.uses[stream.device] = _HandleUse(stream.device)
     return use.handle.work_on(stream)
 
 

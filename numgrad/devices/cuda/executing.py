@@ -11,8 +11,8 @@ from ..binding import Writer
 from ..buffers import DeviceBuffer
 from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
-from ..plan import Array, Buffer, New, Plan, Pointwise, Report, Step, Storage, Value
-from .launching import INT64, THREADS, Kernel, blocks_for, hand_written, run_kernel
+from ..plan import Array, Buffer, InputNumber, New, Plan, PointwiseKernel, Report, Step, Storage
+from .launching import INT64, THREADS, CudaKernel, blocks_for, hand_written, run_kernel
 from .memory import empty_buffer, stream, zero_buffer
 from .pointwise import is_aligned, pointwise_kernel, value_of
 from .reports import report_buffer
@@ -44,9 +44,9 @@ def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
         run_kernel(kernel, blocks, threads, stream(device), *operands)
 
 
-def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, int, int]:
+def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[CudaKernel, int, int]:
     """Return the kernel of a step, ``chosen`` by the alignment of its operands, its blocks, and the threads of each."""
-    if chosen.__class__ is Pointwise:
+    if chosen.__class__ is PointwiseKernel:
         kernel = pointwise_kernel(chosen.program, chosen.form)
         return kernel, *kernel.grid(work, device)
     blocks, threads = _grid(step)
@@ -60,7 +60,7 @@ def _grid(step: Step) -> tuple[int, int]:
     return step.grid or (blocks_for(step.work), THREADS)
 
 
-def kernel_of(step: Step, device: int) -> Callable[[], Kernel]:
+def kernel_of(step: Step, device: int) -> Callable[[], CudaKernel]:
     """The function that returns the kernel of a step, for operands that begin at 16 bytes."""
     chosen, work = step.aligned or (step.kernel, step.work)
     return lambda: _prepared(step, chosen, work, device)[0]
@@ -82,7 +82,7 @@ def raise_reported(indices: DeviceBuffer, *bounds: Any) -> None:
 # -- launchers -------------------------------------------------------------------------------------------------------
 
 
-class _Writer(Writer):
+class _CudaWriter(Writer):
     """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
@@ -90,7 +90,7 @@ class _Writer(Writer):
         "stream": stream, "value_of": value_of, "zeros": zero_buffer,
     }
     expressions: ClassVar[dict[Any, str]] = {
-        **Writer.expressions, Value: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",
+        **Writer.expressions, InputNumber: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",
     }
     opening: ClassVar[str] = "here = stream(c0)"
 
@@ -133,4 +133,4 @@ class _Writer(Writer):
 
 def bind(plan: Plan) -> Callable[..., Any]:
     """Return the function that runs a plan on the operands of a call, and returns the memory of its results."""
-    return _Writer(plan).launcher()
+    return _CudaWriter(plan).launcher()

@@ -21,7 +21,7 @@ from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..buffers import DeviceBuffer
-from ..common import WORDS, Steps, word_of
+from ..common import WORDS, IndexSteps, word_of
 from ..plan import Buffer, Plan, Report
 from .launching import INT64, THREADS, blocks_for, launch
 from .reports import report_buffer
@@ -98,7 +98,7 @@ class _Words:
         """Return the number of words of a number of elements."""
         return elements * self.parts // self.times
 
-    def steps(self, steps: Steps, inner_step: int) -> Steps:
+    def steps(self, steps: IndexSteps, inner_step: int) -> IndexSteps:
         """Return strides in words, ``inner_step`` in a row."""
         return steps._replace(
             outer_step=self.count(steps.outer_step), step=self.count(steps.step), inner_step=inner_step,
@@ -109,7 +109,7 @@ class _Words:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, low: int) -> Buffer:
+def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: IndexSteps, low: int) -> Buffer:
     """Return the buffer of the elements of a storage at indices, with the strides ``steps`` from ``start`` on.
 
     Indices that are not in [low, size) are reported, and read 0.
@@ -122,7 +122,7 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     return out
 
 
-def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: Steps, out: DeviceBuffer) -> None:
+def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: IndexSteps, out: DeviceBuffer) -> None:
     """Take elements, in words as long as addresses and strides allow."""
     rows = steps.outer * indices.size
     inner_step = steps.inner_step if steps.inner > 1 else 1
@@ -138,8 +138,8 @@ def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: Steps
 
 
 def put_rows(
-    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any, steps: Steps,
-    low: int, accumulate: bool, distinct: bool,
+    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any,
+    steps: IndexSteps, low: int, accumulate: bool, distinct: bool,
 ) -> None:  # fmt: skip
     """Add the steps that write values, with the strides ``value_steps``, to a storage at indices, or add them.
 
@@ -183,7 +183,7 @@ def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _overwrite(
-    values: DeviceBuffer, value_steps: tuple[int, int, int], start: int, indices: DeviceBuffer, steps: Steps,
+    values: DeviceBuffer, value_steps: tuple[int, int, int], start: int, indices: DeviceBuffer, steps: IndexSteps,
     out: DeviceBuffer,
 ) -> None:
     """Write values to elements, in words as long as addresses and strides allow if both have the same dtype."""
@@ -204,7 +204,7 @@ def _overwrite(
 
 
 def _put_operands(
-    values: Any, value_steps: tuple[int, int, int], start: Any, indices: Sequence[Any], steps: Steps, out: Any
+    values: Any, value_steps: tuple[int, int, int], start: Any, indices: Sequence[Any], steps: IndexSteps, out: Any
 ) -> tuple[tuple[Any, ...], int]:
     """Return the operands of a kernel that writes values to elements at (sorted) indices, and its work."""
     outer_step, step, size, inner_step, outer, inner = steps
@@ -215,8 +215,8 @@ def _put_operands(
 
 
 def _put(
-    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
-    compute: np.dtype, **parts: Any,
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: IndexSteps,
+    out: Any, compute: np.dtype, **parts: Any,
 ) -> None:  # fmt: skip
     """Add the step that writes values to elements."""
     operands, work = _put_operands(values, value_steps, start, (indices,), steps, out)
@@ -225,8 +225,8 @@ def _put(
 
 
 def _put_in_order(
-    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
-    together: Any,
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: IndexSteps,
+    out: Any, together: Any,
 ) -> None:  # fmt: skip
     """Add the steps that write values to elements at indices that may repeat, in the order of the indices."""
     count = indices.size
@@ -236,8 +236,8 @@ def _put_in_order(
 
 
 def _in_order(
-    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
-    together: Any,
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: IndexSteps,
+    out: Any, together: Any,
 ) -> None:  # fmt: skip
     ordered = sort_axis(p, indices, 1, indices.size, 1, False)
     operands, work = _put_operands(values, value_steps, start, ordered, steps, out)
@@ -286,4 +286,4 @@ def scatter_axis(
     offsets = p.new(count, INT64)
     located = indices, count, *sizes, out.size, offsets, Report()
     p.run(indexing.scatter_offsets, INT64, *located, work=count, **narrow(count))
-    _in_order(p, values, (0, step, 0), 0, offsets, Steps(0, 1, out.size, 1, 1, 1), out, together)
+    _in_order(p, values, (0, step, 0), 0, offsets, IndexSteps(0, 1, out.size, 1, 1, 1), out, together)

@@ -21,7 +21,7 @@ from . import runtime
 from .memory import stream
 from .runtime import StreamHandle
 
-__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "run_kernel"]
+__all__ = ["THREADS", "CudaKernel", "argument_type", "blocks_for", "compile_kernel", "launch", "run_kernel"]
 
 INT64 = np.dtype(np.int64)
 
@@ -36,7 +36,7 @@ MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
 ROUNDS = 1 if adapter.is_simulated() else 4
 
 
-class Kernel:
+class CudaKernel:
     """A kernel for GPUs: its ``text``, the types of its ``arguments``, and its ``facts``.
 
     ``run(blocks, threads, stream, *arguments)`` launches the kernel on buffers, by their addresses, and numbers.  The
@@ -54,7 +54,7 @@ class Kernel:
         self._most: dict[int, tuple[int, int]] = {}
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), for GPUs>"
+        return f"<CudaKernel {self.name}({', '.join(map(str, self.arguments))}), for GPUs>"
 
     def grid(self, size: int, device: int) -> tuple[int, int]:
         """Return the blocks, and the threads of each, that keep a GPU busiest in a loop over ``size`` elements."""
@@ -73,20 +73,20 @@ class Kernel:
 
 
 #: Every kernel of this process, by its text and the types of its arguments.
-kernels: dict[Any, Kernel] = {}
+kernels: dict[Any, CudaKernel] = {}
 
 
-def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Facts) -> Kernel:
+def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Facts) -> CudaKernel:
     """Return the kernel with this text for arguments of these types."""
     key = text, arguments
     kernel = kernels.get(key)
     if kernel is None:
-        kernel = kernels[key] = Kernel(name, text, arguments, facts)
+        kernel = kernels[key] = CudaKernel(name, text, arguments, facts)
     return kernel
 
 
 def run_observed(
-    stream: StreamHandle, kernel: Kernel | None, name: str, run: Callable[[], None], traffic: Callable[[], Traffic]
+    stream: StreamHandle, kernel: CudaKernel | None, name: str, run: Callable[[], None], traffic: Callable[[], Traffic]
 ) -> None:
     """Call ``run``, which launches on a stream, wait for the end, and notify the listeners of the time."""
     driver = runtime.driver
@@ -105,7 +105,7 @@ def run_observed(
     launches.notify(lambda: launches.Launch(kernel, name, begun, ended, traffic(), device), launches.GPU)
 
 
-def run_kernel(kernel: Kernel, blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
+def run_kernel(kernel: CudaKernel, blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
     """Launch a kernel on a stream, and notify the recorder and the listeners."""
     run = kernel.run
     if recording.recorder is not None:
@@ -132,12 +132,12 @@ def blocks_for(size: int) -> int:
     return min(-(-size // THREADS), MOST_BLOCKS)
 
 
-_hand_written: dict[Any, Kernel] = {}
+_hand_written: dict[Any, CudaKernel] = {}
 
 
 def hand_written(
     function: Callable[..., None], compute: np.dtype, threads: int, signature: tuple[Any, ...], parts: dict[str, Any]
-) -> Kernel:
+) -> CudaKernel:
     """Return the hand-written kernel for arguments of these dtypes and classes; see :func:`launch`."""
     key = (function, compute, threads, signature, *parts.items())
     kernel = _hand_written.get(key)

@@ -13,7 +13,7 @@ from ...core.layout import Layout, numel
 from .. import recording
 from ..buffers import DeviceBuffer
 from . import pinned, runtime
-from .caching import Allocator, Block
+from .caching import Allocator, CachedMemory
 from .runtime import StreamHandle, side_streams, stream
 
 __all__ = [
@@ -132,7 +132,7 @@ def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
     Their memory is reused only after that work.
     """
     for value in values:
-        if value.__class__ is DeviceBuffer and value.block.__class__ is Block:
+        if value.__class__ is DeviceBuffer and value.block.__class__ is CachedMemory:
             value.block.use_on(here)
 
 

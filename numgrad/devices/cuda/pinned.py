@@ -22,7 +22,7 @@ from .runtime import StreamHandle
 SMALLEST = 512
 
 
-class _Block:
+class _PinnedBlock:
     """A block of pinned memory, with an event after the last copy on each stream, by GPU and the stream's address."""
 
     __slots__ = ("address", "events", "size", "spare")
@@ -55,24 +55,24 @@ class _Block:
 
 
 _lock = threading.RLock()
-_returned: deque[_Block] = deque()
+_returned: deque[_PinnedBlock] = deque()
 
 
-class _Use:
+class _PinnedUse:
     """Use of a block by arrays, which returns the block after the last one."""
 
     __slots__ = ("block",)
 
-    def __init__(self, block: _Block):
+    def __init__(self, block: _PinnedBlock):
         self.block = block
 
-    def __del__(self, return_block: Callable[[_Block], None] = _returned.append) -> None:
+    def __del__(self, return_block: Callable[[_PinnedBlock], None] = _returned.append) -> None:
         return_block(self.block)
 
 
-_idle: dict[int, deque[_Block]] = {}
+_idle: dict[int, deque[_PinnedBlock]] = {}
 _starts: list[int] = []
-_blocks: dict[int, _Block] = {}
+_blocks: dict[int, _PinnedBlock] = {}
 
 
 def pinned_buffer(count: int, dtype: np.dtype) -> np.ndarray:
@@ -80,11 +80,11 @@ def pinned_buffer(count: int, dtype: np.dtype) -> np.ndarray:
     size = count * dtype.itemsize
     block = _take(size)
     memory = (ctypes.c_char * block.size).from_address(block.address)
-    memory.use = _Use(block)  # type: ignore[attr-defined]
+    memory.use = _PinnedUse(block)  # type: ignore[attr-defined]
     return np.frombuffer(memoryview(memory), np.uint8)[:size].view(dtype)
 
 
-def _take(count: int) -> _Block:
+def _take(count: int) -> _PinnedBlock:
     """Return a block of at least ``count`` bytes."""
     size = max(SMALLEST, 1 << (count - 1).bit_length())
     with _lock:
@@ -99,7 +99,7 @@ def _take(count: int) -> _Block:
         except MemoryError:
             _release_idle()
             address = runtime.driver.allocate_pinned(size)
-        block = _blocks[address] = _Block(address, size)
+        block = _blocks[address] = _PinnedBlock(address, size)
         insort(_starts, address)
         return block
 
@@ -126,7 +126,7 @@ def _release_idle() -> None:
             runtime.driver.free_pinned(block.address)
 
 
-def block_of(array: np.ndarray) -> _Block | None:
+def block_of(array: np.ndarray) -> _PinnedBlock | None:
     """Return the block of pinned memory that contains an array; None if there is none."""
     address = array.ctypes.data
     with _lock:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cuda import pointwise as kernels
-from numgrad_kernels.pointwise import Program
+from numgrad_kernels.pointwise import PointwiseProgram
 
 from ...core.layout import Layout, loop_nest, numel
 from ..buffers import DeviceBuffer
 from ..common import NUMBERS, filler, may_share_elements
-from ..plan import Plan, Pointwise, Step, TensorRef
+from ..plan import Plan, PointwiseKernel, Step, TensorRef
 from ..recording import values_read
-from .launching import Kernel, compile_kernel, run_kernel
+from .launching import CudaKernel, compile_kernel, run_kernel
 from .memory import empty_buffer, stream
 
 __all__ = ["copy_step", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
@@ -29,7 +29,7 @@ QUADS_FROM = 16384
 _ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
 
 
-def pointwise_kernel(program: Program, form: Any) -> Kernel:
+def pointwise_kernel(program: PointwiseProgram, form: Any) -> CudaKernel:
     """Return the kernel of a program in a form: over buffers, or ("cuda", rank, narrow) for operands of any strides."""
     kernel = program.kernels.get(form)
     if kernel is None:
@@ -45,7 +45,7 @@ def pointwise_kernel(program: Program, form: Any) -> Kernel:
     return kernel
 
 
-def _run_over(program: Program, arguments: Sequence[Any], size: int, device: int) -> None:
+def _run_over(program: PointwiseProgram, arguments: Sequence[Any], size: int, device: int) -> None:
     """Run a program over buffers of ``size`` elements and numbers: inputs, then outputs."""
     if not size:
         return
@@ -61,14 +61,14 @@ def is_aligned(value: Any) -> bool:
     return value.__class__ is not DeviceBuffer or value.address % min(16, 4 * value.dtype.itemsize) == 0
 
 
-def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int) -> None:
+def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: int) -> None:
     """Add the step of one pass of a program over buffers of one size, numbers and values."""
     quads = size >= QUADS_FROM and kernels.may_be_quads(program)
-    aligned = (Pointwise(program, _QUADS), size // 4) if quads else None
-    p.steps.append(Step(Pointwise(program, _ROW), (*operands, size), size, aligned=aligned))
+    aligned = (PointwiseKernel(program, _QUADS), size // 4) if quads else None
+    p.steps.append(Step(PointwiseKernel(program, _ROW), (*operands, size), size, aligned=aligned))
 
 
-def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
+def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
     """Add the step of one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
 
     The outputs are last.
@@ -80,11 +80,11 @@ def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Seque
             operand, start = p.strided(operand)
             starts.append(start)
         memory.append(operand)
-    kernel = Pointwise(program, ("cuda", len(sizes), size < 2**32))
+    kernel = PointwiseKernel(program, ("cuda", len(sizes), size < 2**32))
     p.steps.append(Step(kernel, (*memory, size, *sizes[1:], *itertools.chain(*strides), *starts), size))
 
 
-def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
+def is_small(program: PointwiseProgram, layouts: Sequence[Layout]) -> bool:
     """Return False: a plan for a GPU serves one size."""
     return False
 
@@ -95,7 +95,7 @@ def value_of(tensor: Any) -> Any:
     return tensor._storage.item(tensor._offset)
 
 
-def copy_step(p: Plan, program: Program, source: TensorRef, target: TensorRef) -> None:
+def copy_step(p: Plan, program: PointwiseProgram, source: TensorRef, target: TensorRef) -> None:
     """Add the step that copies a tensor, broadcast, into another; ``program`` copies one element."""
     p.pointwise(program, [source], target)
 

@@ -33,7 +33,7 @@ from .hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from .state import State
+from .state import ModuleState
 
 __all__ = [
     "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Module(State, Hooks):
+class Module(ModuleState, Hooks):
     """A part of a model, with parameters of its own or of its submodules.
 
     A subclass calls ``super().__init__()``, assigns parameters and modules to attributes, and defines ``forward``.
@@ -288,7 +288,7 @@ class CallsFunction(Configured):
 
 
 #: The attributes that hold a module's hooks, as declared by the classes that register them.
-_HOOKS = [*Hooks.__annotations__, *State.__annotations__]
+_HOOKS = [*Hooks.__annotations__, *ModuleState.__annotations__]
 
 
 def _nothing_registered() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from .traversal import Traversal
 
-__all__ = ["State"]
+__all__ = ["ModuleState"]
 
 #: The key, below a module's prefix, of the result of ``get_extra_state``.
 _EXTRA_STATE = "_extra_state"
@@ -32,7 +32,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-class State(Traversal):
+class ModuleState(Traversal):
     """The part of a module that reads and loads its state."""
 
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
@@ -105,7 +105,7 @@ class State(Traversal):
         """Add the state of this module, without its submodules; subclasses may extend it."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        if type(self).get_extra_state is not State.get_extra_state:
+        if type(self).get_extra_state is not ModuleState.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
@@ -178,7 +178,7 @@ class State(Traversal):
             elif strict:
                 missing_keys.append(key)
         extra = prefix + _EXTRA_STATE
-        if type(self).set_extra_state is not State.set_extra_state:
+        if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
             elif strict:
@@ -233,7 +233,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _load(
-    module: State,
+    module: ModuleState,
     state_dict: dict[str, Any],
     prefix: str,
     metadata: Mapping[str, Any],

@@ -85,7 +85,7 @@ def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tenso
 # -- filled -----------------------------------------------------------------------------------------------------
 
 
-class _Plan(NamedTuple):
+class _CreationPlan(NamedTuple):
     """The plan of a new tensor: its layout, the launcher of its memory, and the bounds of the number that fills it."""
 
     layout: Layout
@@ -99,17 +99,17 @@ _ZEROED, EMPTY = "zeroed", "empty"
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan(number: Any, layout: Layout) -> _Plan:
+def _plan(number: Any, layout: Layout) -> _CreationPlan:
     """Return the plan of a tensor of this layout, filled with a number of a class."""
     type = layout.type
     if number in (_ZEROED, EMPTY):
-        return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
+        return _CreationPlan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
     launch = devices.pointwise_plan(devices.filler(number, type.numpy), [number], [layout])
-    return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
+    return _CreationPlan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _plan_on_cpu(number: Any, dtype: Any, default: Any, *sizes: Any) -> _Plan:
+def _plan_on_cpu(number: Any, dtype: Any, default: Any, *sizes: Any) -> _CreationPlan:
     """Return the plan of a new tensor on the CPU, from hashable arguments.
 
     Raises:
@@ -123,7 +123,9 @@ def _plan_on_cpu(number: Any, dtype: Any, default: Any, *sizes: Any) -> _Plan:
 default_dtype_changed.append(_plan_on_cpu.cache_clear)
 
 
-def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, dtype: Any, device: Any, default: Any = None) -> _Plan:
+def plan_of(
+    number: Any, sizes: tuple[Any, ...], size: Any, dtype: Any, device: Any, default: Any = None
+) -> _CreationPlan:
     """Return the plan of a new tensor for the arguments of a call."""
     if size is None and sizes and to_device(device) is CPU:
         try:
@@ -133,7 +135,7 @@ def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, dtype: Any, device: 
     return _plan(number, layout_of(chosen_type(dtype, device, default), as_size(sizes, size)))
 
 
-def _filled(plan: _Plan, value: Any) -> Tensor:
+def _filled(plan: _CreationPlan, value: Any) -> Tensor:
     if value.__class__ is complex or not plan.low <= value <= plan.high:
         value = fitting(value, plan.layout.type.dtype)
     return tensor_of(plan.layout, plan.launch(value))
@@ -252,7 +254,7 @@ def laid_out_as(input: Tensor, made: Tensor, memory_format: Any = None) -> Tenso
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan_like(number: Any, layout: Layout, memory_format: Any) -> _Plan:
+def _plan_like(number: Any, layout: Layout, memory_format: Any) -> _CreationPlan:
     """Return the plan of a tensor with the memory order of this layout, or in a format."""
     check_memory_format(memory_format)
     return _plan(number, formatted_layout(layout, memory_format))

@@ -14,7 +14,7 @@ from ...autograd.locations import FOREIGN
 from ...core.device import CPU, to_device
 from ...core.layout import span
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
-from ...devices.recording import Watched
+from ...devices.recording import WatchedNumber
 from ...tensors.tensor import Tensor, fresh, strided
 from ..memory.copying import empty_of
 from ..memory.moving import placed
@@ -87,7 +87,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
         )
         dtypes.add(data._layout.type.dtype)
         return data.item()
-    if hasattr(data, "__array__") and not isinstance(data, Watched):  # Watched is a Python number
+    if hasattr(data, "__array__") and not isinstance(data, WatchedNumber):  # Watched is a Python number
         array = np.asarray(data)
         dtypes.add(to_dtype(array.dtype))
         return array.tolist()

@@ -81,7 +81,7 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
         raise _outside(found, dims if plan is None else plan.dims) from None
 
 
-class _Plan(NamedTuple):
+class _IndexPlan(NamedTuple):
     """Plan for int64 indices, or a mask, if it depends on layouts alone.
 
     Attributes:
@@ -103,7 +103,7 @@ class _Plan(NamedTuple):
         return self.fold(*indices)
 
 
-def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _Plan | None:
+def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _IndexPlan | None:
     """Return the plan that reads a tensor at such indices, or overwrites it there with values; None if there is none.
     """
     layouts = [None if index is None else index._layout for index in indices]
@@ -118,7 +118,7 @@ def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any 
 _plans = Entries()
 
 
-def _planned(again: bool, op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
+def _planned(again: bool, op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _IndexPlan | None:
     """Return the plan for these layouts; None for combined masks, indices to convert, and invalid indices."""
     given = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
@@ -132,19 +132,19 @@ def _planned(again: bool, op: Any, input: Layout, values: Layout | None, *indice
     if len(dims) != 1:
         flat_index, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
-        return _Plan(dims, fold, caller(op.prepared((input, flat_index, dims, False), again=again), again))
+        return _IndexPlan(dims, fold, caller(op.prepared((input, flat_index, dims, False), again=again), again))
     if values.type is not input.type:
         return None
-    return _Plan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True, again))
+    return _IndexPlan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True, again))
 
 
-def _planned_mask(input: Layout, mask: Layout, again: bool) -> _Plan | None:
+def _planned_mask(input: Layout, mask: Layout, again: bool) -> _IndexPlan | None:
     """Return the plan that reads a tensor where a mask is true."""
     dims = all_dims(mask.shape)
     if mask.shape != input.shape[: len(dims)]:
         return None
     find = flat_nonzero_op.prepared((mask,), again=again).launch
-    return _Plan(
+    return _IndexPlan(
         dims, lambda mask: tensor_of(*find(mask)), lambda input, flat_index: index_op(input, flat_index, dims, True)
     )
 

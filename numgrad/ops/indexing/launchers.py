@@ -125,7 +125,7 @@ def flat_result(type: TensorType, buffer: Any) -> tuple[Layout, Any]:
     return layout_of(type, (buffer.size,)), buffer
 
 
-def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.Steps]:
+def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.IndexSteps]:
     """Add the steps for a flat index as a buffer for a device's function; return it and the strides to use with it."""
     buffer, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
@@ -133,7 +133,7 @@ def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tup
             p.backend.check_bounds(p, buffer, 0, size)
         buffer = p.backend.offsets(p, buffer, walk.flat_index, walk.sizes, walk.steps, walk.middle)
         step, size = 1, walk.reach
-    return buffer, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
+    return buffer, devices.IndexSteps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
 
 
 def pick(

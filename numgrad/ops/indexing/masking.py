@@ -8,7 +8,7 @@ from typing import Any
 from ...core.device import CPU, to_device
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ...core.types import TensorType, bool_, dtype, int32, int64, tensor_type, to_dtype, uint8
-from ...devices import Given, Plan, TensorRef, Value
+from ...devices import Given, InputNumber, Plan, TensorRef
 from ...tensors.tensor import Tensor, fresh, tensor_of
 from ..batching.batches import DYNAMIC, is_shared
 from ..batching.physical import aligned, expanded
@@ -66,7 +66,7 @@ def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
         return value, own.numpy
     if own.dtype is not dtype:
         p.call(check_held, Given(number), dtype)
-    return Value(number), NUMBERS_OF[own.dtype.kind]
+    return InputNumber(number), NUMBERS_OF[own.dtype.kind]
 
 
 def _filled(

@@ -133,9 +133,10 @@ def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any
 
 
 @functools.cache
-def _program(dtype: Any, real: Any, imag: Any) -> devices.Program:
+def _program(dtype: Any, real: Any, imag: Any) -> devices.PointwiseProgram:
     operands = tuple([devices.Operand(name, dtype) for name in parameters(imag)])
-    return devices.Program("complex_parts", dtype, operands, (("real_part", dtype), ("imag_part", dtype)), (real, imag))
+    outputs = ("real_part", dtype), ("imag_part", dtype)
+    return devices.PointwiseProgram("complex_parts", dtype, operands, outputs, (real, imag))
 
 
 def _real_given(real, imag):

@@ -107,7 +107,7 @@ class Pointwise(Op):
         self.complex_entry: Pointwise | None = None if complex is None else complex.op
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         default_dtype_changed.append(self.types.clear)
-        self.programs: dict[Any, devices.Program] = {}
+        self.programs: dict[Any, devices.PointwiseProgram] = {}
         self.rules_of: dict[Any, Rules] = {}
         fixed = operands if result == "bool" else nondifferentiable
         super().__init__(function, node, operands, fixed, aten, passed, constant)
@@ -216,7 +216,7 @@ class Pointwise(Op):
 
     def program(
         self, operand_types: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
-    ) -> devices.Program:
+    ) -> devices.PointwiseProgram:
         """Return the kernel description for operands of these dtypes, or numbers of these classes."""
         key: Any = (tuple(operand_types), compute, out)
         constants = self.constants(statics)
@@ -232,7 +232,7 @@ class Pointwise(Op):
                 devices.Operand(name, constant=value) if name in constants else operand(name, value.__class__, True)
                 for name, value in statics.items()
             ]
-            program = self.programs[key] = devices.Program(
+            program = self.programs[key] = devices.PointwiseProgram(
                 self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
             )
         return program
@@ -263,7 +263,7 @@ class Pointwise(Op):
         for position, one in enumerate(operands):
             if one.__class__ is devices.TensorRef and types[position].__class__ is type:
                 if one.memory.__class__ is devices.Input and not one.start:
-                    values[position] = devices.Value(one.memory.number)
+                    values[position] = devices.InputNumber(one.memory.number)
                 else:
                     types[position] = one.type.numpy
         program = op.program(types, statics, compute, result)

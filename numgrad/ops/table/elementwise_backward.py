@@ -49,9 +49,11 @@ class Rules:
         for names in self.arguments.values():
             known = {"grad", *constants, *self.names}
             self.names += tuple([name for name in names if name not in known])
-        self.programs: dict[Any, devices.Program] = {}
+        self.programs: dict[Any, devices.PointwiseProgram] = {}
 
-    def program(self, operand_types: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
+    def program(
+        self, operand_types: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]
+    ) -> devices.PointwiseProgram:
         """Return the kernel description for a gradient and saved values of these dtypes or classes of numbers."""
         op = self.op
         key = (operand_types, compute, tuple(outs))
@@ -61,7 +63,7 @@ class Rules:
             inputs = [operand(n, type, n not in op.conditions) for n, type in zip(names, operand_types, strict=True)]
             inputs += [devices.Operand(name, constant=value) for name, value in self.constants.items()]
             outputs = [(f"grad_{op.inputs[i]}", out.numpy) for i, out in zip(self.computed, outs, strict=True)]
-            program = self.programs[key] = devices.Program(
+            program = self.programs[key] = devices.PointwiseProgram(
                 f"{op.name}_backward", compute.numpy, tuple(inputs), tuple(outputs), tuple(self.computed.values())
             )
         return program

@@ -219,9 +219,9 @@ def fused(
 @functools.cache
 def _program(
     name: str, function: Callable[..., Any], compute: Any, types: tuple[Any, ...], out: Any
-) -> devices.Program:
+) -> devices.PointwiseProgram:
     operands = tuple([
         devices.Operand(name, constant=type) if isinstance(type, float) else operand(name, type, True)
         for name, type in zip(parameters(function), types, strict=True)
     ])
-    return devices.Program(name, compute, operands, (("out", out),), (function,))
+    return devices.PointwiseProgram(name, compute, operands, (("out", out),), (function,))

@@ -50,12 +50,12 @@ class CheckpointError(RuntimeError):
     """Raised if the tensors that a checkpoint recomputed in backward do not match those of forward."""
 
 
-class _ThreadState(threading.local):
+class _CheckpointState(threading.local):
     group: GraphExecGroup | None = None
     depth = 0  # of checkpoints waiting for the arguments of one nested in them
 
 
-_thread = _ThreadState()
+_thread = _CheckpointState()
 
 
 class GraphExecGroup:
@@ -101,7 +101,7 @@ class _Stop(Stop):
     """Ends a recomputation once everything needed has been computed."""
 
 
-class _Handle:
+class _RecomputedHandle:
     """Placeholder in a node for a tensor to be recomputed, with its shape and TensorType."""
 
     __slots__ = ("__weakref__", "shape", "type")
@@ -111,7 +111,7 @@ class _Handle:
 
 
 #: Recomputed tensors of handles, each with its version at saving.
-_Tensors = WeakKeyDictionary[_Handle, tuple[Any, int]]
+_Tensors = WeakKeyDictionary[_RecomputedHandle, tuple[Any, int]]
 
 
 class SavedArguments(SavingNode):
@@ -164,7 +164,7 @@ class Frame:
     def __post_init__(self, args: tuple[Any, ...], preserve_rng_state: bool, debug: bool) -> None:
         #: True once forward has ended: a backward inside the function itself sees only a part of it.
         self.complete = False
-        self.handles: list[ref[_Handle]] = []
+        self.handles: list[ref[_RecomputedHandle]] = []
         self._arguments = SavedArguments(args)
         self._level = state.level  # such as one of vmap: the function runs at this level again, even after its end
         self._random_states = recording.unrecorded(States) if preserve_rng_state else None
@@ -186,18 +186,18 @@ class Frame:
         """The tensors among the arguments."""
         return [value for value in (*self._arguments.kept(), *self.kwargs.values()) if is_tensor(value)]
 
-    def _pack(self, tensor: Any) -> _Handle:
+    def _pack(self, tensor: Any) -> _RecomputedHandle:
         if self._level is not None and requires_below(tensor):
             raise RuntimeError(
                 "checkpoint cannot be used under vmap here: derivatives inside of vmap need a tensor that it saves (of "
                 f"shape {list(tensor.shape)}), and derivatives outside of vmap need the graph of that tensor, which a "
                 "checkpoint does not keep. Put the checkpoint around vmap."
             )
-        handle = _Handle(tensor)
+        handle = _RecomputedHandle(tensor)
         self.handles.append(ref(handle))
         return handle
 
-    def _unpack(self, handle: _Handle) -> Any:
+    def _unpack(self, handle: _RecomputedHandle) -> Any:
         """Return the tensor that a handle represents."""
         try:
             return self._tensor(handle)
@@ -206,7 +206,7 @@ class Frame:
                 raise
             raise CheckpointError(text_with_logs(error, *self._logs)) from error
 
-    def _tensor(self, handle: _Handle) -> Any:
+    def _tensor(self, handle: _RecomputedHandle) -> Any:
         """Return the tensor that a handle represents, which is then no longer kept.
 
         Raises:
@@ -348,6 +348,6 @@ class _Recomputation:
             )
 
 
-def _metadata(of: _Handle | Layout) -> dict[str, Any]:
+def _metadata(of: _RecomputedHandle | Layout) -> dict[str, Any]:
     """Return the metadata of a tensor to compare, by name."""
     return {"shape": size_of(of.shape), "dtype": of.type.dtype, "device": of.type.device}

@@ -39,7 +39,7 @@ _SHARES = hasattr(socket, "send_fds")
 Packed = tuple[bytes, list[pickle.PickleBuffer]]
 
 
-class _Pickler(pickle.Pickler):
+class _BatchPickler(pickle.Pickler):
     """Pickler that includes the elements of the tensors in a batch, not all of their memory."""
 
     def reducer_override(self, value: Any) -> Any:
@@ -72,7 +72,7 @@ def packed(value: Any) -> Packed:
         return False
 
     stream = io.BytesIO()
-    _Pickler(stream, 5, buffer_callback=in_pickle).dump(value)
+    _BatchPickler(stream, 5, buffer_callback=in_pickle).dump(value)
     return stream.getvalue(), large
 
 

@@ -14,7 +14,7 @@ from ...core.display import counted
 from ...nn.modules.module import Module
 from ...tensors.tensor import Tensor, type_name
 from .boxes import Describer, entries_of
-from .module_calls import Call, Fold, calls_of, folded_calls
+from .module_calls import Fold, ModuleCall, calls_of, folded_calls
 from .names import Names, readable
 from .picture import Arrow, Box, Group, Picture, Row
 
@@ -35,12 +35,12 @@ class Assembly:
         self.module = module
         self.nodes = nodes_behind([root.node for root in roots])
         operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
-        self.calls: dict[int, Call] = {} if module is None else calls_of(operations, module)
+        self.calls: dict[int, ModuleCall] = {} if module is None else calls_of(operations, module)
         folded = folded_calls(fold, module, self.nodes, self.calls)
         #: For the number of each node, the key of its unit; for each such key, the members of the unit.
         self.unit: dict[int, str] = {}
         self.members: dict[str, list[Node]] = {}
-        self.folded: dict[str, Call] = {}
+        self.folded: dict[str, ModuleCall] = {}
         for node in operations:
             call = folded.get(node.sequence)
             if call is not None:
@@ -111,7 +111,7 @@ class Assembly:
             return describer.leaf(unit, node, group)
         return describer.operation(unit, node, group)
 
-    def _group(self, call: Call | None, groups: dict[str, Group]) -> str | None:
+    def _group(self, call: ModuleCall | None, groups: dict[str, Group]) -> str | None:
         """Return the key of a call's group, which is created together with the groups around it."""
         if call is None:
             return None
@@ -121,7 +121,7 @@ class Assembly:
                 groups[each.key] = Group(each.key, self._title(each), type(each.module).__name__, parent)
         return call.key
 
-    def _title(self, call: Call) -> str:
+    def _title(self, call: ModuleCall) -> str:
         """Return a module's name within the module around it, with the number of the call if there are several."""
         around = call.parent
         name = call.name or self.names.of(call.module) or type(call.module).__name__
@@ -218,7 +218,7 @@ def _rest(hidden: Sequence[Node]) -> Box:
     ))
 
 
-def _common_call(calls: Sequence[Call | None]) -> Call | None:
+def _common_call(calls: Sequence[ModuleCall | None]) -> ModuleCall | None:
     """Return the innermost call that equals or contains all of the given calls."""
     common = None
     for step in zip(*[[] if call is None else call.path() for call in calls], strict=False):

@@ -14,7 +14,7 @@ from ...core.display import counted
 from ...ops.table.recording import shown_name
 from ...tensors.tensor import Tensor
 from ..values import values_text
-from .module_calls import Call
+from .module_calls import ModuleCall
 from .names import Names, printable, readable
 from .picture import Box, Row, Run, Slot, gradient_row, leaves_row
 
@@ -116,7 +116,7 @@ class Describer:
 
     # -- several nodes --------------------------------------------------------------------------------------
 
-    def module(self, key: str, call: Call, title: str, nodes: Sequence[Node], group: str | None) -> Box:
+    def module(self, key: str, call: ModuleCall, title: str, nodes: Sequence[Node], group: str | None) -> Box:
         """Return the box of a module's call, which stands for all nodes that the call recorded."""
         operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
         leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]

@@ -15,7 +15,7 @@ from ...nn.modules.module import Module
 from ...tensors.tensor import Tensor, type_name
 from ..programs.description import compiled_of
 from ..programs.picture import program_picture
-from ..rendering.graphviz import RANKS, Layout, dot_text, lay_out, rendered
+from ..rendering.graphviz import RANKS, PictureLayout, dot_text, lay_out, rendered
 from ..rendering.svg import Window, svg_text
 from ..rendering.text import mermaid_text, tree_text
 from .assembly import Assembly, roots_of
@@ -186,7 +186,7 @@ class Drawing:
         return Drawing(picture, self._model or self)
 
     @functools.cached_property
-    def _layout(self) -> Layout:
+    def _layout(self) -> PictureLayout:
         return lay_out(self.picture) if self._model is None else self._model._layout
 
     # -- forms ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ...nn.modules.hooks import calls_made
 from ...nn.modules.module import Module
 
 
-class Call(NamedTuple):
+class ModuleCall(NamedTuple):
     """A call of a module.
 
     Attributes:
@@ -27,9 +27,9 @@ class Call(NamedTuple):
     name: str
     module: Module
     depth: int
-    parent: Call | None
+    parent: ModuleCall | None
 
-    def path(self) -> list[Call]:
+    def path(self) -> list[ModuleCall]:
         """Return the calls from the outermost to this one."""
         found = [self]
         while found[-1].parent is not None:
@@ -37,7 +37,7 @@ class Call(NamedTuple):
         return found[::-1]
 
 
-def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
+def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, ModuleCall]:
     """Return, for the number of each node, the innermost call of ``module`` or a submodule that recorded it.
 
     Calls are matched by numbers alone (see ``numgrad.nn.modules.hooks``): a node that another thread recorded during a
@@ -46,15 +46,15 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
     names = {id(part): (name, part) for name, part in module.named_modules()}
     made = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
     sequences = sorted([node.sequence for node in nodes])
-    open_calls: list[tuple[int, Call]] = []  # each with the number at which it ended
-    found: dict[int, Call] = {}
+    open_calls: list[tuple[int, ModuleCall]] = []  # each with the number at which it ended
+    found: dict[int, ModuleCall] = {}
     for begun, ended, part in made:
         while open_calls and open_calls[-1][0] < begun:
             open_calls.pop()
         name, called = names[part]
         parent = open_calls[-1][1] if open_calls else None
         depth = 0 if called is module else 1 if parent is None else parent.depth + 1
-        call = Call(f"m{begun}", name, called, depth, parent)
+        call = ModuleCall(f"m{begun}", name, called, depth, parent)
         open_calls.append((ended, call))
         recorded = sequences[bisect_right(sequences, begun) : bisect_right(sequences, ended)]
         found.update(dict.fromkeys(recorded, call))  # replaces enclosing calls, which began before
@@ -69,8 +69,8 @@ Fold = str | int | Sequence[str] | None
 
 
 def folded_calls(
-    fold: Fold, module: Module | None, nodes: Sequence[Node], calls: Mapping[int, Call]
-) -> dict[int, Call]:
+    fold: Fold, module: Module | None, nodes: Sequence[Node], calls: Mapping[int, ModuleCall]
+) -> dict[int, ModuleCall]:
     """Return, for the number of each node, the folded call that it is shown as: the one that recorded it, or an
     enclosing one.
 
@@ -99,7 +99,7 @@ def folded_calls(
     return _outermost(calls, lambda call: any(fnmatch.fnmatch(call.name, pattern) for pattern in patterns))
 
 
-def _outermost(calls: Mapping[int, Call], is_folded: Callable[[Call], bool]) -> dict[int, Call]:
+def _outermost(calls: Mapping[int, ModuleCall], is_folded: Callable[[ModuleCall], bool]) -> dict[int, ModuleCall]:
     """Return, for the number of each node, the outermost folded call around it."""
     return {
         sequence: folded for sequence, call in calls.items()
@@ -107,13 +107,13 @@ def _outermost(calls: Mapping[int, Call], is_folded: Callable[[Call], bool]) -> 
     }
 
 
-def _to_depth(depth: int, calls: Mapping[int, Call]) -> dict[int, Call]:
+def _to_depth(depth: int, calls: Mapping[int, ModuleCall]) -> dict[int, ModuleCall]:
     """Fold the calls of this depth, and further out those of modules that called no other module."""
     around = {each.parent.key for call in calls.values() for each in call.path() if each.parent is not None}
     return _outermost(calls, lambda call: call.depth >= depth or call.key not in around)
 
 
-def _automatic(nodes: Sequence[Node], calls: Mapping[int, Call]) -> dict[int, Call]:
+def _automatic(nodes: Sequence[Node], calls: Mapping[int, ModuleCall]) -> dict[int, ModuleCall]:
     """Fold nothing in a small graph; in a larger one, as little as makes it readable."""
     if not calls or len(nodes) <= COMFORTABLE:
         return {}

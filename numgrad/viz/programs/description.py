@@ -15,7 +15,7 @@ from ...programs.compiled import Compiled
 from ...programs.differentiation import Differentiated
 from ...programs.memory_plan import MemoryPlan
 from ...programs.program import Program
-from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Placed, Span
+from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, KernelCall, Load, Placed, Span
 from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
 from .scratch import Scratch
@@ -25,7 +25,7 @@ TEMPORARY, CONSTANT_KIND, SAVED = "temporary", "constant", "saved"
 
 
 @dataclass(eq=False)
-class Buffer:
+class ProgramBuffer:
     """Memory that a program works on.
 
     Attributes:
@@ -70,12 +70,12 @@ class ProgramStep:
     kernel: Any
     operation: str
     location: Location | None
-    reads: list[Buffer] = field(default_factory=list)
-    writes: list[Buffer] = field(default_factory=list)
-    parts: list[Buffer] = field(default_factory=list)
+    reads: list[ProgramBuffer] = field(default_factory=list)
+    writes: list[ProgramBuffer] = field(default_factory=list)
+    parts: list[ProgramBuffer] = field(default_factory=list)
 
     @property
-    def buffers(self) -> list[Buffer]:
+    def buffers(self) -> list[ProgramBuffer]:
         """All buffers of the step, each once."""
         return list(dict.fromkeys([*self.reads, *self.writes]))
 
@@ -151,7 +151,7 @@ class _Description:
 
     def __init__(self, program: Program):
         self.program, self.plan = program, program.plan
-        self._buffers: dict[Block, Buffer] = {}
+        self._buffers: dict[Block, ProgramBuffer] = {}
         self._counts: Counter[str] = Counter()
         self.steps = list(self._all_steps(self.plan, program.recorder))
         for step in self.steps:
@@ -159,13 +159,13 @@ class _Description:
                 buffer.first = step.number if buffer.first is None else buffer.first
                 buffer.last = step.number
 
-    def buffers(self) -> list[Buffer]:
+    def buffers(self) -> list[ProgramBuffer]:
         """Return the buffers of the steps, and results that no step uses."""
         for block in self.plan.results:
             self.buffer(block, np.dtype(np.uint8))
         return list(self._buffers.values())
 
-    def buffer(self, block: Block, dtype: np.dtype) -> Buffer:
+    def buffer(self, block: Block, dtype: np.dtype) -> ProgramBuffer:
         if block not in self._buffers:
             named, layout = self.program.names.get(block), block.layout
             kind = SAVED if block in self.plan.offsets else CONSTANT_KIND if block.origin == CONSTANT else TEMPORARY
@@ -179,12 +179,13 @@ class _Description:
             shape: tuple[int, ...] = (block.size // dtype.itemsize,)
             if layout is not None and layout.type.numpy == dtype:
                 shape = layout.shape
-            self._buffers[block] = Buffer(name, kind, shape, dtype.name, block.size, self.plan.arena_offset(block))
+            offset = self.plan.arena_offset(block)
+            self._buffers[block] = ProgramBuffer(name, kind, shape, dtype.name, block.size, offset)
         return self._buffers[block]
 
     def _all_steps(self, plan: MemoryPlan, recorder: Recorder) -> Iterator[ProgramStep]:
         begun = iter(plan.begun(recorder))
-        launches = iter([step for step in recorder.steps if isinstance(step, Launch)])
+        launches = iter([step for step in recorder.steps if isinstance(step, KernelCall)])
         number = 0
         for stretch in plan.steps:
             for step in [stretch] if isinstance(stretch, HostCall) else stretch:
@@ -199,7 +200,7 @@ class _Description:
                     yield ProgramStep(number, "zeros" if step.source is None else "copy", None, "", None, [], [buffer])
 
     def _described(self, number: int, step: Any) -> ProgramStep:
-        kernel = step.kernel if isinstance(step, Launch) else step.function if getattr(step, "grid", ()) else None
+        kernel = step.kernel if isinstance(step, KernelCall) else step.function if getattr(step, "grid", ()) else None
         name = step.function.__name__ if isinstance(step, HostCall) else (kernel or step).name
         made = ProgramStep(number, name, kernel, step.operation, step.location)
         for span, is_read, is_written in _accesses(step, kernel):
@@ -218,13 +219,13 @@ def _accesses(step: Any, kernel: Any) -> Iterator[tuple[Span, bool, bool]]:
     else:
         facts = kernel.facts
         for name, operand in zip(facts.parameters, step.operands, strict=True):
-            if isinstance(step, Launch) and name == "addresses" and facts.hides:
+            if isinstance(step, KernelCall) and name == "addresses" and facts.hides:
                 yield from [(replace(span, dtype=facts.compute), True, True) for _, _, span in step.addresses]
             else:
                 is_read = name in facts.read or isinstance(operand, Load)
-                is_written = name in facts.written and isinstance(step, Launch)
+                is_written = name in facts.written and isinstance(step, KernelCall)
                 yield from [(span, is_read, is_written) for span in _spans([operand])]
-    if not isinstance(step, Launch):
+    if not isinstance(step, KernelCall):
         yield from [(span, False, True) for span in (step.results if isinstance(step, HostCall) else step.written)]
 
 

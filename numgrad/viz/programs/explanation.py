@@ -56,7 +56,7 @@ class ExplainedSignature:
     location: Location | None
 
 
-class Explanation(Listing):
+class ProgramExplanation(Listing):
     """The explanation of a compiled function; it prints as text.
 
     Attributes:
@@ -79,7 +79,7 @@ class Explanation(Listing):
         return "\n".join(lines)
 
 
-def explain(subject: Any) -> Explanation:
+def explain(subject: Any) -> ProgramExplanation:
     """Explain a compiled function or module.
 
     Raises:
@@ -88,7 +88,7 @@ def explain(subject: Any) -> Explanation:
     compiled = compiled_of(subject)
     if compiled is None:
         raise TypeError(f"explain() takes a function or module that torch.compile returned, not {type_name(subject)}")
-    return Explanation(compiled)
+    return ProgramExplanation(compiled)
 
 
 def _signature(one: Signature) -> ExplainedSignature:

@@ -8,7 +8,7 @@ from ...core.display import counted
 from ...programs.block_names import RESULT
 from ...programs.compiled import Compiled
 from ..graph.picture import Arrow, Box, Group, Picture, Row
-from .description import CONSTANT_KIND, TEMPORARY, Buffer, InspectedProgram, ProgramStep, programs_of
+from .description import CONSTANT_KIND, TEMPORARY, InspectedProgram, ProgramBuffer, ProgramStep, programs_of
 
 
 def program_picture(compiled: Compiled, most: int | None, direction: str, arrowheads: str) -> Picture:
@@ -22,7 +22,7 @@ def program_picture(compiled: Compiled, most: int | None, direction: str, arrowh
         raise ValueError(
             f"draw(): compiled {compiled.name} has no program yet: numgrad.compiler.explain says why"
         )
-    parts = [_Part(f"p{number}", program, most) for number, program in enumerate(programs)]
+    parts = [_ProgramPicture(f"p{number}", program, most) for number, program in enumerate(programs)]
     steps = sum(len(program.steps) for program in programs)
     return Picture(
         tuple([box for part in parts for box in reversed(part.boxes)]),
@@ -33,15 +33,15 @@ def program_picture(compiled: Compiled, most: int | None, direction: str, arrowh
     )
 
 
-class _Part:
+class _ProgramPicture:
     """The boxes and arrows of one program."""
 
     def __init__(self, key: str, program: InspectedProgram, most: int | None):
         self.key, self.program = key, program
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
-        self._last: dict[Buffer, list[str]] = {}  # the boxes that produced a buffer's content
-        self._written: set[Buffer] = set()
+        self._last: dict[ProgramBuffer, list[str]] = {}  # the boxes that produced a buffer's content
+        self._written: set[ProgramBuffer] = set()
         for step in program.steps[:most]:
             self._add_step(step)
         left = len(program.steps) - len(self.program.steps[:most])
@@ -57,10 +57,10 @@ class _Part:
         self.boxes.append(Box(key, category, ((title, True),), tuple(rows), self.key))
         return key
 
-    def _key_of(self, buffer: Buffer) -> str:
+    def _key_of(self, buffer: ProgramBuffer) -> str:
         return f"b{self.program.buffers.index(buffer)}"
 
-    def _sources(self, buffer: Buffer) -> list[str]:
+    def _sources(self, buffer: ProgramBuffer) -> list[str]:
         """Return the keys of the boxes that produced a buffer's content: steps, or the memory that existed before."""
         if buffer not in self._last:
             if buffer.kind in (TEMPORARY, RESULT, CONSTANT_KIND):  # constants are left out: most are sizes of loops
@@ -83,9 +83,9 @@ class _Part:
             self._written.add(buffer)
 
 
-def _shape(buffer: Buffer) -> Row:
+def _shape(buffer: ProgramBuffer) -> Row:
     return Row("", f"{list(buffer.shape)} {buffer.dtype}")
 
 
-def _kind(buffer: Buffer) -> list[Row]:
+def _kind(buffer: ProgramBuffer) -> list[Row]:
     return [Row("", buffer.kind, "quiet")] if buffer.kind != buffer.name else []

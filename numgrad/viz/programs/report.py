@@ -8,7 +8,7 @@ from ...core.display import counted, duration, number_of_bytes
 from ...programs.compiled import Compiled
 from ..html import Html, element, faint, framed, joined, table, unfolding
 from ..listing import Listing
-from .description import Buffer, InspectedProgram, ProgramStep, programs_of
+from .description import InspectedProgram, ProgramBuffer, ProgramStep, programs_of
 
 #: The number of buffers listed for a step.
 _LISTED = 4
@@ -79,7 +79,7 @@ def _step_row(step: ProgramStep, time: float | None) -> list[str]:
     return [str(step.number), took, step.name, step.operation, where, _names(step.reads), _names(step.writes)]
 
 
-def _names(buffers: list[Buffer]) -> str:
+def _names(buffers: list[ProgramBuffer]) -> str:
     more = f" and {len(buffers) - _LISTED} more" if len(buffers) > _LISTED else ""
     return ", ".join([buffer.name for buffer in buffers[:_LISTED]]) + more
 
@@ -88,7 +88,7 @@ def _buffer_rows(program: InspectedProgram) -> list[list[str]]:
     return [_buffer_row(buffer) for buffer in program.buffers]
 
 
-def _buffer_row(buffer: Buffer) -> list[str]:
+def _buffer_row(buffer: ProgramBuffer) -> list[str]:
     steps = "" if buffer.first is None else f"{buffer.first} to {buffer.last}"
     place = "" if buffer.offset is None else f"from {buffer.offset:,}"
     shape = f"{list(buffer.shape)} {buffer.dtype}"

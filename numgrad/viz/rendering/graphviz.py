@@ -61,7 +61,7 @@ def _on_curve(points: list[Point], t: float) -> Point:
     return x, y
 
 
-class Layout(NamedTuple):
+class PictureLayout(NamedTuple):
     """The coordinates of all parts of a picture.
 
     Attributes:
@@ -104,7 +104,7 @@ def _drawn(text: str, form: str) -> bytes:
     return data
 
 
-def lay_out(picture: Picture) -> Layout:
+def lay_out(picture: Picture) -> PictureLayout:
     """Return the layout of a picture.
 
     Raises:
@@ -147,7 +147,7 @@ def _blank(width: float, height: float) -> str:
     )
 
 
-def _read(picture: Picture, found: dict[str, Any]) -> Layout:
+def _read(picture: Picture, found: dict[str, Any]) -> PictureLayout:
     """Return the layout from Graphviz' JSON, in which heights are measured from the bottom."""
     left, bottom, right, top = map(float, found["bb"].split(","))
 
@@ -173,7 +173,7 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
     for group in picture.groups:
         y = heights[group.key]
         captions[group.key] = _free_place(groups[group.key], y, caption_size(group)[0], curves), y
-    return Layout(right - left, top - bottom, boxes, groups, captions, curves)
+    return PictureLayout(right - left, top - bottom, boxes, groups, captions, curves)
 
 
 def _free_place(group: Rectangle, y: float, width: float, curves: list[Curve]) -> float:

@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from ..graph.picture import Box, Picture
-from .graphviz import Curve, Layout, Point, Rectangle
+from .graphviz import Curve, PictureLayout, Point, Rectangle
 from .sizes import CAPTION, LABEL, LINE, MONOSPACE, PADDING, ROW, TITLE, label_column, label_size, rows_width
 from .style import GREY, LIGHT_UP, MONO, QUIET, SANS, TONES, Style, style_of
 
@@ -27,7 +27,7 @@ class Window(NamedTuple):
     height: float
 
 
-def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> str:
+def svg_text(picture: Picture, layout: PictureLayout, window: Window | None = None) -> str:
     """Return the picture as SVG with the given layout; only the visible part if there is a window."""
     notes = [_note(text, key, picture, layout) for key, text in picture.lit.items() if text]
     right = round(max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN)
@@ -151,7 +151,7 @@ def _head(start: Point, tip: Point) -> str:
     return f"M{_xy(tip)}L{_xy(one)}L{_xy(other)}Z"
 
 
-def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectangle, list[str]]:
+def _note(text: str, key: str, picture: Picture, layout: PictureLayout) -> tuple[Rectangle, list[str]]:
     """Return the note at a lit box: on the side at which the gradient arrives, beside the arrow if there is room.
 
     The note stays within the picture where possible, so that the picture keeps its size.
@@ -171,7 +171,7 @@ def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectan
     return where, text.split("\n")
 
 
-def _labels(picture: Picture, layout: Layout) -> Iterator[Rectangle]:
+def _labels(picture: Picture, layout: PictureLayout) -> Iterator[Rectangle]:
     """Yield the rectangles of the arrow labels."""
     for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
         if curve.label is not None and arrow.label:

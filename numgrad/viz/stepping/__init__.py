@@ -43,7 +43,7 @@ from ..graph.drawing import Drawing, draw
 from ..graph.names import known_names
 from .frames import Frames, steps_html
 from .recording import StepRecording
-from .step import Run, Step
+from .step import BackwardRun, BackwardStep
 
 #: The number of steps up to which an interactive display shows all of them as text.
 MANY = 100
@@ -107,7 +107,7 @@ def backward_steps(
     drawing = None
     with contextlib.suppress(RuntimeError, ValueError):  # without a graph, backward itself raises
         drawing = draw(loss, module, names=names)
-    run = Run(float("inf") if values is True else values, drawing)
+    run = BackwardRun(float("inf") if values is True else values, drawing)
     recording = StepRecording(run)
     watch(recording)
     try:
@@ -120,7 +120,7 @@ def backward_steps(
 
 
 def _find_names(
-    run: Run, steps: Sequence[Step], given: Mapping[str, Tensor], module: Module | None
+    run: BackwardRun, steps: Sequence[BackwardStep], given: Mapping[str, Tensor], module: Module | None
 ) -> None:
     """Name the tensors that the steps refer to."""
     names = known_names(module, given)
@@ -131,13 +131,13 @@ def _find_names(
         run.names.update({slot: name for slot, name in known.items() if name is not None})
 
 
-class Steps(Sequence[Step]):
+class Steps(Sequence[BackwardStep]):
     """The steps of one backward pass, in order; ``print`` shows all of them, ``steps[2]`` or ``steps[:5]`` some.
 
     Jupyter shows a drawing with buttons to browse the steps if ipywidgets and pygraphviz are installed.
     """
 
-    def __init__(self, run: Run, steps: Sequence[Step], frames: Frames | None):
+    def __init__(self, run: BackwardRun, steps: Sequence[BackwardStep], frames: Frames | None):
         self._run = run
         self._steps = list(steps)
         self._frames = frames
@@ -146,12 +146,12 @@ class Steps(Sequence[Step]):
         return len(self._steps)
 
     @overload
-    def __getitem__(self, index: int) -> Step: ...
+    def __getitem__(self, index: int) -> BackwardStep: ...
 
     @overload
     def __getitem__(self, index: slice) -> Steps: ...
 
-    def __getitem__(self, index: int | slice) -> Step | Steps:
+    def __getitem__(self, index: int | slice) -> BackwardStep | Steps:
         if isinstance(index, slice):
             return Steps(self._run, self._steps[index], self._frames)
         return self._steps[index]

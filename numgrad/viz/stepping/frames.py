@@ -20,7 +20,7 @@ from ..graph.drawing import Drawing
 from ..graph.picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row, leaves_row
 from ..html import Html, element
 from ..values import Value, values_text
-from .step import Step
+from .step import BackwardStep
 
 #: The maximum number of lines and characters of a text at a node or at an arrow.
 LINES, WIDTH = 3, 24
@@ -48,11 +48,11 @@ class Frames:
         steps: the steps of the pass, in order.
     """
 
-    def __init__(self, drawing: Drawing, steps: Sequence[Step]):
+    def __init__(self, drawing: Drawing, steps: Sequence[BackwardStep]):
         self._picture = drawing.picture
         self._steps = steps
 
-    def at(self, step: Step) -> Drawing:
+    def at(self, step: BackwardStep) -> Drawing:
         """Return the picture at the end of a step: its node is highlighted, with the step's gradient as a note.
 
         Raises:
@@ -77,7 +77,7 @@ class Frames:
         return Drawing(_written(self._picture, _known(self._steps, longest=True)))
 
 
-def _known(steps: Sequence[Step], longest: bool = False) -> _Known:
+def _known(steps: Sequence[BackwardStep], longest: bool = False) -> _Known:
     """Return the facts known after the steps; for each slot the last text, or the longest."""
     known = _Known({}, set(), {})
     for step in steps:
@@ -120,7 +120,7 @@ def _arrow(arrow: Arrow, known: _Known) -> Arrow:
     return replace(arrow, label="\n".join(filter(None, [arrow.label, sent]))) if sent else arrow
 
 
-def _note(step: Step) -> str:
+def _note(step: BackwardStep) -> str:
     """Return the note at the node: the number of the step, and the gradient, if it is short enough."""
     lines = [f"step {step.number}"]
     for gradient in step.gradients[:1]:
@@ -157,7 +157,7 @@ _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px;margin:2px 0
 _groups = itertools.count()
 
 
-def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
+def steps_html(steps: Sequence[BackwardStep], frames: Frames | None) -> str:
     """Return all steps as HTML, each to be opened by itself."""
     if not steps:
         return "<div>no steps</div>"
@@ -180,7 +180,7 @@ def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
     return element("div", *parts, class_="numgrad-steps")
 
 
-def step_html(step: Step, frames: Frames | None, lines: int = 0) -> Html:
+def step_html(step: BackwardStep, frames: Frames | None, lines: int = 0) -> Html:
     """Return one step as HTML: a picture beside a text of at least ``lines`` lines, or above it on a narrow page."""
     svg = picture(step, frames)
     return _beside(None if svg is None else Html(svg), text_html(step, lines))
@@ -204,7 +204,7 @@ def _image(svg: str | None, drawing: Drawing | None) -> Html | None:
     )
 
 
-def text_html(step: Step, lines: int = 0) -> Html:
+def text_html(step: BackwardStep, lines: int = 0) -> Html:
     """Return the text of a step as HTML."""
     height = f"height:{min(lines, HEIGHT) * 1.4 + 1:.1f}em;" if lines else ""
     return element("pre", step, style=(
@@ -213,7 +213,7 @@ def text_html(step: Step, lines: int = 0) -> Html:
     ))
 
 
-def picture(step: Step, frames: Frames | None) -> str | None:
+def picture(step: BackwardStep, frames: Frames | None) -> str | None:
     """Return the frame of the step; None if it cannot be drawn.
 
     For a large graph it is the part around the node, always of the same size.

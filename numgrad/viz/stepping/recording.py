@@ -22,13 +22,13 @@ from ...tensors.tensor import Tensor
 from ..graph.boxes import hooks_at
 from ..values import snapshot
 from .rules import remark, rules_of, saved_by
-from .step import Accumulated, Result, Run, Step
+from .step import Accumulated, BackwardRun, BackwardStep, Result
 
 
 class _Visit:
     """The engine's visit of a node, in progress."""
 
-    def __init__(self, step: Step, current: Any, arrived: list[Any]):
+    def __init__(self, step: BackwardStep, current: Any, arrived: list[Any]):
         self.step = step
         self.current = current  # the pass
         #: The gradients that arrived, before hooks: each with its version.
@@ -46,9 +46,9 @@ class StepRecording(Watcher):
         steps: all steps, in order.
     """
 
-    def __init__(self, run: Run):
+    def __init__(self, run: BackwardRun):
         self.run = run
-        self.steps: list[Step] = []
+        self.steps: list[BackwardStep] = []
         self.visits: list[_Visit] = []
         #: For each pass and each output of a node, the results on their way there; None for an initial gradient.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
@@ -79,7 +79,7 @@ class StepRecording(Watcher):
                 sent.setdefault(edge, []).append(None)
         outer = next((visit.step for visit in reversed(self.visits) if visit.current is not current), None)
         self.run.count += 1
-        step = Step(self.run, self.run.count, node, outer)
+        step = BackwardStep(self.run, self.run.count, node, outer)
         self.steps.append(step)
         origins = [sent.pop((node, number), []) for number in range(len(node.outputs))]
         step.sources = tuple([tuple([None if r is None else r.source for r in results]) for results in origins])
@@ -168,7 +168,7 @@ class StepRecording(Watcher):
                 if gradient is None:
                     self.sent[state.current_pass][result.node, result.output].remove(result)
 
-    def _results(self, step: Step, gradients: Any) -> list[Result]:
+    def _results(self, step: BackwardStep, gradients: Any) -> list[Result]:
         """Return the gradients that are sent on, each with its destination."""
         current = state.current_pass
         results = []

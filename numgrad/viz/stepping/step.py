@@ -15,7 +15,7 @@ from .rules import Rule, attribute, gradient_names
 
 
 @dataclass(eq=False)
-class Run:
+class BackwardRun:
     """The state shared by all steps of one backward pass.
 
     Attributes:
@@ -86,7 +86,7 @@ class Accumulated:
     after: Any = None
 
 
-class Step:
+class BackwardStep:
     """The work of backward at one node.
 
     Gradients and other values are kept as they were then: copies without a graph, or a ``Summary`` of large tensors.
@@ -111,7 +111,7 @@ class Step:
         depth: the number of enclosing steps.
     """
 
-    def __init__(self, run: Run, number: int, node: Node, outer: Step | None):
+    def __init__(self, run: BackwardRun, number: int, node: Node, outer: BackwardStep | None):
         self.run = run
         self.number = number
         self.node = node
@@ -130,7 +130,7 @@ class Step:
         self.depth: int = 0 if outer is None else outer.depth + 1
 
     @property
-    def outermost(self) -> Step:
+    def outermost(self) -> BackwardStep:
         """The outermost enclosing step, or this one; an inner step's node may belong to a graph made in backward."""
         step = self
         while step.outer is not None:
@@ -176,12 +176,12 @@ WIDTH = 96
 NAMED = 6
 
 
-def _heading(step: Step) -> Iterator[str]:
+def _heading(step: BackwardStep) -> Iterator[str]:
     within = "" if step.outer is None else f", within step {step.outer.number}"
     yield f"Step {step.number} of {step.run.count}: {step.title}{within}"
 
 
-def _incoming(step: Step) -> Iterator[str]:
+def _incoming(step: BackwardStep) -> Iterator[str]:
     if all(gradient is None for gradient in (*step.gradients, *step.arrived)):
         yield "  no gradient arrived"
     for number, name in enumerate(gradient_names(step.node)):
@@ -205,14 +205,14 @@ def _origin(sources: tuple[int | None, ...]) -> str:
     return f"  <- {' + '.join(names)}"
 
 
-def _remark(step: Step) -> Iterator[str]:
+def _remark(step: BackwardStep) -> Iterator[str]:
     if step.remark is None:
         return
     code = "\n" in step.remark
     yield textwrap.indent(step.remark if code else textwrap.fill(step.remark, WIDTH), "  ")
 
 
-def _saved(step: Step) -> Iterator[str]:
+def _saved(step: BackwardStep) -> Iterator[str]:
     for name, value in step.saved.items():
         public = attribute(step.node, name)
         yield _line(f"  {name} = ", value, "" if public == name else f"  (saved as {public})")
@@ -220,7 +220,7 @@ def _saved(step: Step) -> Iterator[str]:
         yield f"  {', '.join(step.packed)}: packed by hooks"
 
 
-def _outgoing(step: Step) -> Iterator[str]:
+def _outgoing(step: BackwardStep) -> Iterator[str]:
     shown: str | None = None
     for result in step.results:
         formula, together = result.formula, result.rule.together
@@ -238,7 +238,7 @@ def _outgoing(step: Step) -> Iterator[str]:
         yield "  no gradient is passed on"
 
 
-def _target(step: Step, result: Result) -> str:
+def _target(step: BackwardStep, result: Result) -> str:
     """Return the destination of a gradient as text."""
     if result.gradient is None:
         return "  removed by a hook"
@@ -250,7 +250,7 @@ def _target(step: Step, result: Result) -> str:
     return f"  -> {name}" if result.step is None else f"  -> step {result.step} ({name})"
 
 
-def _accumulated(step: Step) -> Iterator[str]:
+def _accumulated(step: BackwardStep) -> Iterator[str]:
     for entry in step.accumulated:
         name = step.run.names.get(entry.slot)
         if name is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import ipywidgets
 
 from .frames import HEIGHT, Frames, step_html
-from .step import Step
+from .step import BackwardStep
 
 #: The number of pictures cached, and of steps whose text height is computed in advance.
 KEPT, LOOKED_AT = 128, 200
@@ -28,7 +28,7 @@ class Stepper:
         view: the content shown for the step.
     """
 
-    def __init__(self, steps: Sequence[Step], frames: Frames | None):
+    def __init__(self, steps: Sequence[BackwardStep], frames: Frames | None):
         self.steps = steps
         self.frames = frames
         count = len(steps)
