@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import types
 import warnings
 
@@ -79,6 +80,27 @@ def test_a_wrong_example_is_found():
     assert "tensor([2.])" in run(wrong)
 
 
+@pytest.mark.parametrize(
+    ("function", "signature"),
+    [
+        (numgrad.exp, "(input: Tensor, *, out: Tensor | None = None) -> Tensor"),
+        (numgrad.Tensor.add_, "(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor"),
+        (numgrad.ones(1).cumsum, "(dim: int, *, dtype: dtype | None = None) -> Tensor"),
+        (numgrad.transpose, "(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Tensor"),
+        (numgrad.chunk, "(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]"),
+        (numgrad.ones(1).mode, "(dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_signatures_are_those_of_users(function, signature):
+    assert str(inspect.signature(function)).replace("numgrad.", "") == signature
+
+
+def test_the_source_of_an_operation_is_found():
+    assert inspect.getsource(numgrad.sum).startswith("@lookup\ndef sum(")
+    assert inspect.getsource(numgrad.exp).startswith("@pointwise(")
+
+
 def undocumented(owner, names):
     """Return the public functions, classes and modules without a docstring of their own."""
     kinds = types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType
@@ -87,14 +109,19 @@ def undocumented(owner, names):
     return [name for name, value in found.items() if isinstance(value, kinds) and not vars_doc(value)]
 
 
+#: Types of decisions and plans, which no user passes.
+INTERNAL = re.compile(r"\b(Layout|TensorRef|Plan|Prepared)\b")
+
+
 def without_signature(owner, names):
-    """Return the public functions and classes with unknown parameters."""
+    """Return the public functions and classes with unknown parameters, or with types that users do not know."""
     found = []
     for name in names:
         value = getattr(owner, name)
         try:
-            if inspect.isroutine(value) or (isinstance(value, type) and not issubclass(value, Exception)):
-                inspect.signature(value)
+            is_class = isinstance(value, type) and not issubclass(value, Exception | autograd.graph.Node)
+            if (inspect.isroutine(value) or is_class) and INTERNAL.search(str(inspect.signature(value))):
+                found.append(name)
         except ValueError:
             found.append(name)
     return found
@@ -136,6 +163,11 @@ def test_every_method_is_documented(cls):
     methods = public_methods(cls)
     assert methods
     assert [name for name, method in methods.items() if not (method.__doc__ or "").strip()] == []
+
+
+def test_methods_of_tensors_have_signatures():
+    methods = [name for name in public_methods(numgrad.Tensor) if inspect.isfunction(vars(numgrad.Tensor)[name])]
+    assert without_signature(numgrad.Tensor, methods) == []
 
 
 def test_what_is_exported_is_there():

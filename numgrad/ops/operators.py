@@ -24,7 +24,7 @@ from .table.op import attach, named, named_in_place, public, public_functions
 def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
     """Return an operator that returns NotImplemented for an unknown type, so that Python tries the other operand."""
 
-    def call(self: Tensor, other: Any) -> Any:
+    def call(self: Tensor, other: Any) -> Tensor:
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return call
@@ -39,7 +39,7 @@ def _quotient_of(self: Tensor, other: Any) -> Any:
     return p.mul(p.reciprocal(self), other) if isinstance(other, int | float | complex) else p.div(other, self)
 
 
-def _inverted(self: Tensor) -> Any:
+def _inverted(self: Tensor) -> Tensor:
     """Return ``~self``."""
     check_type(
         self._layout.type.dtype.kind not in "fc",
@@ -153,6 +153,7 @@ def _of_tensor(name: str) -> Callable[[Tensor], Any]:
     def call(input: Tensor) -> Any:
         return method(input)
 
+    call.__annotations__["return"] = method.__annotations__["return"]
     return named(call, name, method.__doc__)
 
 

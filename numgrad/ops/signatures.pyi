@@ -38,10 +38,10 @@ class Methods:
     def __and__(self, other: _Operand) -> Tensor:
         ...
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Tensor:
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Implement ``__array_function__`` as described at the top of this file."""
 
-    def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any) -> Tensor:
+    def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any) -> Any:
         """Implement ``__array_ufunc__`` as described at the top of this file."""
 
     @property
@@ -50,10 +50,10 @@ class Methods:
     def __delitem__(self, index: Any) -> None:
         """Raise TypeError, since tensors have a fixed size."""
 
-    def __dlpack__(self, *, stream: Any = ..., max_version: Any | None = ..., dl_device: Any | None = ..., copy: _bool | None = ...) -> Any:
+    def __dlpack__(self, *, stream: Any = ..., max_version: tuple[_int, _int] | None = ..., dl_device: tuple[_int, _int] | None = ..., copy: _bool | None = ...) -> Any:
         """Return a DLPack capsule of the tensor's memory, for another library's ``from_dlpack``."""
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> tuple[_int, _int]:
         """Return the device of the memory in DLPack's numbers: ``(1, 0)`` for the CPU, ``(2, index)`` for a GPU."""
 
     def __eq__(self, other: _Operand) -> Tensor:  # type: ignore[override]
@@ -173,34 +173,34 @@ class Methods:
     def _primal(self, **keywords: Any) -> Tensor:
         ...
 
-    def abs(self, *, out: Tensor | None = ...) -> Tensor:
+    def abs(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The absolute value."""
 
-    def abs_(self, *, out: Tensor | None = ...) -> Tensor:
+    def abs_(self, **keywords: Any) -> Tensor:
         """Compute ``abs`` in place: overwrite the tensor and return it."""
 
-    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+    def absolute(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The absolute value."""
 
-    def absolute_(self, *, out: Tensor | None = ...) -> Tensor:
+    def absolute_(self, **keywords: Any) -> Tensor:
         """Compute ``abs`` in place: overwrite the tensor and return it."""
 
-    def acos(self, *, out: Tensor | None = ...) -> Tensor:
+    def acos(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from 0 to pi whose cosine is ``input``."""
 
-    def acos_(self, *, out: Tensor | None = ...) -> Tensor:
+    def acos_(self, **keywords: Any) -> Tensor:
         """Compute ``acos`` in place: overwrite the tensor and return it."""
 
-    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
+    def acosh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic cosine: NaN below 1."""
 
-    def acosh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def acosh_(self, **keywords: Any) -> Tensor:
         """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
-    def add(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def add(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input + alpha * other``."""
 
-    def add_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def add_(self, other: _Operand, *, alpha: _complex = ..., **keywords: Any) -> Tensor:
         """Compute ``add`` in place: overwrite the tensor and return it."""
 
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
@@ -260,52 +260,52 @@ class Methods:
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``."""
 
-    def angle(self, *, out: Tensor | None = ...) -> Tensor:
+    def angle(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
 
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
-    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+    def arccos(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from 0 to pi whose cosine is ``input``."""
 
-    def arccos_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arccos_(self, **keywords: Any) -> Tensor:
         """Compute ``acos`` in place: overwrite the tensor and return it."""
 
-    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+    def arccosh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic cosine: NaN below 1."""
 
-    def arccosh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arccosh_(self, **keywords: Any) -> Tensor:
         """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
-    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+    def arcsin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
-    def arcsin_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arcsin_(self, **keywords: Any) -> Tensor:
         """Compute ``asin`` in place: overwrite the tensor and return it."""
 
-    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+    def arcsinh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic sine."""
 
-    def arcsinh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arcsinh_(self, **keywords: Any) -> Tensor:
         """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
-    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+    def arctan(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
 
-    def arctan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
-    def arctan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def arctan2_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``atan2`` in place: overwrite the tensor and return it."""
 
-    def arctan_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arctan_(self, **keywords: Any) -> Tensor:
         """Compute ``atan`` in place: overwrite the tensor and return it."""
 
-    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+    def arctanh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
-    def arctanh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def arctanh_(self, **keywords: Any) -> Tensor:
         """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
@@ -326,34 +326,34 @@ class Methods:
     def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
 
-    def asin(self, *, out: Tensor | None = ...) -> Tensor:
+    def asin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
-    def asin_(self, *, out: Tensor | None = ...) -> Tensor:
+    def asin_(self, **keywords: Any) -> Tensor:
         """Compute ``asin`` in place: overwrite the tensor and return it."""
 
-    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
+    def asinh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic sine."""
 
-    def asinh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def asinh_(self, **keywords: Any) -> Tensor:
         """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
-    def atan(self, *, out: Tensor | None = ...) -> Tensor:
+    def atan(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
 
-    def atan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def atan2(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
-    def atan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def atan2_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``atan2`` in place: overwrite the tensor and return it."""
 
-    def atan_(self, *, out: Tensor | None = ...) -> Tensor:
+    def atan_(self, **keywords: Any) -> Tensor:
         """Compute ``atan`` in place: overwrite the tensor and return it."""
 
-    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
+    def atanh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
-    def atanh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def atanh_(self, **keywords: Any) -> Tensor:
         """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
@@ -374,16 +374,16 @@ class Methods:
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
         """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
 
-    def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_and(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits set in both; logical and for bools."""
 
-    def bitwise_and_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_and_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``bitwise_and`` in place: overwrite the tensor and return it."""
 
-    def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits shifted left by ``other`` bits; 0 if ``other`` is negative or exceeds 63."""
 
-    def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_left_shift_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``bitwise_left_shift`` in place: overwrite the tensor and return it."""
 
     def bitwise_not(self, **keywords: Any) -> Tensor:
@@ -392,23 +392,23 @@ class Methods:
     def bitwise_not_(self, **keywords: Any) -> Tensor:
         """Compute ``bitwise_not`` in place: overwrite the tensor and return it."""
 
-    def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_or(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits set in either; logical or for bools."""
 
-    def bitwise_or_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_or_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``bitwise_or`` in place: overwrite the tensor and return it."""
 
-    def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits shifted right by ``other`` bits, with the sign kept; by 63 if ``other`` is negative or exceeds
         63."""
 
-    def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_right_shift_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``bitwise_right_shift`` in place: overwrite the tensor and return it."""
 
-    def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits set in one but not both; exclusive or for bools."""
 
-    def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_xor_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``bitwise_xor`` in place: overwrite the tensor and return it."""
 
     def bmm(self, mat2: Tensor, **keywords: Any) -> Tensor:
@@ -426,10 +426,10 @@ class Methods:
     def cdouble(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.complex128."""
 
-    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
+    def ceil(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The smallest integer not below the number."""
 
-    def ceil_(self, *, out: Tensor | None = ...) -> Tensor:
+    def ceil_(self, **keywords: Any) -> Tensor:
         """Compute ``ceil`` in place: overwrite the tensor and return it."""
 
     def cfloat(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -472,10 +472,10 @@ class Methods:
     def conj(self, **keywords: Any) -> Tensor:
         """The complex conjugate; a real tensor or number is returned as it is."""
 
-    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
+    def conj_physical(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The complex conjugate, as a new tensor."""
 
-    def conj_physical_(self, *, out: Tensor | None = ...) -> Tensor:
+    def conj_physical_(self, **keywords: Any) -> Tensor:
         """Compute ``conj_physical`` in place: overwrite the tensor and return it."""
 
     def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -485,25 +485,25 @@ class Methods:
     def copy_(self, src: Any, non_blocking: _bool = ..., **keywords: Any) -> Tensor:
         """Overwrite the tensor with ``src``, broadcast and converted, from any device."""
 
-    def copysign(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def copysign(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
 
-    def copysign_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def copysign_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``copysign`` in place: overwrite the tensor and return it."""
 
     def corrcoef(self, **keywords: Any) -> Tensor:
         """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1."""
 
-    def cos(self, *, out: Tensor | None = ...) -> Tensor:
+    def cos(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The cosine of an angle in radians."""
 
-    def cos_(self, *, out: Tensor | None = ...) -> Tensor:
+    def cos_(self, **keywords: Any) -> Tensor:
         """Compute ``cos`` in place: overwrite the tensor and return it."""
 
-    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
+    def cosh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The hyperbolic cosine."""
 
-    def cosh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def cosh_(self, **keywords: Any) -> Tensor:
         """Compute ``cosh`` in place: overwrite the tensor and return it."""
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
@@ -527,22 +527,22 @@ class Methods:
     def cummin(self, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
         """The cumulative minima along a dimension, and their indices: of equal ones the last."""
 
-    def cumprod(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The cumulative products along a dimension, computed in ``dtype``, int64 for integers."""
 
     def cumprod_(self, *args: Any, **keywords: Any) -> Tensor:
         """Compute ``cumprod`` in place: overwrite the tensor and return it."""
 
-    def cumsum(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
 
     def cumsum_(self, *args: Any, **keywords: Any) -> Tensor:
         """Compute ``cumsum`` in place: overwrite the tensor and return it."""
 
-    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
+    def deg2rad(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """An angle in degrees converted to radians."""
 
-    def deg2rad_(self, *, out: Tensor | None = ...) -> Tensor:
+    def deg2rad_(self, **keywords: Any) -> Tensor:
         """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
@@ -589,7 +589,7 @@ class Methods:
     def dsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Return equal pieces, or those between indices, along dimension 2."""
 
-    def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def eq(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input == other``."""
 
     def eq_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -598,34 +598,34 @@ class Methods:
     def equal(self, other: Tensor, **keywords: Any) -> _bool:
         """True if two tensors have the same shape and equal elements; NaN equals nothing."""
 
-    def erf(self, *, out: Tensor | None = ...) -> Tensor:
+    def erf(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
 
-    def erf_(self, *, out: Tensor | None = ...) -> Tensor:
+    def erf_(self, **keywords: Any) -> Tensor:
         """Compute ``erf`` in place: overwrite the tensor and return it."""
 
-    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
+    def erfc(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``1 - erf(input)``, accurate for large numbers."""
 
-    def erfc_(self, *, out: Tensor | None = ...) -> Tensor:
+    def erfc_(self, **keywords: Any) -> Tensor:
         """Compute ``erfc`` in place: overwrite the tensor and return it."""
 
-    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
+    def erfinv(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
 
-    def erfinv_(self, *, out: Tensor | None = ...) -> Tensor:
+    def erfinv_(self, **keywords: Any) -> Tensor:
         """Compute ``erfinv`` in place: overwrite the tensor and return it."""
 
-    def exp(self, *, out: Tensor | None = ...) -> Tensor:
+    def exp(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """e to the power of the number."""
 
-    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
+    def exp2(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """2 to the power of the number."""
 
-    def exp2_(self, *, out: Tensor | None = ...) -> Tensor:
+    def exp2_(self, **keywords: Any) -> Tensor:
         """Compute ``exp2`` in place: overwrite the tensor and return it."""
 
-    def exp_(self, *, out: Tensor | None = ...) -> Tensor:
+    def exp_(self, **keywords: Any) -> Tensor:
         """Compute ``exp`` in place: overwrite the tensor and return it."""
 
     def expand(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
@@ -635,10 +635,10 @@ class Methods:
     def expand_as(self, other: Tensor, **keywords: Any) -> Tensor:
         """Return the tensor expanded to the shape of ``other``."""
 
-    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
+    def expm1(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``exp(input) - 1``, accurate near 0."""
 
-    def expm1_(self, *, out: Tensor | None = ...) -> Tensor:
+    def expm1_(self, **keywords: Any) -> Tensor:
         """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
     def exponential_(self, lambd: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
@@ -651,10 +651,10 @@ class Methods:
         """Overwrite the main diagonal with a number; with ``wrap``, also those that continue below it in a tall
         matrix."""
 
-    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+    def fix(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The number without its fraction."""
 
-    def fix_(self, *, out: Tensor | None = ...) -> Tensor:
+    def fix_(self, **keywords: Any) -> Tensor:
         """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
@@ -678,41 +678,41 @@ class Methods:
     def float_power_(self, exponent: Any, **keywords: Any) -> Tensor:
         """``float_power`` in place, of a float64 tensor."""
 
-    def floor(self, *, out: Tensor | None = ...) -> Tensor:
+    def floor(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The largest integer not above the number."""
 
-    def floor_(self, *, out: Tensor | None = ...) -> Tensor:
+    def floor_(self, **keywords: Any) -> Tensor:
         """Compute ``floor`` in place: overwrite the tensor and return it."""
 
     def floor_divide(self, other: Any, **keywords: Any) -> Tensor:
         """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")``
         is 0."""
 
-    def floor_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def floor_divide_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``floor_quotient`` in place: overwrite the tensor and return it."""
 
-    def fmax(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmax(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The larger of two numbers; NaN only if both are NaN."""
 
-    def fmin(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmin(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The smaller of two numbers; NaN only if both are NaN."""
 
-    def fmod(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmod(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
 
-    def fmod_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmod_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``fmod`` in place: overwrite the tensor and return it."""
 
-    def frac(self, *, out: Tensor | None = ...) -> Tensor:
+    def frac(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The fraction of the number, with its sign."""
 
-    def frac_(self, *, out: Tensor | None = ...) -> Tensor:
+    def frac_(self, **keywords: Any) -> Tensor:
         """Compute ``frac`` in place: overwrite the tensor and return it."""
 
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
         """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
 
-    def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def ge(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input >= other``."""
 
     def ge_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -721,19 +721,19 @@ class Methods:
     def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The outer product of two vectors."""
 
-    def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def greater(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input > other``."""
 
     def greater_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``gt`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def greater_equal(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input >= other``."""
 
     def greater_equal_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def gt(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input > other``."""
 
     def gt_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -751,16 +751,16 @@ class Methods:
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
         """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
-    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 
-    def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def hypot(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
 
-    def hypot_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def hypot_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``hypot`` in place: overwrite the tensor and return it."""
 
     @property
@@ -823,19 +823,19 @@ class Methods:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
         """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
 
-    def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
+    def isfinite(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is neither infinite nor NaN."""
 
-    def isinf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isinf(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is infinite."""
 
-    def isnan(self, *, out: Tensor | None = ...) -> Tensor:
+    def isnan(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is NaN."""
 
-    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isneginf(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is minus infinity."""
 
-    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isposinf(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is plus infinity."""
 
     def isreal(self, **keywords: Any) -> Tensor:
@@ -856,7 +856,7 @@ class Methods:
     def ldexp_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``ldexp`` in place: overwrite the tensor and return it."""
 
-    def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def le(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input <= other``."""
 
     def le_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -868,73 +868,73 @@ class Methods:
     def lerp_(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
         """Compute ``lerp`` in place: overwrite the tensor and return it."""
 
-    def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def less(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input < other``."""
 
     def less_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``lt`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def less_equal(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input <= other``."""
 
     def less_equal_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``le`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def log(self, *, out: Tensor | None = ...) -> Tensor:
+    def log(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The natural logarithm."""
 
-    def log10(self, *, out: Tensor | None = ...) -> Tensor:
+    def log10(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The logarithm to the base 10."""
 
-    def log10_(self, *, out: Tensor | None = ...) -> Tensor:
+    def log10_(self, **keywords: Any) -> Tensor:
         """Compute ``log10`` in place: overwrite the tensor and return it."""
 
-    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
+    def log1p(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``log(1 + input)``, accurate near 0."""
 
-    def log1p_(self, *, out: Tensor | None = ...) -> Tensor:
+    def log1p_(self, **keywords: Any) -> Tensor:
         """Compute ``log1p`` in place: overwrite the tensor and return it."""
 
-    def log2(self, *, out: Tensor | None = ...) -> Tensor:
+    def log2(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The logarithm to the base 2."""
 
-    def log2_(self, *, out: Tensor | None = ...) -> Tensor:
+    def log2_(self, **keywords: Any) -> Tensor:
         """Compute ``log2`` in place: overwrite the tensor and return it."""
 
-    def log_(self, *, out: Tensor | None = ...) -> Tensor:
+    def log_(self, **keywords: Any) -> Tensor:
         """Compute ``log`` in place: overwrite the tensor and return it."""
 
     def log_softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
 
-    def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow."""
 
-    def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``log2(2**input + 2**other)`` without overflow."""
 
     def logcumsumexp(self, dim: _int, **keywords: Any) -> Tensor:
         """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
-    def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_and(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if both numbers are nonzero."""
 
     def logical_and_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_and`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
+    def logical_not(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is zero."""
 
     def logical_not_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_not`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_or(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if at least one number is nonzero."""
 
     def logical_or_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_or`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_xor(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if exactly one number is nonzero."""
 
     def logical_xor_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -953,7 +953,7 @@ class Methods:
     def long(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int64."""
 
-    def lt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def lt(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input < other``."""
 
     def lt_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -991,10 +991,10 @@ class Methods:
         """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger
         elements."""
 
-    def maximum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def maximum(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The larger of two numbers; NaN if either is NaN."""
 
-    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The mean of all elements, or over some dimensions, computed in ``dtype``."""
 
     def median(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
@@ -1004,7 +1004,7 @@ class Methods:
         """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller
         elements."""
 
-    def minimum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def minimum(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The smaller of two numbers; NaN if either is NaN."""
 
     def mm(self, mat2: Tensor, **keywords: Any) -> Tensor:
@@ -1023,19 +1023,19 @@ class Methods:
     def msort(self, **keywords: Any) -> Tensor:
         """The elements in ascending order along the first dimension."""
 
-    def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def mul(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input * other``."""
 
-    def mul_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def mul_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``mul`` in place: overwrite the tensor and return it."""
 
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
         """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64."""
 
-    def multiply(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def multiply(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input * other``."""
 
-    def multiply_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def multiply_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``mul`` in place: overwrite the tensor and return it."""
 
     def mv(self, vec: Tensor, **keywords: Any) -> Tensor:
@@ -1048,7 +1048,7 @@ class Methods:
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
         """Compute ``nan_to_num`` in place: overwrite the tensor and return it."""
 
-    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The mean of the elements that are not NaN, over all or some dimensions."""
 
     def nanmedian(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
@@ -1057,7 +1057,7 @@ class Methods:
     def nanquantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
         """:func:`quantile` of the elements that are not NaN; NaN where all are."""
 
-    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The sum of the elements that are not NaN, over all or some dimensions."""
 
     def narrow(self, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
@@ -1066,22 +1066,22 @@ class Methods:
     def ndimension(self, **keywords: Any) -> _int:
         """Return the number of dimensions."""
 
-    def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def ne(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input != other``."""
 
     def ne_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``ne`` in place: write 1 or 0 in the tensor's own dtype."""
 
-    def neg(self, *, out: Tensor | None = ...) -> Tensor:
+    def neg(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``-input``."""
 
-    def neg_(self, *, out: Tensor | None = ...) -> Tensor:
+    def neg_(self, **keywords: Any) -> Tensor:
         """Compute ``neg`` in place: overwrite the tensor and return it."""
 
-    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+    def negative(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``-input``."""
 
-    def negative_(self, *, out: Tensor | None = ...) -> Tensor:
+    def negative_(self, **keywords: Any) -> Tensor:
         """Compute ``neg`` in place: overwrite the tensor and return it."""
 
     def new(self, *data: Any, device: Any = ..., **keywords: Any) -> Tensor:
@@ -1097,7 +1097,7 @@ class Methods:
     def new_ones(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.ones`` in the dtype and on the device of this tensor, unless others are given."""
 
-    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
         """``numgrad.tensor`` in the dtype and on the device of this tensor, unless others are given."""
 
     def new_zeros(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
@@ -1113,7 +1113,7 @@ class Methods:
         """Fill the tensor with random numbers from the normal distribution with this mean and standard
         deviation."""
 
-    def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def not_equal(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input != other``."""
 
     def not_equal_(self, *others: Any, **keywords: Any) -> Tensor:
@@ -1140,7 +1140,7 @@ class Methods:
     def prelu(self, weight: Tensor, **keywords: Any) -> Tensor:
         """:func:`leaky_relu` with a learnt slope: one for all elements, or one for each index of dimension 1."""
 
-    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The product of all elements, or along a dimension, computed in ``dtype``."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
@@ -1152,10 +1152,10 @@ class Methods:
     def quantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
         """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
 
-    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
+    def rad2deg(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """An angle in radians converted to degrees."""
 
-    def rad2deg_(self, *, out: Tensor | None = ...) -> Tensor:
+    def rad2deg_(self, **keywords: Any) -> Tensor:
         """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
     def random_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
@@ -1167,26 +1167,26 @@ class Methods:
     @property
     def real(self) -> Tensor: ...
 
-    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
+    def reciprocal(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``1 / input``."""
 
-    def reciprocal_(self, *, out: Tensor | None = ...) -> Tensor:
+    def reciprocal_(self, **keywords: Any) -> Tensor:
         """Compute ``reciprocal`` in place: overwrite the tensor and return it."""
 
     def record_stream(self, stream: Any, **keywords: Any) -> None:
         """Note that a stream other than the one on which the tensor was made uses its memory."""
 
-    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+    def relu(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``max(input, 0)``; NaN stays NaN."""
 
-    def relu_(self, *, out: Tensor | None = ...) -> Tensor:
+    def relu_(self, **keywords: Any) -> Tensor:
         """Compute ``relu`` in place: overwrite the tensor and return it."""
 
     def remainder(self, other: Any, **keywords: Any) -> Tensor:
         """The remainder of ``input / other``, with the sign of ``other``, as for Python's ``%``; either may be a
         number."""
 
-    def remainder_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def remainder_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``remainder`` in place: overwrite the tensor and return it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
@@ -1227,13 +1227,13 @@ class Methods:
     def round_(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
         """Compute ``round`` in place: overwrite the tensor and return it."""
 
-    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
+    def rsqrt(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``1 / sqrt(input)``: infinite at 0."""
 
-    def rsqrt_(self, *, out: Tensor | None = ...) -> Tensor:
+    def rsqrt_(self, **keywords: Any) -> Tensor:
         """Compute ``rsqrt`` in place: overwrite the tensor and return it."""
 
-    def rsub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def rsub(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``other - alpha * input``."""
 
     def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
@@ -1263,46 +1263,46 @@ class Methods:
     def set_(self, source: Tensor | None = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ..., **keywords: Any) -> Tensor:
         """Give the tensor the memory of another one: all of it in the same layout, or, with a ``size``, a part."""
 
-    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
+    def sgn(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
 
-    def sgn_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sgn_(self, **keywords: Any) -> Tensor:
         """Compute ``sgn`` in place: overwrite the tensor and return it."""
 
     def short(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int16."""
 
-    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+    def sigmoid(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``1 / (1 + exp(-input))``."""
 
-    def sigmoid_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sigmoid_(self, **keywords: Any) -> Tensor:
         """Compute ``sigmoid`` in place: overwrite the tensor and return it."""
 
-    def sign(self, *, out: Tensor | None = ...) -> Tensor:
+    def sign(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """-1, 0 or 1: the sign of the number."""
 
-    def sign_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sign_(self, **keywords: Any) -> Tensor:
         """Compute ``sign`` in place: overwrite the tensor and return it."""
 
-    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
+    def signbit(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if the number is negative, or a zero or NaN with a minus sign."""
 
-    def sin(self, *, out: Tensor | None = ...) -> Tensor:
+    def sin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The sine of an angle in radians."""
 
-    def sin_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sin_(self, **keywords: Any) -> Tensor:
         """Compute ``sin`` in place: overwrite the tensor and return it."""
 
-    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
+    def sinc(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``sin(pi * input) / (pi * input)``, and 1 at 0."""
 
-    def sinc_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sinc_(self, **keywords: Any) -> Tensor:
         """Compute ``sinc`` in place: overwrite the tensor and return it."""
 
-    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
+    def sinh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The hyperbolic sine."""
 
-    def sinh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sinh_(self, **keywords: Any) -> Tensor:
         """Compute ``sinh`` in place: overwrite the tensor and return it."""
 
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
@@ -1320,10 +1320,10 @@ class Methods:
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
         """Return pieces of the given sizes."""
 
-    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
+    def sqrt(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The square root."""
 
-    def sqrt_(self, *, out: Tensor | None = ...) -> Tensor:
+    def sqrt_(self, **keywords: Any) -> Tensor:
         """Compute ``sqrt`` in place: overwrite the tensor and return it."""
 
     def square(self, **keywords: Any) -> Tensor:
@@ -1345,19 +1345,19 @@ class Methods:
         """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
         samples)."""
 
-    def sub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def sub(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input - alpha * other``."""
 
-    def sub_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def sub_(self, other: _Operand, *, alpha: _complex = ..., **keywords: Any) -> Tensor:
         """Compute ``sub`` in place: overwrite the tensor and return it."""
 
-    def subtract(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def subtract(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input - alpha * other``."""
 
-    def subtract_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    def subtract_(self, other: _Operand, *, alpha: _complex = ..., **keywords: Any) -> Tensor:
         """Compute ``sub`` in place: overwrite the tensor and return it."""
 
-    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
         """The sum of all elements, or over some dimensions, computed in ``dtype``."""
 
     def sum_to_size(self, *size: Any, **keywords: Any) -> Tensor:
@@ -1376,7 +1376,7 @@ class Methods:
     def swapdims_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Exchange two dimensions in place."""
 
-    def t(self, **keywords: Any) -> Any:
+    def t(self, **keywords: Any) -> Tensor:
         """Return the transpose of a matrix; a tensor of fewer dimensions as it is."""
 
     def t_(self, **keywords: Any) -> Tensor:
@@ -1388,16 +1388,16 @@ class Methods:
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
         """Return the elements at ``indices`` along ``dim``."""
 
-    def tan(self, *, out: Tensor | None = ...) -> Tensor:
+    def tan(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The tangent of an angle in radians."""
 
-    def tan_(self, *, out: Tensor | None = ...) -> Tensor:
+    def tan_(self, **keywords: Any) -> Tensor:
         """Compute ``tan`` in place: overwrite the tensor and return it."""
 
-    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
+    def tanh(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The hyperbolic tangent."""
 
-    def tanh_(self, *, out: Tensor | None = ...) -> Tensor:
+    def tanh_(self, **keywords: Any) -> Tensor:
         """Compute ``tanh`` in place: overwrite the tensor and return it."""
 
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
@@ -1416,7 +1416,7 @@ class Methods:
     def trace(self, **keywords: Any) -> Tensor:
         """Return the sum of a matrix's diagonal; as int64 for integers."""
 
-    def transpose(self, dim0: _int, dim1: _int, **keywords: Any) -> Any:
+    def transpose(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Return the tensor with two dimensions exchanged."""
 
     def transpose_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
@@ -1434,16 +1434,16 @@ class Methods:
     def triu_(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Compute ``triu`` in place: overwrite the tensor and return it."""
 
-    def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def true_divide(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input / other``, the true quotient for integers, too."""
 
-    def true_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def true_divide_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``div`` in place: overwrite the tensor and return it."""
 
-    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
+    def trunc(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The number without its fraction."""
 
-    def trunc_(self, *, out: Tensor | None = ...) -> Tensor:
+    def trunc_(self, **keywords: Any) -> Tensor:
         """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
     def type(self, dtype: Any = ..., non_blocking: _bool = ..., **keywords: Any) -> Any:
@@ -1459,7 +1459,7 @@ class Methods:
     def unflatten(self, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
         """Return the tensor with one dimension split into several of the given sizes, one of which may be -1."""
 
-    def unfold(self, dimension: _int, size: _int, step: _int, **keywords: Any) -> Any:
+    def unfold(self, dimension: _int, size: _int, step: _int, **keywords: Any) -> Tensor:
         """Return the windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view."""
 
     def uniform_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
@@ -1501,13 +1501,13 @@ class Methods:
     def vsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Return equal pieces, or those between indices, along the rows."""
 
-    def where(self, condition: Tensor, other: Any, **keywords: Any) -> Any:
+    def where(self, condition: Tensor, other: Any, **keywords: Any) -> Tensor:
         """Return this tensor's elements where ``condition`` is true, ``other``'s elsewhere."""
 
-    def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def xlogy(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
 
-    def xlogy_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def xlogy_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``xlogy`` in place: overwrite the tensor and return it."""
 
     def zero_(self, **keywords: Any) -> Tensor:
@@ -1538,77 +1538,77 @@ LongTensor: Any
 ShortTensor: Any
 
 
-def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def abs(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The absolute value."""
 
 
-def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def abs_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``abs`` in place: overwrite the tensor and return it."""
 
 
-def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def absolute(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The absolute value."""
 
 
-def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acos(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from 0 to pi whose cosine is ``input``."""
 
 
-def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acos_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``acos`` in place: overwrite the tensor and return it."""
 
 
-def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acosh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic cosine: NaN below 1."""
 
 
-def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acosh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any, **keywords: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The means of so many windows of images of 1 dimensions that the output has a given size."""
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ..., **keywords: Any) -> Tensor:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The largest elements of so many windows of images of 1 dimensions that the output has a given size."""
 
 
-def add(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+def add(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input + alpha * other``."""
 
 
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; the input is expanded to (n, m)."""
 
 
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
 
 
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
 
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n,
     m)."""
 
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * (mat @ vec)`` of an (n, k) matrix and a vector of k; the input is expanded to
     (n)."""
 
 
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape."""
 
 
-def adjoint(input: Tensor, **keywords: Any) -> Tensor:
+def adjoint(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
 
 
-def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for
     uint8."""
 
@@ -1625,159 +1625,159 @@ def alpha_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> T
     """:func:`alpha_dropout` in place."""
 
 
-def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
 
 
-def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The smallest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
 
 
-def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``."""
 
 
-def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
 
 
-def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
 
-def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints."""
 
 
-def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccos(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from 0 to pi whose cosine is ``input``."""
 
 
-def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccos_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``acos`` in place: overwrite the tensor and return it."""
 
 
-def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccosh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic cosine: NaN below 1."""
 
 
-def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccosh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
 
-def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsin(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
 
-def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsin_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``asin`` in place: overwrite the tensor and return it."""
 
 
-def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsinh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic sine."""
 
 
-def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsinh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
 
-def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctan(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
 
 
-def arctan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
 
-def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctan_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``atan`` in place: overwrite the tensor and return it."""
 
 
-def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctanh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
 
-def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctanh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
 
-def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
 
 
-def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
 
 
-def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., **keywords: Any) -> Tensor:
+def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The indices that would sort the tensor along a dimension; see :func:`sort`."""
 
 
-def argwhere(input: Tensor, **keywords: Any) -> Tensor:
+def argwhere(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions)."""
 
 
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a view of the input's storage in any sizes and strides; it may overlap itself."""
 
 
-def as_tensor(data: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+def as_tensor(data: Any, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., **keywords: Any) -> Tensor:
     """``data`` as a tensor: a tensor itself, an array on its own memory, anything else copied."""
 
 
-def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asin(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
 
-def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asin_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``asin`` in place: overwrite the tensor and return it."""
 
 
-def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asinh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic sine."""
 
 
-def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asinh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
 
-def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atan(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
 
 
-def atan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
 
-def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atan_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``atan`` in place: overwrite the tensor and return it."""
 
 
-def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atanh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
 
-def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atanh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
 
-def atleast_1d(*tensors: Any, **keywords: Any) -> Tensor:
+def atleast_1d(*tensors: Any, **keywords: Any) -> Any:
     """Return the tensor with at least one dimension; a tuple for several tensors, also given as a sequence."""
 
 
-def atleast_2d(*tensors: Any, **keywords: Any) -> Tensor:
+def atleast_2d(*tensors: Any, **keywords: Any) -> Any:
     """Return the tensor with at least two dimensions, new ones in front; a tuple for several tensors."""
 
 
-def atleast_3d(*tensors: Any, **keywords: Any) -> Tensor:
+def atleast_3d(*tensors: Any, **keywords: Any) -> Any:
     """Return the tensor with at least three dimensions: (1, n, 1) for a vector, (n, m, 1) for a matrix."""
 
 
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., **keywords: Any) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The means of the windows of images of 1 dimensions."""
 
 
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2)`` of (b, n, k) and (b, k, m); the input is expanded to (b,
     n, m)."""
 
@@ -1786,7 +1786,7 @@ def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = 
     """``1 - abs(2 * n / last - 1)``, a triangle; see :func:`hann_window`."""
 
 
-def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Ones, each with the probability given by the element of ``input`` (or by ``p``), and zeros, of its
     dtype."""
 
@@ -1795,32 +1795,32 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """``out[..., k] = sum over i, j of input1[..., i] * weight[k, i, j] * input2[..., j] + bias[k]``."""
 
 
-def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
+def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
 
 
-def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The bits set in both; logical and for bools."""
 
 
-def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The bits shifted left by ``other`` bits; 0 if ``other`` is negative or exceeds 63."""
 
 
-def bitwise_not(input: Tensor, **keywords: Any) -> Tensor:
+def bitwise_not(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverted bits; logical not for bools."""
 
 
-def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The bits set in either; logical or for bools."""
 
 
-def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The bits shifted right by ``other`` bits, with the sign kept; by 63 if ``other`` is negative or exceeds
     63."""
 
 
-def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The bits set in one but not both; exclusive or for bools."""
 
 
@@ -1832,7 +1832,7 @@ def block_diag(*tensors: Any, **keywords: Any) -> Tensor:
     """Return a matrix with the given ones along its diagonal and zeros elsewhere."""
 
 
-def bmm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m)."""
 
 
@@ -1844,7 +1844,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor], **keywords: Any) -> t
     """Return the tensors, given one by one or as one sequence, expanded to their common shape."""
 
 
-def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
 
 
@@ -1869,11 +1869,11 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str | None = .
     M)."""
 
 
-def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def ceil(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The smallest integer not below the number."""
 
 
-def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def ceil_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``ceil`` in place: overwrite the tensor and return it."""
 
 
@@ -1889,7 +1889,7 @@ def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
     """The product of several matrices, in the cheapest order of multiplication."""
 
 
-def channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
 
@@ -1897,7 +1897,7 @@ def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tupl
     """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
 
 
-def clamp(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
 
@@ -1905,7 +1905,7 @@ def clamp_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Te
     """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
 
-def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input``, but at most ``max``, a number or a tensor."""
 
 
@@ -1913,7 +1913,7 @@ def clamp_max_(input: Tensor, max: Any, **keywords: Any) -> Tensor:
     """Compute ``clamp_max`` in place: overwrite the tensor and return it."""
 
 
-def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input``, but at least ``min``, a number or a tensor."""
 
 
@@ -1921,7 +1921,7 @@ def clamp_min_(input: Tensor, min: Any, **keywords: Any) -> Tensor:
     """Compute ``clamp_min`` in place: overwrite the tensor and return it."""
 
 
-def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
 
@@ -1929,7 +1929,7 @@ def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Ten
     """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
 
-def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+def clone(input: Tensor, *, memory_format: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """A copy of the tensor, with the same memory order of dimensions, or in a format; gradients flow back to
     the original."""
 
@@ -1942,7 +1942,7 @@ def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., **
     """Return rows of all choices of ``r`` elements of a vector, in their order."""
 
 
-def complex(real: Tensor, imag: Tensor, **keywords: Any) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Complex numbers with real and imaginary parts of one floating-point dtype, which broadcast."""
 
 
@@ -1954,64 +1954,64 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., a
     """Return the tensors joined along an existing dimension, in the dtype that all can be converted to."""
 
 
-def conj(input: Tensor | _complex, **keywords: Any) -> Tensor:
+def conj(input: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The complex conjugate; a real tensor or number is returned as it is."""
 
 
-def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The complex conjugate, as a new tensor."""
 
 
-def contiguous(input: Tensor, memory_format: Any = ..., **keywords: Any) -> Tensor:
+def contiguous(input: Tensor, memory_format: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in
     that order."""
 
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The convolution of images of 1 dimensions with filters."""
 
 
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The convolution of images of 2 dimensions with filters."""
 
 
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The convolution of images of 3 dimensions with filters."""
 
 
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The transposed convolution of images of 1 dimensions with filters."""
 
 
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The transposed convolution of images of 2 dimensions with filters."""
 
 
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The transposed convolution of images of 3 dimensions with filters."""
 
 
-def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
 
 
-def corrcoef(input: Tensor, **keywords: Any) -> Tensor:
+def corrcoef(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1."""
 
 
-def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cos(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The cosine of an angle in radians."""
 
 
-def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cos_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``cos`` in place: overwrite the tensor and return it."""
 
 
-def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cosh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The hyperbolic cosine."""
 
 
-def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cosh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``cosh`` in place: overwrite the tensor and return it."""
 
 
@@ -2020,31 +2020,31 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
     ``eps``."""
 
 
-def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number of nonzero elements, over all or some dimensions, as int64."""
 
 
-def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., **keywords: Any) -> Tensor:
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The covariances of all pairs of variables: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
 
 
-def cross(input: Tensor, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The cross product of vectors of three elements along a dimension, by default the first of size 3."""
 
 
-def cummax(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The cumulative maxima along a dimension, and their indices: of equal ones the last."""
 
 
-def cummin(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The cumulative minima along a dimension, and their indices: of equal ones the last."""
 
 
-def cumprod(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The cumulative products along a dimension, computed in ``dtype``, int64 for integers."""
 
 
-def cumsum(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
 
 
@@ -2052,11 +2052,11 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ...,
     """:func:`trapezoid` up to each point but the first."""
 
 
-def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def deg2rad(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """An angle in degrees converted to radians."""
 
 
-def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def deg2rad_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
 
 
@@ -2068,31 +2068,31 @@ def detach_(input: Tensor, **keywords: Any) -> Tensor:
     """Detach this tensor in place from the graph that made it."""
 
 
-def diag(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
 
 
-def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
 
 
-def diagflat(input: Tensor, offset: _int = ..., **keywords: Any) -> Tensor:
+def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
 
 
-def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the diagonals of the matrices in two dimensions, as a last dimension; a view."""
 
 
-def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of ``input`` with ``src`` written into its diagonal."""
 
 
-def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ."""
 
 
-def dist(input: Tensor, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor."""
 
 
@@ -2106,7 +2106,7 @@ def divide(input: Any, other: Any, *, rounding_mode: _str | None = ..., out: Any
     ("floor")."""
 
 
-def dot(input: Tensor, tensor: Tensor, **keywords: Any) -> Tensor:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of the products of two vectors of equal length."""
 
 
@@ -2130,19 +2130,19 @@ def einsum(*args: Any, **keywords: Any) -> Tensor:
     """The sum of products of tensors with labelled dimensions: ``einsum("ij,jk->ik", a, b)``."""
 
 
-def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., **keywords: Any) -> Tensor:
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
 
 
-def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def empty(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """A tensor on uninitialised memory, with its dimensions in the order of a memory format."""
 
 
-def empty_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.empty`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input == other``."""
 
 
@@ -2150,51 +2150,51 @@ def equal(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
     """True if two tensors have the same shape and equal elements; NaN equals nothing."""
 
 
-def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erf(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
 
 
-def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erf_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``erf`` in place: overwrite the tensor and return it."""
 
 
-def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erfc(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``1 - erf(input)``, accurate for large numbers."""
 
 
-def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erfc_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``erfc`` in place: overwrite the tensor and return it."""
 
 
-def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erfinv(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
 
 
-def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """e to the power of the number."""
 
 
-def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp2(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """2 to the power of the number."""
 
 
-def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp2_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``exp2`` in place: overwrite the tensor and return it."""
 
 
-def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``exp`` in place: overwrite the tensor and return it."""
 
 
-def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def expm1(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``exp(input) - 1``, accurate near 0."""
 
 
-def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def expm1_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
-def eye(n: _int, m: _int | None = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
 
@@ -2218,39 +2218,39 @@ def fill_(input: Tensor, value: Any, **keywords: Any) -> Tensor:
     """Overwrite every element with a number."""
 
 
-def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def fix(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number without its fraction."""
 
 
-def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def fix_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
 
-def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
+def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with the dimensions ``start_dim`` to ``end_dim`` merged; a vector for a 0-d tensor."""
 
 
-def flip(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+def flip(input: Tensor, *order: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the order of the indices of some dimensions reversed."""
 
 
-def fliplr(input: Tensor, **keywords: Any) -> Tensor:
+def fliplr(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the columns (dimension 1) in reverse order."""
 
 
-def flipud(input: Tensor, **keywords: Any) -> Tensor:
+def flipud(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the rows (dimension 0) in reverse order."""
 
 
-def float_power(input: Any, exponent: Any, **keywords: Any) -> Tensor:
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input ** exponent`` computed in float64, or complex128; either may be a number."""
 
 
-def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def floor(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The largest integer not above the number."""
 
 
-def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def floor_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``floor`` in place: overwrite the tensor and return it."""
 
 
@@ -2259,23 +2259,23 @@ def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
     is 0."""
 
 
-def fmax(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The larger of two numbers; NaN only if both are NaN."""
 
 
-def fmin(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The smaller of two numbers; NaN only if both are NaN."""
 
 
-def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
 
 
-def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def frac(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The fraction of the number, with its sign."""
 
 
-def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def frac_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``frac`` in place: overwrite the tensor and return it."""
 
 
@@ -2283,23 +2283,23 @@ def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one appear in the other."""
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def full(size: Sequence[_int], fill_value: _complex, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def full_like(input: Tensor, fill_value: _complex, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
 
 
-def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input >= other``."""
 
 
-def ger(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The outer product of two vectors."""
 
 
@@ -2307,11 +2307,11 @@ def get_rng_state(**keywords: Any) -> Tensor:
     """The state of the CPU's default generator, a uint8 tensor."""
 
 
-def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input > other``."""
 
 
-def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input >= other``."""
 
 
@@ -2320,7 +2320,7 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bia
     channels."""
 
 
-def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input > other``."""
 
 
@@ -2332,23 +2332,23 @@ def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ...,
     """``0.5 - 0.5 * cos(2 * pi * n / last)``, of shape (window_length,)."""
 
 
-def hardshrink(input: Tensor, lambd: _float = ..., **keywords: Any) -> Tensor:
+def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
 
 
-def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive."""
 
 
-def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
+def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
 
-def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
 
-def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Any:
     """The number of points in each bin of several dimensions, and the edges of the bins for each dimension."""
 
 
@@ -2360,7 +2360,7 @@ def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
     """Return the tensors joined along the columns (vectors along their elements)."""
 
 
-def hypot(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
 
 
@@ -2368,19 +2368,19 @@ def imag(input: Tensor, **keywords: Any) -> Tensor:
     """The imaginary parts of a complex tensor, on the same memory."""
 
 
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``alpha * source`` added at the indices of one dimension."""
 
 
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``source`` written at the indices of one dimension."""
 
 
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with a number, or a 0-d tensor, at the indices of one dimension."""
 
 
-def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``values`` written at the indices, as by ``x[indices] = values``."""
 
 
@@ -2388,15 +2388,15 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
     """Compute ``index_put`` in place: overwrite the tensor and return it."""
 
 
-def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the parts of ``source`` that share an index reduced to one."""
 
 
-def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices."""
 
 
-def inner(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of products over the last dimensions; if one tensor is 0-d, the elementwise product."""
 
 
@@ -2436,11 +2436,11 @@ def is_tensor(obj: Any, **keywords: Any) -> _bool:
     """Return whether an object is a tensor."""
 
 
-def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
 
 
-def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def isfinite(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is neither infinite nor NaN."""
 
 
@@ -2449,35 +2449,35 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., inver
     shape."""
 
 
-def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def isinf(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is infinite."""
 
 
-def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def isnan(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is NaN."""
 
 
-def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def isneginf(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is minus infinity."""
 
 
-def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def isposinf(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is plus infinity."""
 
 
-def isreal(input: Tensor, **keywords: Any) -> Tensor:
+def isreal(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True for each element with an imaginary part of 0."""
 
 
-def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
 
 
-def kron(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
 
 
-def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
 
 
@@ -2485,95 +2485,95 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor |
     """``(input - mean) / sqrt(variance + eps) * weight + bias``, over the last dimensions."""
 
 
-def ldexp(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input * 2**other``, computed in the dtype of the result."""
 
 
-def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input <= other``."""
 
 
-def lerp(input: Tensor, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input + weight * (end - input)``; the weight is a number or a tensor."""
 
 
-def less(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input < other``."""
 
 
-def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input <= other``."""
 
 
-def linspace(start: Any, end: Any, steps: _int, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 
-def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The natural logarithm."""
 
 
-def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log10(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The logarithm to the base 10."""
 
 
-def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log10_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``log10`` in place: overwrite the tensor and return it."""
 
 
-def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log1p(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``log(1 + input)``, accurate near 0."""
 
 
-def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log1p_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``log1p`` in place: overwrite the tensor and return it."""
 
 
-def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log2(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The logarithm to the base 2."""
 
 
-def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log2_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``log2`` in place: overwrite the tensor and return it."""
 
 
-def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``log`` in place: overwrite the tensor and return it."""
 
 
-def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
 
 
-def logaddexp(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow."""
 
 
-def logaddexp2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``log2(2**input + 2**other)`` without overflow."""
 
 
-def logcumsumexp(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
 
-def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if both numbers are nonzero."""
 
 
-def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def logical_not(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is zero."""
 
 
-def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if at least one number is nonzero."""
 
 
-def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if exactly one number is nonzero."""
 
 
-def logit(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``log(input / (1 - input))``, the inverse of ``sigmoid``; ``eps`` first clamps ``input`` to [eps, 1 -
     eps]."""
 
@@ -2582,69 +2582,69 @@ def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
     """Compute ``logit`` in place: overwrite the tensor and return it."""
 
 
-def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., **keywords: Any) -> Tensor:
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow."""
 
 
-def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input < other``."""
 
 
-def masked_fill(input: Tensor, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast."""
 
 
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the first elements of ``source`` where ``mask`` is true, in order."""
 
 
-def masked_select(input: Tensor, mask: Tensor, **keywords: Any) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
 
 
-def matmul(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
 
 
-def matrix_power(input: Tensor, n: _int, **keywords: Any) -> Tensor:
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity
     matrix."""
 
 
-def max(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+def max(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger
     elements."""
 
 
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., *, out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 1 dimensions."""
 
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The largest elements of the windows of images of 1 dimensions."""
 
 
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., *, out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 2 dimensions."""
 
 
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., *, out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 3 dimensions."""
 
 
-def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The larger of two numbers; NaN if either is NaN."""
 
 
-def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The mean of all elements, or over some dimensions, computed in ``dtype``."""
 
 
-def median(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+def median(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The median of all elements, or with ``dim`` the medians along it and their indices."""
 
 
@@ -2652,53 +2652,53 @@ def meshgrid(*tensors: Any, indexing: _str | None = ..., **keywords: Any) -> tup
     """Return the coordinates of the points of a grid: each vector repeated along the others' dimensions."""
 
 
-def min(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+def min(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller
     elements."""
 
 
-def minimum(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The smaller of two numbers; NaN if either is NaN."""
 
 
-def mm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The product of an (n, k) and a (k, m) matrix, of shape (n, m)."""
 
 
-def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The most frequent elements along a dimension, of several the smallest, and the indices where they occur
     last."""
 
 
-def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
+def moveaxis(input: Tensor, source: Any, destination: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with dimensions moved to other positions."""
 
 
-def movedim(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
+def movedim(input: Tensor, source: Any, destination: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with dimensions moved to other positions."""
 
 
-def msort(input: Tensor, **keywords: Any) -> Tensor:
+def msort(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The elements in ascending order along the first dimension."""
 
 
-def mul(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def mul(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input * other``."""
 
 
-def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64."""
 
 
-def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input * other``."""
 
 
-def mv(input: Tensor, vec: Tensor, **keywords: Any) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
 
 
-def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's
     extremes."""
 
@@ -2707,47 +2707,47 @@ def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None =
     """Compute ``nan_to_num`` in place: overwrite the tensor and return it."""
 
 
-def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The mean of the elements that are not NaN, over all or some dimensions."""
 
 
-def nanmedian(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+def nanmedian(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | tuple[Tensor, ...] | None = ..., **keywords: Any) -> Any:
     """The median of the elements that are not NaN; see :func:`median`."""
 
 
-def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where all are."""
 
 
-def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of the elements that are not NaN, over all or some dimensions."""
 
 
-def narrow(input: Tensor, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
+def narrow(input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
 
-def native_channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
+def native_channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
 
-def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input != other``."""
 
 
-def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def neg(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``-input``."""
 
 
-def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def neg_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``neg`` in place: overwrite the tensor and return it."""
 
 
-def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def negative(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``-input``."""
 
 
-def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def negative_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``neg`` in place: overwrite the tensor and return it."""
 
 
@@ -2755,7 +2755,7 @@ def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
     """Return the indices of the nonzero elements, in row-major order."""
 
 
-def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
+def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
 
 
@@ -2763,11 +2763,11 @@ def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., **keywords: Any
     """The norms of order ``pow`` over all dimensions but ``dim``, each kept with size 1."""
 
 
-def normal(mean: Any = ..., std: Any = ..., size: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+def normal(mean: Any = ..., std: Any = ..., size: Sequence[_int] | None = ..., *, generator: Any | None = ..., **keywords: Any) -> Tensor:
     """Random numbers from normal distributions."""
 
 
-def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input != other``."""
 
 
@@ -2775,15 +2775,15 @@ def numel(input: Tensor, **keywords: Any) -> _int:
     """Return the number of elements."""
 
 
-def ones(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def ones(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor of ones."""
 
 
-def ones_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.ones`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def outer(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The outer product of two vectors."""
 
 
@@ -2796,23 +2796,23 @@ def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
     2``."""
 
 
-def permute(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its dimensions in another order."""
 
 
-def pixel_shuffle(input: Tensor, upscale_factor: _int, **keywords: Any) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Rearrange channels into pixels, which enlarges images by a factor (Shi et al. 2016)."""
 
 
-def pixel_unshuffle(input: Tensor, downscale_factor: _int, **keywords: Any) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Rearrange pixels into channels: the inverse of :func:`pixel_shuffle`."""
 
 
-def polar(abs: Tensor, angle: Tensor, **keywords: Any) -> Tensor:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
 
 
-def positive(input: Tensor, **keywords: Any) -> Tensor:
+def positive(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tensor itself."""
 
 
@@ -2820,11 +2820,11 @@ def pow(input: Any, exponent: Any, *, out: Any = ..., **keywords: Any) -> Tensor
     """``input ** exponent``; either may be a number."""
 
 
-def prelu(input: Tensor, weight: Tensor, **keywords: Any) -> Tensor:
+def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """:func:`leaky_relu` with a learnt slope: one for all elements, or one for each index of dimension 1."""
 
 
-def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The product of all elements, or along a dimension, computed in ``dtype``."""
 
 
@@ -2832,31 +2832,31 @@ def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
     """Return the smallest dtype that both can be converted to."""
 
 
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor."""
 
 
-def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
 
 
-def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rad2deg(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """An angle in radians converted to degrees."""
 
 
-def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rad2deg_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
 
-def rand(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def rand(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
 
 
-def rand_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def rand_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low,
     high)."""
 
@@ -2865,19 +2865,19 @@ def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = .
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randn(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def randn(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
 
 
-def randn_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def randn_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randperm(n: _int, *, generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order."""
 
 
-def ravel(input: Tensor, **keywords: Any) -> Tensor:
+def ravel(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
 
 
@@ -2885,15 +2885,15 @@ def real(input: Tensor, **keywords: Any) -> Tensor:
     """The real parts, on the same memory; a real tensor is returned as it is."""
 
 
-def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def reciprocal(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``1 / input``."""
 
 
-def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def reciprocal_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``reciprocal`` in place: overwrite the tensor and return it."""
 
 
-def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def relu(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``max(input, 0)``; NaN stays NaN."""
 
 
@@ -2906,27 +2906,27 @@ def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
     number."""
 
 
-def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts."""
 
 
-def reshape(input: Tensor, *sizes: Any, shape: Any = ..., **keywords: Any) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the elements in another shape: on the same memory if possible, otherwise copied."""
 
 
-def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Give the tensor the shape of another one, as ``resize_`` does."""
 
 
-def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
+def resolve_conj(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tensor itself: conjugates are computed eagerly, not when they are read."""
 
 
-def resolve_neg(input: Tensor, **keywords: Any) -> Tensor:
+def resolve_neg(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tensor itself: negations are computed eagerly, not when they are read."""
 
 
-def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywords: Any) -> _dtype:
+def result_type(tensor1: _Operand, tensor2: _Operand, **keywords: Any) -> _dtype:
     """Return the dtype of the result of arithmetic between two tensors or numbers."""
 
 
@@ -2934,16 +2934,16 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
     """``input / sqrt(mean(input ** 2) + eps) * weight``, with the mean over the last dimensions."""
 
 
-def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+def roll(input: Tensor, shifts: Any, dims: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the
     front."""
 
 
-def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
+def rot90(input: Tensor, k: _int = ..., dims: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy rotated by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
 
 
-def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
+def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even
     neighbour."""
 
@@ -2965,43 +2965,43 @@ def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _b
     """Compute ``rrelu`` in place: overwrite the tensor and return it."""
 
 
-def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rsqrt(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``1 / sqrt(input)``: infinite at 0."""
 
 
-def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rsqrt_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``rsqrt`` in place: overwrite the tensor and return it."""
 
 
-def rsub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+def rsub(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``other - alpha * input``."""
 
 
-def scalar_tensor(s: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """A number as a 0-d tensor, in the default dtype unless one is given."""
 
 
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``src`` written at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``."""
 
 
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
 
 
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy in which the elements of ``src`` with one index are reduced to one."""
 
 
-def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., **keywords: Any) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The index at which each value belongs in a sorted row: that of the first element that is not smaller."""
 
 
-def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
+def select(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the part of the tensor at one index of a dimension, which is removed."""
 
 
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of ``input`` with ``src`` written at one index of a dimension."""
 
 
@@ -3017,59 +3017,59 @@ def set_rng_state(new_state: Tensor, **keywords: Any) -> None:
     """Restore a state of the CPU's default generator."""
 
 
-def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sgn(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
 
 
-def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sigmoid(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``1 / (1 + exp(-input))``."""
 
 
-def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sigmoid_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sigmoid`` in place: overwrite the tensor and return it."""
 
 
-def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sign(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """-1, 0 or 1: the sign of the number."""
 
 
-def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def signbit(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if the number is negative, or a zero or NaN with a minus sign."""
 
 
-def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sin(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sine of an angle in radians."""
 
 
-def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sin_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sin`` in place: overwrite the tensor and return it."""
 
 
-def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinc(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``sin(pi * input) / (pi * input)``, and 1 at 0."""
 
 
-def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinc_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sinc`` in place: overwrite the tensor and return it."""
 
 
-def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The hyperbolic sine."""
 
 
-def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sinh`` in place: overwrite the tensor and return it."""
 
 
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
 
-def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+def softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``."""
 
 
-def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The elements in ascending or descending order along a dimension, and their original indices."""
 
 
@@ -3081,15 +3081,15 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...
     """Return pieces of the given sizes."""
 
 
-def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sqrt(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The square root."""
 
 
-def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sqrt_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sqrt`` in place: overwrite the tensor and return it."""
 
 
-def square(input: Tensor, **keywords: Any) -> Tensor:
+def square(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input ** 2``."""
 
 
@@ -3097,7 +3097,7 @@ def square_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``square`` in place: overwrite the tensor and return it."""
 
 
-def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
 
 
@@ -3105,68 +3105,68 @@ def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _
     """Return the tensors, all of one shape, joined along a new dimension, which may be called ``axis``."""
 
 
-def std(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+def std(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The standard deviation over all or some dimensions: the square root of :func:`var`."""
 
 
-def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean over all or some dimensions, as :func:`std`."""
 
 
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
     samples)."""
 
 
-def sub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+def sub(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input - alpha * other``."""
 
 
-def subtract(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+def subtract(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input - alpha * other``."""
 
 
-def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of all elements, or over some dimensions, computed in ``dtype``."""
 
 
-def swapaxes(input: Tensor, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
+def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
 
 
-def swapdims(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with two dimensions exchanged: another name of ``transpose``."""
 
 
-def t(input: Tensor, **keywords: Any) -> Any:
+def t(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the transpose of a matrix; a tensor of fewer dimensions as it is."""
 
 
-def take(input: Tensor, index: Tensor, **keywords: Any) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the elements at the indices, of any shape, of the flattened tensor."""
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the elements at ``indices`` along ``dim``."""
 
 
-def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tan(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tangent of an angle in radians."""
 
 
-def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tan_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``tan`` in place: overwrite the tensor and return it."""
 
 
-def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tanh(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The hyperbolic tangent."""
 
 
-def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tanh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``tanh`` in place: overwrite the tensor and return it."""
 
 
-def tensor(data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor with a copy of ``data``: a number, nested lists, an array or a tensor."""
 
 
@@ -3188,19 +3188,19 @@ def threshold_(input: Tensor, threshold: _float, value: _float, **keywords: Any)
     """Compute ``threshold`` in place: overwrite the tensor and return it."""
 
 
-def tile(input: Tensor, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+def tile(input: Tensor, *counts: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
 
 
-def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices."""
 
 
-def trace(input: Tensor, **keywords: Any) -> Tensor:
+def trace(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the sum of a matrix's diagonal; as int64 for integers."""
 
 
-def transpose(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Any:
+def transpose(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with two dimensions exchanged."""
 
 
@@ -3212,7 +3212,7 @@ def trapz(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
 
 
-def tril(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return matrices with zeros above a diagonal, counted from the main one to the right."""
 
 
@@ -3221,7 +3221,7 @@ def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., 
     row."""
 
 
-def triu(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return matrices with zeros below a diagonal, counted from the main one to the right."""
 
 
@@ -3230,15 +3230,15 @@ def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., 
     row."""
 
 
-def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input / other``, the true quotient for integers, too."""
 
 
-def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def trunc(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number without its fraction."""
 
 
-def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def trunc_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
 
@@ -3246,7 +3246,7 @@ def unbind(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...
     """Return the parts of the tensor at every index of a dimension."""
 
 
-def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with one dimension split into several of the given sizes, one of which may be -1."""
 
 
@@ -3270,27 +3270,27 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
     """Return pieces as ``split_with_sizes`` does; autograd treats them as copies."""
 
 
-def unsqueeze(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
+def unsqueeze(input: Tensor, dim: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with a new dimension of size 1 at ``dim``."""
 
 
-def var(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+def var(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The variance over all or some dimensions: the mean squared distance from the mean."""
 
 
-def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The variance and the mean over all or some dimensions, as :func:`var`."""
 
 
-def vdot(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``dot`` with the first vector conjugated."""
 
 
-def view_as_complex(input: Tensor, **keywords: Any) -> Tensor:
+def view_as_complex(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory."""
 
 
-def view_as_real(input: Tensor, **keywords: Any) -> Tensor:
+def view_as_real(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory."""
 
 
@@ -3307,11 +3307,11 @@ def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any
     together."""
 
 
-def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
 
 
-def xlogy_(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def xlogy_(input: Tensor, other: _Operand, **keywords: Any) -> Tensor:
     """Compute ``xlogy`` in place: overwrite the tensor and return it."""
 
 
@@ -3319,9 +3319,9 @@ def zero_(input: Tensor, **keywords: Any) -> Tensor:
     """Overwrite every element with zero."""
 
 
-def zeros(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def zeros(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor of zeros."""
 
 
-def zeros_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.zeros`` of the shape and, unless others are given, the dtype and device of another tensor."""

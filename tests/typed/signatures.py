@@ -19,12 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numgrad
 from numgrad import Size, Tensor
-from numgrad.core.layout import Layout
-from numgrad.devices import Plan, TensorRef
-from numgrad.ops.reductions.axes import Prepared
-from numgrad.ops.table.arguments import argument_types
-from numgrad.ops.table.elementwise import Pointwise
-from numgrad.ops.table.op import ops, public_functions
+from numgrad.ops.table.op import public_functions
+from numgrad.ops.table.public_signatures import of_function
 
 FILE = Path(numgrad.__file__).parent / "ops" / "signatures.pyi"
 
@@ -53,73 +49,52 @@ _Operand = Tensor | _complex | np.ndarray | np.generic
 
 #: Types as the file names them: some methods have the names of classes.
 NAMES: dict[Any, str] = {
-    Any: "Any", Tensor: "Tensor", Layout: "Tensor", TensorRef: "Tensor", types.NoneType: "None", Size: "Size",
+    Any: "Any", Tensor: "Tensor", types.NoneType: "None", Size: "Size",
     numgrad.dtype: "_dtype",
-    bool: "_bool", int: "_int", float: "_float", complex: "_complex", str: "_str",
+    Tensor | complex: "_Operand", bool: "_bool", int: "_int", float: "_float", complex: "_complex", str: "_str",
 }
 
 
 def type_text(annotation: Any) -> str:
     """A type as the file writes it; Any for one that it has no name for."""
-    if get_origin(annotation) in (Union, types.UnionType):
+    if annotation not in NAMES and get_origin(annotation) in (Union, types.UnionType):
         return " | ".join(dict.fromkeys(type_text(part) for part in get_args(annotation)))
     if get_origin(annotation) is Sequence:
         return f"Sequence[{type_text(get_args(annotation)[0])}]"
-    if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,):
-        return f"tuple[{type_text(get_args(annotation)[0])}, ...]"
+    if get_origin(annotation) is tuple:
+        return f"tuple[{', '.join('...' if part is ... else type_text(part) for part in get_args(annotation))}]"
     return NAMES.get(annotation, "Any")
 
 
-#: What functions return that give something else than one tensor, where no annotation says so.
-SEVERAL = "tuple[Tensor, ...]"
-RESULTS = {
-    **dict.fromkeys(
-        ["aminmax", "cummax", "cummin", "kthvalue", "max_pool1d_with_indices", "mode", "sort", "std_mean", "topk",
-         "var_mean"],
-        "tuple[Tensor, Tensor]",
-    ),
-    **dict.fromkeys(
-        ["chunk", "split", "split_with_sizes", "unbind", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"],
-        SEVERAL,
-    ),
-    **dict.fromkeys(["is_complex", "is_floating_point", "is_inference", "is_signed"], "_bool"),
-    # one tensor or several, by the arguments
-    **dict.fromkeys(
-        ["__dlpack__", "max", "max_pool1d", "max_pool2d", "max_pool3d", "median", "min", "nanmedian", "nonzero", "type",
-         "unique", "unique_consecutive", "where"],
-        "Any",
-    ),
-}  # fmt: skip
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature with types, not with their names."""
+    own = inspect.signature(function)
+    annotations = [own.return_annotation, *[each.annotation for each in own.parameters.values()]]
+    return of_function(function) if any(isinstance(each, str) for each in annotations) else own
 
 
-def result_text(name: str, function: Callable[..., Any]) -> str:
-    """Return the text of a function's result type."""
-    if name in RESULTS:
-        return RESULTS[name]
-    declared = argument_types(inspect.unwrap(function)).get("return")
-    return "Tensor" if declared in (None, Any, Plan, Prepared, TensorRef) else type_text(declared)
+def result_text(function: Callable[..., Any]) -> str:
+    """Return the text of a function's result type; Any for one tensor or several, which no type checker could use."""
+    result = signature(function).return_annotation
+    if {Tensor, tuple[Tensor, ...]} <= {*get_args(result)}:
+        return "Any"
+    return type_text(Tensor if result is inspect.Signature.empty else result)
 
 
 def parameters(name: str, function: Callable[..., Any]) -> list[str]:
     """The parameters of a function as the file writes them."""
-    op = ops.get(function.__name__.rstrip("_")) or ops.get(f"{function.__name__.rstrip('_')}_op")
-    if isinstance(op, Pointwise) and not inspect.unwrap(function).__annotations__:
-        tensors = [f"{each}: {'_Operand' if number else 'Tensor'}" for number, each in enumerate(op.inputs)]
-        numbers = [f"{each}: Any = {default!r}" for each, default in op.statics.items()]
-        return [*tensors, "*", *numbers, "out: Tensor | None = ..."]
-    types_given, texts, starred = argument_types(inspect.unwrap(function)), [], False
-    for each in inspect.signature(function).parameters.values():
+    texts, starred = [], False
+    for each in signature(function).parameters.values():
         if each.kind is each.VAR_KEYWORD:
             continue
         if each.kind is each.KEYWORD_ONLY and not starred:
             texts.append("*")
         starred |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        annotation = types_given.get(each.name)
-        text = "_Operand" if annotation is None and texts else "Tensor" if annotation is None else ""
+        text = "_Operand" if each.annotation is each.empty else type_text(each.annotation)
         stars = "*" * (each.kind is each.VAR_POSITIONAL)
         default = "" if each.default is each.empty else " = ..."
-        texts.append(f"{stars}{each.name}: {text or type_text(annotation)}{default}")
-    return texts if name.startswith("__") else [*texts, "**keywords: Any"]  # ``out`` and NumPy's names of arguments
+        texts.append(f"{stars}{each.name}: {text}{default}")
+    return texts if name.startswith("__") else [*texts, "**keywords: Any"]  # NumPy's names of arguments
 
 
 def declaration(name: str, function: Callable[..., Any], method: bool = False) -> Iterator[str]:
@@ -128,7 +103,7 @@ def declaration(name: str, function: Callable[..., Any], method: bool = False) -
     if method:
         given[:1] = ["self"]
     ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-    yield f"def {name}({', '.join(given)}) -> {result_text(name, function)}:{ignored}"
+    yield f"def {name}({', '.join(given)}) -> {result_text(function)}:{ignored}"
     summary = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split()) or "..."
     quotes = "" if summary == "..." else '"""'
     yield from textwrap.wrap(f"{quotes}{summary}{quotes}", 112, initial_indent="    ", subsequent_indent="    ")
@@ -151,7 +126,7 @@ def text() -> str:
     lines = [HEADER, "", "class Methods:", '    """What the table attaches to Tensor."""', ""]
     for name, each in attached():
         if isinstance(each, property):
-            lines += ["    @property", f"    def {name}(self) -> {result_text(name, each.fget)}: ...", ""]
+            lines += ["    @property", f"    def {name}(self) -> {result_text(each.fget)}: ...", ""]
         else:
             lines += [*(f"    {line}" for line in declaration(name, each, method=True)), ""]
     for name, each in sorted(public_functions.items(), key=lambda item: item[0]):

@@ -1,8 +1,8 @@
 """Sphinx extension that writes the reference: a page for each public module and for each family of operations.
 
-Names come from the ``__all__`` of public modules, descriptions from docstrings, formulas and dtypes from the op table,
-and signatures of operations from ``numgrad/ops/signatures.pyi``.  The pages are written into ``reference/generated``
-when the build starts; the notebooks are copied beside the pages that teach.
+Names come from the ``__all__`` of public modules, descriptions and signatures from these objects, formulas and dtypes
+from the op table.  The pages are written into ``reference/generated`` when the build starts; the notebooks are copied
+beside the pages that teach.
 """
 
 from __future__ import annotations
@@ -14,18 +14,9 @@ from typing import TYPE_CHECKING, Any
 from .markup import escaped
 from .notes import notes_page
 from .pages import Reference
-from .signatures import declared_signatures
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-
-_signatures = declared_signatures()
-
-
-def process_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, str] | None:
-    """Replace the signature of a function of the op table by the declared one."""
-    return _signatures.get(name) if what in ("function", "method") else None
-
 
 def process_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Escape what docstrings do not mean as markup, examples excepted."""
@@ -66,6 +57,5 @@ def generate(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension to Sphinx."""
     app.connect("builder-inited", generate)
-    app.connect("autodoc-process-signature", process_signature)
     app.connect("autodoc-process-docstring", process_docstring, priority=100)  # before napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ... import devices, random
@@ -60,7 +61,10 @@ _BernoulliBackward1, _BernoulliBackward2 = [
 
 @public(method=False, direct=True)
 @drawn
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Sequence[int] | None = None, *,
+    generator: random.Generator | None = None, **options: Any,
+) -> Tensor:
     """Random numbers from normal distributions.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 from ... import devices
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
-from ...core.device import numbered, to_device
+from ...core.device import device, numbered, to_device
 from ...core.formats import check_memory_format, formatted_layout, new_format
 from ...core.layout import Layout, layout_of
 from ...core.types import (
@@ -25,6 +25,7 @@ from ...core.types import (
     dtype,
     get_default_dtype,
     int64,
+    memory_format,
     tensor_type,
     to_dtype,
 )
@@ -145,8 +146,8 @@ def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Te
     """Return the public function that makes a tensor of a size, filled with ``value`` if one is given."""
 
     def new(
-        *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        pin_memory: bool = False,
+        *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: dtype | None = None,
+        device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
     ) -> Tensor:
         plan = plan_of(number, sizes, size, dtype, device)
         return finished(tensor_of(plan.layout, plan.launch(*value)), requires_grad, pin_memory)
@@ -160,8 +161,9 @@ ones = _of_size("ones", "of ones", int, 1)
 
 @public(method=False, direct=True)
 def empty(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False, memory_format: Any = None,
+    *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: dtype | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """A tensor on uninitialised memory, with its dimensions in the order of a memory format.
 
@@ -176,8 +178,8 @@ def empty(
 
 @public(method=False, direct=True)
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    size: Sequence[int], fill_value: complex, *, dtype: dtype | None = None, device: device | str | int | None = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given.
 
@@ -209,14 +211,17 @@ def _number(value: Any) -> Any:
 
 
 @public(method=False, direct=True)
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: dtype | None = None, device: device | str | int | None = None, requires_grad: bool = False
+) -> Tensor:
     """A number as a 0-d tensor, in the default dtype unless one is given."""
     return full((), s, dtype=chosen_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
 @public(method=False, direct=True)
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    n: int, m: int | None = None, *, dtype: dtype | None = None, device: device | str | int | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere.
 
@@ -273,8 +278,8 @@ def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
 
 def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     def like(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None,
+        input: Tensor, *, dtype: dtype | None = None, device: device | str | int | None = None,
+        requires_grad: bool = False, memory_format: memory_format | None = None,
     ) -> Tensor:
         plan = _plan_like(number, layout_like(name, input, dtype, device), memory_format)
         made = tensor_of(plan.layout, plan.launch(*value))
@@ -294,8 +299,8 @@ empty_like = _like("empty_like", EMPTY)
 
 @public(method=False, direct=True)
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None,
+    input: Tensor, fill_value: complex, *, dtype: dtype | None = None, device: device | str | int | None = None,
+    requires_grad: bool = False, memory_format: memory_format | None = None,
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
     layout = layout_like("full_like", input, dtype, device)
@@ -324,13 +329,8 @@ for _function in (zeros, ones, empty, full):
 
 @public(method=False, direct=True)
 def arange(
-    start: Any = None,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    start: Any = None, end: Any = None, step: Any = 1, *, dtype: dtype | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints.
 
@@ -400,7 +400,8 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
 
 @public(method=False, direct=True)
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Any, end: Any, steps: int, *, dtype: dtype | None = None, device: device | str | int | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -418,14 +419,8 @@ def linspace(
 
 @public(method=False, direct=True)
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: dtype | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
 

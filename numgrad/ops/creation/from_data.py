@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import devices
 from ...autograd.locations import FOREIGN
-from ...core.device import CPU, to_device
+from ...core.device import CPU, device, to_device
 from ...core.layout import span
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...devices.recording import WatchedNumber
@@ -161,7 +161,8 @@ def _narrowed(wide: np.ndarray, dtype: dtype) -> np.ndarray:
 
 @public(method=False, direct=True)
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any, *, dtype: dtype | None = None, device: device | str | int | None = None, requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor with a copy of ``data``: a number, nested lists, an array or a tensor.
 
@@ -201,7 +202,7 @@ def tensor(
 
 
 @public(method=False, direct=True)
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | int | None = None) -> Tensor:
     """``data`` as a tensor: a tensor itself, an array on its own memory, anything else copied.
 
     Arrays of other libraries on GPUs (CuPy, Numba), with ``__cuda_array_interface__``, are also shared without a copy,
@@ -223,7 +224,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 @public(function=False, direct=True)
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | int | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """``numgrad.tensor`` in the dtype and on the device of this tensor, unless others are given."""
     chosen, target = self.dtype if dtype is None else dtype, self.device if device is None else device

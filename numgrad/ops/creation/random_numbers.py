@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import devices, random
-from ...core.device import to_device
+from ...core.device import device, to_device
 from ...core.layout import Layout, layout_of, output_strides
-from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_dtype, uint8
+from ...core.types import (
+    CPU,
+    bool_,
+    dtype,
+    float32,
+    float64,
+    int64,
+    memory_format,
+    real_of,
+    tensor_type,
+    to_dtype,
+    uint8,
+)
 from ...tensors.tensor import Tensor, fresh, strided, tensor_of
 from ..batching.examples import drawn
 from ..batching.physical import like_examples
@@ -93,8 +105,9 @@ def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
     """Return the public function that draws from a distribution."""
 
     def new(
-        *sizes: Any, size: Any = None, generator: Any = None, dtype: Any = None, device: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False,
+        *sizes: int | Sequence[int], size: Sequence[int] | None = None, generator: random.Generator | None = None,
+        dtype: dtype | None = None, device: device | str | int | None = None, requires_grad: bool = False,
+        pin_memory: bool = False,
     ) -> Tensor:
         layout = plan_of(EMPTY, sizes, size, dtype, device).layout
         return _random(draw, layout, generator, requires_grad, pin_memory)
@@ -111,8 +124,8 @@ def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
     """Return the public function that draws in the shape of a tensor; strided tensors use the draw ``in_pairs``."""
 
     def like(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None,
+        input: Tensor, *, dtype: dtype | None = None, device: device | str | int | None = None,
+        requires_grad: bool = False, memory_format: memory_format | None = None,
     ) -> Tensor:
         layout = layout_like(name, input, dtype, device)
         how = draw if input._flat is not None else in_pairs
@@ -133,13 +146,8 @@ rand_like, randn_like = _like("rand_like", "uniform", "uniform"), _like("randn_l
 @public(method=False, direct=True)
 @drawn
 def randint(
-    *args: Any,
-    low: int | None = None,
-    high: int | None = None,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
+    *args: Any, low: int | None = None, high: int | None = None, size: Sequence[int] | None = None,
+    generator: random.Generator | None = None, dtype: dtype | None = None, device: device | str | int | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low, high).
@@ -195,7 +203,8 @@ def randint_like(
 @public(method=False, direct=True)
 @drawn
 def randperm(
-    n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    n: int, *, generator: random.Generator | None = None, dtype: dtype | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order.
 

@@ -79,7 +79,7 @@ def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Gi
 def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
     """Raise, with the message of ``expand``, unless ``input`` can be expanded to ``shape``."""
     if input.shape != shape:
-        expand.__wrapped__(input, shape)
+        expand.resolve(input, shape)
 
 
 # -- matrices -----------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def _tensor(value: Any) -> Any:
     return value if isinstance(value, Tensor) else None
 
 
-def _matmul(self: Tensor, other: Any) -> Any:
+def _matmul(self: Tensor, other: Any) -> Tensor:
     if other.__class__ is not Tensor:
         other = _tensor(other)
         if other is None:
@@ -151,7 +151,7 @@ def _matmul(self: Tensor, other: Any) -> Any:
     return matmul(self, other)
 
 
-def _rmatmul(self: Tensor, other: Any) -> Any:
+def _rmatmul(self: Tensor, other: Any) -> Tensor:
     left = _tensor(other)
     return NotImplemented if left is None else matmul(left, self)
 

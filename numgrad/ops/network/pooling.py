@@ -16,6 +16,7 @@ from ..shapes.views import reshape
 from ..table.checks import check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import export
+from ..table.public_signatures import OneOrSeveral
 from .average_pooling import adaptive_sizes, check_adaptive
 from .image_windows import Numbers, check_windows, window_counts, window_numbers
 
@@ -151,6 +152,7 @@ def _max_pool(rank: int, indices: bool) -> Any:
 
         return call, ()
 
+    resolve.__annotations__["return"] = tuple[Tensor, Tensor] if indices else OneOrSeveral
     resolve.__name__ = resolve.__qualname__ = name + "_with_indices" if indices else name
     resolve.__doc__ = f"""The largest elements of the windows of images of {rank} dimensions.
 
@@ -203,6 +205,7 @@ def _adaptive_max_pool(rank: int, indices: bool) -> Any:
 
         return call, ()
 
+    resolve.__annotations__["return"] = tuple[Tensor, Tensor] if indices else OneOrSeveral
     resolve.__name__ = resolve.__qualname__ = name + "_with_indices" if indices else name
     resolve.__doc__ = f"""The largest elements of so many windows of images of {rank} dimensions that the output has a
     given size.

@@ -6,7 +6,7 @@ as it is), and names of other operations stand for their formulas.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from numgrad_kernels import scalar
 
@@ -48,7 +48,7 @@ attach("conj_physical_", overload(conj_physical, "ConjPhysicalBackward1").inplac
 _conj = overload(conj_physical, "ConjBackward0")
 
 
-def conj(input: Tensor | complex) -> Any:
+def conj(input: Tensor | complex) -> Annotated[Any, Tensor]:
     """The complex conjugate; a real tensor or number is returned as it is."""
     if isinstance(input, Tensor):
         return _conj(input) if input._layout.type.dtype.is_complex else input

@@ -17,6 +17,7 @@ from ..shapes.broadcasting import expand
 from ..table.arguments import OptionalDim
 from ..table.checks import check_supported
 from ..table.lookup import lookup, operation
+from ..table.public_signatures import OneOrSeveral
 from .axes import (
     along_axis,
     check_not_empty,
@@ -88,7 +89,7 @@ min_all.gradient("input")(shared_evenly)
 @lookup(results=return_type("max"))
 def max(
     input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None
-) -> Any:
+) -> OneOrSeveral:
     """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger elements.
 
     A NaN counts as larger than everything; of equal elements the first index is returned.
@@ -111,7 +112,7 @@ def max(
 @lookup(results=return_type("min"))
 def min(
     input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None
-) -> Any:
+) -> OneOrSeveral:
     """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller elements.
 
     A NaN counts as smaller than everything; of equal elements the first index is returned.

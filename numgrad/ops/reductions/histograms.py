@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from ...tensors.tensor import Tensor
 from ..batching.examples import each
@@ -27,7 +27,7 @@ _HistogramDd = return_type("histogramdd", "hist", "bin_edges")
 def histogram(
     input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> Annotated[Any, tuple[Tensor, Tensor]]:
     """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge.
 
     The results are not differentiable.
@@ -55,7 +55,7 @@ def histogram(
 def histogramdd(
     input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,
-) -> Any:
+) -> Annotated[Any, tuple[Tensor, tuple[Tensor, ...]]]:
     """The number of points in each bin of several dimensions, and the edges of the bins for each dimension.
 
     Args:

@@ -152,7 +152,7 @@ def norm(
     if p is None or p == "fro":
         p = 2
     check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported: numgrad has 'fro' and numbers", p, input)
-    return vector_norm.__wrapped__(input, p, dim, keepdim, dtype=dtype)
+    return vector_norm.resolve(input, p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=False)

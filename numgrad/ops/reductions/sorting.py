@@ -14,6 +14,7 @@ from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from ..table.op import composite
 from ..table.planned import Planned
+from ..table.public_signatures import OneOrSeveral
 from .axes import (
     check_not_empty,
     moved_gradient,
@@ -220,7 +221,7 @@ def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: 
 
 
 @lookup(results=return_type("median"))
-def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
+def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> OneOrSeveral:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -239,6 +240,6 @@ def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any
 
 
 @lookup(results=return_type("nanmedian"))
-def nanmedian(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> OneOrSeveral:
     """The median of the elements that are not NaN; see :func:`median`."""
     return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)

@@ -164,6 +164,7 @@ def _moments(op: Planned, text: str) -> Any:
         undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
         return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
 
+    resolve.__annotations__["return"] = Tensor if len(op.outputs) == 1 else tuple[Tensor, Tensor]
     doc = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
     return lookup(named(resolve, name, doc), method=op in (var_op, std_op))
 

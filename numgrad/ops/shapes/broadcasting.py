@@ -15,6 +15,7 @@ from ..batching.batches import physical, size_of
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite, named, public
+from ..table.public_signatures import OneOrSeveral
 from .dimensions import unsqueeze_op
 from .views import reshape, sizes_of
 
@@ -130,7 +131,7 @@ def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
     """Decorate a function of one tensor to return a tuple for several tensors, or for a sequence of them."""
     name = function.__name__
 
-    def call(*tensors: Any) -> Any:
+    def call(*tensors: Any) -> OneOrSeveral:
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
         given = tensors[0] if several and len(tensors) == 1 else tensors
         for tensor in given:

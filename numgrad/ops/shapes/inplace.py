@@ -77,7 +77,7 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     Raises:
         IndexError: if there is no such dimension.
     """
-    op, dims = squeeze.__wrapped__(input._layout, dim)
+    op, dims = squeeze.resolve(input._layout, dim)
     return _in_place(op, input, *dims)
 
 

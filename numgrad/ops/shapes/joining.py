@@ -22,6 +22,7 @@ from ..table.lookup import operation
 from ..table.op import composite, public
 from ..table.out import write_out
 from ..table.promotion import promote_types
+from ..table.public_signatures import Several
 from .broadcasting import atleast_1d, atleast_2d, atleast_3d
 from .dimensions import unsqueeze_op
 from .parts import select_op, slice_op
@@ -29,7 +30,7 @@ from .views import passed_on, reshape
 
 
 @operation("UnbindBackward0", public=True, view=True)
-def unbind_op(input: Layout, dim: Dim = 0) -> Any:
+def unbind_op(input: Layout, dim: Dim = 0) -> Several:
     """Return the parts of the tensor at every index of a dimension.
 
     Raises:

@@ -14,6 +14,7 @@ from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
 from ..table.planned import Planned
+from ..table.public_signatures import Several
 from .joining import cat_op
 from .parts import slice_op
 
@@ -62,7 +63,7 @@ def split_op(input: Layout, split_size: int, dim: int) -> Any:
 
 
 @operation("UnsafeSplitBackward0", public=True, view=True, connected=False)
-def unsafe_split_op(input: Layout, split_size: int, dim: Dim = 0) -> Any:
+def unsafe_split_op(input: Layout, split_size: int, dim: Dim = 0) -> Several:
     """Return pieces as ``split`` does; autograd treats them as copies and misses their in-place changes."""
     _check_size(input, split_size, dim)
     return _pieces(input, _even(input.shape[dim], split_size), dim)
@@ -125,7 +126,7 @@ def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int
 
 
 @lookup
-def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
+def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Several:
     """Return pieces of the given sizes.
 
     Raises:
@@ -134,7 +135,7 @@ def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) ->
     return split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
-def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
+def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Several:
     """Return pieces of one size, or of the given sizes: see ``numgrad.split``."""
     if not isinstance(split_size, int):
         return split_sizes_op, _checked_sizes(self, split_size, dim)
@@ -144,7 +145,7 @@ def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
 
 
 @lookup(method=False)
-def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
+def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Several:
     """Return pieces of one size, the last of which may be smaller, or of the given sizes.
 
     Raises:
@@ -160,7 +161,7 @@ def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 
 @lookup
-def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
+def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Several:
     """Return pieces as ``split_with_sizes`` does; autograd treats them as copies."""
     return unsafe_split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
@@ -177,7 +178,7 @@ def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_size
 
 
 @lookup
-def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
+def chunk(input: Layout, chunks: int, dim: int = 0) -> Several:
     """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
 
     Raises:
@@ -193,7 +194,7 @@ def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
 
 
 @lookup
-def unsafe_chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
+def unsafe_chunk(input: Layout, chunks: int, dim: int = 0) -> Several:
     """Return pieces as ``chunk`` does; autograd treats them as copies."""
     return _chunks(input, chunks, dim, unsafe_split_op, unsafe_split_sizes_op)
 

@@ -145,7 +145,8 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
 def declared_arguments(function: Callable[..., Any]) -> dict[str, Argument]:
     """Return the arguments, by name, for which users may pass more than an operation takes."""
     hints = get_type_hints(function, include_extras=True)
-    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    declared = {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return {name: argument for name, argument in declared.items() if isinstance(argument, Argument)}
 
 
 def argument_types(function: Callable[..., Any]) -> dict[str, Any]:

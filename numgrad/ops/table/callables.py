@@ -17,6 +17,7 @@ from .forms import call_of
 from .op import attach, check_tensors, export, named, named_in_place
 from .operands import overlaps
 from .out import write_out
+from .public_signatures import linked, of_operands
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -40,7 +41,12 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
     call: Any = call_of(op, keywords=keywords, special=special)
     call.__name__ = call.__qualname__ = op.name
     call.short, call.configured = call_of(op), own
-    return call
+    return _linked(call, op, out=True)
+
+
+def _linked(call: Any, op: Pointwise, *, out: bool) -> Any:
+    names = call.__code__.co_varnames[: len(op.inputs)]
+    return linked(call, op.function, lambda function: of_operands(names, op.statics, out))
 
 
 def _completed(op: Pointwise, numbers: dict[str, Any]) -> list[Any]:
@@ -72,7 +78,7 @@ def in_place(op: Pointwise) -> Callable[..., Any]:
         return own(*operands, *_completed(op, numbers))
 
     call = call_of(op, in_place=True, keywords="**numbers" if op.statics else "", special=special)
-    return named_in_place(call, op.name.removesuffix("_op"))
+    return _linked(named_in_place(call, op.name.removesuffix("_op")), op, out=False)
 
 
 def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
@@ -134,14 +140,14 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
     name = call.op.name.removesuffix("_op")
     short = call.short
 
-    def checked(input, other, *, out=None):
+    def checked(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if input.__class__ is not Tensor or other.__class__ is not Tensor:
             check_tensors(name, input=input, other=other)
         if out is not None:
             return call(input, other, out=out)
         return short(input, other)
 
-    def of_tensors_in_place(input, other):
+    def of_tensors_in_place(input: Tensor, other: Tensor) -> Tensor:
         check_tensors(name, input=input, other=other)
         return call.inplace(input, other)
 

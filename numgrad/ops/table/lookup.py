@@ -42,6 +42,7 @@ from .op import export as export_as
 from .operands import check_apart
 from .out import write_out
 from .planned import Planned
+from .public_signatures import linked, of_decision
 
 #: NumPy's names of parameters and the names here: a call may use either.
 _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
@@ -312,7 +313,9 @@ def _looked_up(
         return out if results is None or out.__class__ is not tuple else new(results, out)
 
     unseen.call = call
-    return call
+    call.resolve = resolve  # type: ignore[attr-defined]
+    call.__annotations__ = {}  # those of the function that decides
+    return linked(call, resolve, functools.partial(of_decision, results=results, out=not method))
 
 
 def overwriting(op: Planned) -> Callable[..., Tensor]:

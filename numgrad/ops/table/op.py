@@ -29,6 +29,7 @@ from .arguments import check_arguments, checked, wrong_kind
 from .checks import check_value
 from .entries import forget_calls
 from .out import write_out
+from .public_signatures import linked, of_function, with_out
 from .recording import OpNode, node_class, show_saved
 
 #: Every operation by its key (its function's name).
@@ -255,9 +256,9 @@ def public(
         public(change, function=False, direct=direct)
     for name in (call.__name__, *names) if export else ():
         if function:
-            public_functions[name] = _with_out(call, name) if method else call if direct else checked(call, name)
+            public_functions[name] = _with_out(call, name) if method else call if direct else _checked(call, name)
         if method:
-            attach(name, call if direct else checked(call, name, method=True))
+            attach(name, call if direct else _checked(call, name, method=True))
     return call if direct else checked(call)
 
 
@@ -281,6 +282,10 @@ def composite(call: Callable[..., Any], /, **how: Any) -> Any:
     return exported
 
 
+def _checked(function: Callable[..., Any], name: str, *, method: bool = False) -> Callable[..., Any]:
+    return linked(checked(function, name, method=method), function, of_function)
+
+
 def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return the function with checks of its arguments, and with ``out``."""
 
@@ -296,7 +301,7 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
         return result if out is None else write_out(name, out, result)
 
-    return call
+    return linked(call, function, lambda own: with_out(of_function(own)))
 
 
 def named(call: Any, name: str, doc: str | None) -> Any:
