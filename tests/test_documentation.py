@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from numgrad_reference import reference
-from numgrad_reference.operations import result_dtypes, sampled_dtypes
+from numgrad_reference.dtypes import dtypes_text, result_dtypes
 from numgrad_reference.pages import public_modules
 
 import numgrad
@@ -187,8 +187,22 @@ def test_an_entry_says_what_the_table_knows():
     assert "* Gradient of ``input``: ``grad * conj(-sin(input))``" in entry
     assert result_dtypes(ops["cos"])["int64"] == "float32"
     assert result_dtypes(ops["cos"])["float64"] == "float64"
-    assert sampled_dtypes(ops["logsumexp_op"]) == "floating point"
-    assert sampled_dtypes(ops["sum_all"]) == "bool, integers, floating point, complex"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("logsumexp_op", "float32, float64 → the same"),
+        ("trace_op", "uint8, int8, int16, int32 → int64; int64, float32, float64, complex64, complex128 → the same"),
+        ("std_op", "float32, float64 → the same; complex64 → float32; complex128 → float64"),
+        ("view_as_complex_op", "float32 → complex64; float64 → complex128"),
+        ("argsort_op", "bool, uint8, int8, int16, int32, float32, float64 → int64; int64 → the same"),
+        ("nonzero_op", "bool, uint8, int8, int16, int32, float32, float64 → int64; int64 → the same"),
+        ("to_type", "bool, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128 → the given one"),
+    ],
+)
+def test_dtypes_of_an_operation_that_is_not_pointwise_are_those_that_it_decides_for(name, text):
+    assert dtypes_text(ops[name]) == f"Dtypes: {text}"
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "heaviside"])

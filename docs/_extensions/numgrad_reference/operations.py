@@ -6,25 +6,13 @@ import inspect
 from collections import defaultdict
 from typing import Any
 
-import numpy as np
-from ops.samples import SAMPLES  # tests/ is on the path
-from ops.sampling import takes_complex
-
-import numgrad
-from numgrad.core.layout import layout_of
-from numgrad.core.types import tensor_type
 from numgrad.ops import ops, public_functions
 from numgrad.ops.table.elementwise import Pointwise
 from numgrad.ops.table.formulas import formula, rule_formula
 from numgrad.ops.table.op import Op, composites, public_name
 
+from .dtypes import dtypes_text
 from .markup import Lines, heading, indented, literal, summary, table
-
-#: Dtypes whose support is shown.
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "complex64", "complex128")
-
-#: Kinds of dtypes, as NumPy abbreviates them.
-KINDS = {"b": "bool", "i": "integers", "f": "floating point", "c": "complex"}
 
 #: Titles of the folders of ``numgrad/ops``.
 FOLDERS = {
@@ -38,40 +26,6 @@ def entries_of(name: str, *others: str) -> list[Op]:
     """Return the entries of the op table that compute a public function of the first of these names that has some."""
     found = [op for key, op in ops.items() if public_name(key) == name or key.removesuffix("_op") == name]
     return found or (entries_of(*others) if others else [])
-
-
-def result_dtypes(op: Pointwise) -> dict[str, str]:
-    """Return the dtype of a pointwise operation's result for each dtype of its operands that it is defined for."""
-    found = {}
-    for name in DTYPES:
-        operand = layout_of(tensor_type(getattr(numgrad, name)), (2,))
-        condition = layout_of(tensor_type(numgrad.bool), (2,))
-        given = [condition if each in op.conditions else operand for each in op.inputs]
-        try:
-            found[name] = str(op.compute_types(given)[1]).removeprefix("torch.")
-        except (RuntimeError, NotImplementedError, TypeError):
-            continue
-    return found
-
-
-def sampled_dtypes(op: Op) -> str:
-    """Describe the dtypes in which the tests try an operation that is not pointwise; empty if it has no sample."""
-    kinds = {np.dtype(name).kind for sample in SAMPLES if sample.name == op.name for name in sample.dtypes}
-    if kinds and takes_complex(op):
-        kinds.add("c")
-    return ", ".join(text for kind, text in KINDS.items() if kind in kinds)
-
-
-def dtypes_text(op: Op) -> str:
-    """Describe the dtypes of a pointwise operation and of its result, or those in which tests try any other one."""
-    if not isinstance(op, Pointwise):
-        sampled = sampled_dtypes(op)
-        return f"Tested dtypes: {sampled}" if sampled else ""
-    by_result = defaultdict(list)
-    for given, result in result_dtypes(op).items():
-        by_result["the same" if given == result else result].append(given)
-    texts = [f"{', '.join(given)} → {result}" for result, given in by_result.items()]
-    return f"Dtypes: {'; '.join(texts)}"
 
 
 def facts(op: Op) -> Lines:

@@ -56,7 +56,7 @@ for _shape, _dim in SHAPES:
     for _backwards in (False, True):
         _how = (_dim, None, _backwards)
         sample("cumsum_op", _scan(np.cumsum), _shape, args=_how, dtypes=("float32", "float64", "int64"))
-        sample("cumprod_op", _scan(np.cumprod), _shape, args=_how, dtypes=("float64", "bool"))
+        sample("cumprod_op", _scan(np.cumprod), _shape, args=_how, dtypes=("float64", "int64", "bool"))
         if 0 not in _shape:
             sample("shift", _shifted, _shape, args=(_dim, _backwards, 2.0), dtypes=FLOATS)
         sample("linear_recurrence", _recurrence, _shape, _shape, args=(_dim, _backwards), dtypes=("float64",))

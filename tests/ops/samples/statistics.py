@@ -53,7 +53,7 @@ for _shape, _dims, _keepdim in (
     ((2, 3, 4), (0, 2), False), ((2, 3), (1,), True), ((3, 0), (1,), False), ((), (), False),
 ):
     sample("logsumexp_op", _logsumexp, _shape, args=(_dims, _keepdim), dtypes=FLOATS)
-    sample("nansum_op", _nansum, _shape, args=(_dims, _keepdim), dtypes=("float64", "bool"))
+    sample("nansum_op", _nansum, _shape, args=(_dims, _keepdim), dtypes=("float64", "int64", "bool"))
     for _order in (2.0,) if 0 in _shape else (1.0, 2.0, 3.0, np.inf):
         sample("vector_norm_op", _norm, _shape, args=(_order, _dims, _keepdim, numgrad.float64),
                dtypes=("float64",), domain=NONZERO)
