@@ -130,11 +130,15 @@ def approach(average, weight, target):
 
 
 @update("velocity")
-def sgd(param, grad, velocity, has_velocity, sign, decay, rate, momentum, share, nesterov):
-    """Stochastic gradient descent; ``share`` is the weight of the gradient in the velocity."""
+def sgd(param, grad, velocity, has_velocity, sign, decay, rate, kept, share, nesterov):
+    """Stochastic gradient descent.
+
+    ``kept`` and ``share`` are the weights of the velocity before and of the gradient in the velocity, and ``nesterov``
+    is the factor of Nesterov's momentum, or 0.
+    """
     slope = descent(param, grad, sign, decay)
-    velocity = momentum * velocity + share * slope
-    ahead = slope + momentum * velocity if nesterov != T(0) else velocity
+    velocity = kept * velocity + share * slope
+    ahead = slope + nesterov * velocity if nesterov != T(0) else velocity
     step = ahead if has_velocity else slope
     return param - rate * step, velocity
 

@@ -23,19 +23,21 @@ def hyperparameters(arguments: dict[str, Any], **checks: Check) -> dict[str, Any
     return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
 
 
-def within(low: float, high: float = math.inf, message: str = "Invalid {name} value: {value}") -> Check:
-    """Return the check that a number is at least ``low`` and at most ``high``."""
+def within(
+    low: float, high: float = math.inf, message: str = "Invalid {name} value: {value}", nan: bool = False
+) -> Check:
+    """Return the check that a number is at least ``low`` and at most ``high``, or with ``nan``, that it is NaN."""
 
     def check(name: str, value: Any) -> None:
-        if not low <= value <= high:
+        if not (low <= value <= high or (nan and value != value)):
             raise ValueError(message.format(name=name, value=value))
 
     return check
 
 
-def learning_rate(message: str = "Invalid learning rate: {value}") -> Check:
-    """Return the check that a learning rate is one number that is not negative."""
-    check_range = within(0.0, message=message)
+def learning_rate(message: str = "Invalid learning rate: {value}", nan: bool = False) -> Check:
+    """Return the check that a learning rate is one number that is not negative; see :func:`within`."""
+    check_range = within(0.0, message=message, nan=nan)
 
     def check(name: str, value: Any) -> None:
         if isinstance(value, Tensor) and value.numel() != 1:

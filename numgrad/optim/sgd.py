@@ -7,10 +7,12 @@ from typing import Any
 from ..ops.creation.factories import zeros_like
 from ..tensors.tensor import Tensor
 from .fused import FusedOptimizer
-from .hyperparameters import NOT_NEGATIVE, RATE, hyperparameters
+from .hyperparameters import hyperparameters, learning_rate, within
 from .scalars import slope_numbers
 
 __all__ = ["SGD"]
+
+_RATE, _FACTOR = learning_rate(nan=True), within(0.0, nan=True)  # as in PyTorch, where no other optimizer accepts NaN
 
 
 class SGD(FusedOptimizer):
@@ -34,7 +36,7 @@ class SGD(FusedOptimizer):
         differentiable: must be False.
 
     Raises:
-        ValueError: an option is out of range, or ``nesterov`` is set without momentum.
+        ValueError: an option is negative, or ``nesterov`` is set without momentum.
     """
 
     _kernel = "sgd"
@@ -54,7 +56,7 @@ class SGD(FusedOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        super().__init__(params, hyperparameters(locals(), lr=RATE, momentum=NOT_NEGATIVE, weight_decay=NOT_NEGATIVE))
+        super().__init__(params, hyperparameters(locals(), lr=_RATE, momentum=_FACTOR, weight_decay=_FACTOR))
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
 
@@ -80,10 +82,11 @@ class SGD(FusedOptimizer):
         return is_first
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        momentum = float(group["momentum"])
         return (
             *slope_numbers(group),
             float(group["lr"]),
-            float(group["momentum"]),
+            0.0 if step else momentum,
             1.0 if step else 1.0 - float(group["dampening"]),
-            float(group["nesterov"]),
+            momentum if group["nesterov"] else 0.0,
         )

@@ -31,15 +31,19 @@ def argument_names(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: Sequence[Tensor]
 ) -> list[str]:
     """Return names of the tensors among arguments: ``x``, ``pair[0]``, ``options['scale']``."""
-    try:
-        arguments = inspect.signature(getattr(function, "forward", function)).bind(*args, **keywords).arguments
-    except (TypeError, ValueError):  # it has no signature
-        arguments = {"args": args, **keywords}
     names: dict[int, str] = {}
-    for name, value in arguments.items():
+    for name, value in arguments_by_name(function, args, keywords).items():
         for path, tensor in _paths(name, value):
             names.setdefault(id(tensor), path)
     return [names.get(id(tensor), f"inputs[{number}]") for number, tensor in enumerate(inputs)]
+
+
+def arguments_by_name(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the function's parameters."""
+    try:
+        return inspect.signature(getattr(function, "forward", function)).bind(*args, **keywords).arguments
+    except (TypeError, ValueError):  # it has no signature
+        return {"args": args, **keywords}
 
 
 def described(args: Sequence[Any], keywords: dict[str, Any]) -> str:

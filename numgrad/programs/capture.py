@@ -27,7 +27,7 @@ from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
 from .recorder import Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
 from .snapshots import TensorState, Undo
-from .trees import dataclass_values_in, leaves, tensors_in
+from .trees import DEEPEST, dataclass_values_in, is_deeper, leaves, tensors_in
 
 #: Attributes in which the alias of an argument differs from the argument.
 _OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
@@ -252,6 +252,9 @@ def is_plain(gradient: Tensor) -> bool:
 def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
     """Find what the call has changed, and break off where a replay could not change it."""
     recorder = captured.recorder
+    if is_deeper(captured.result):
+        recorder.break_off(f"its result is nested more than {DEEPEST} deep")
+        return
     for leaf in leaves(captured.result):
         if not isinstance(leaf, (Tensor, *_RESULTS)):
             recorder.break_off(f"it returns an object of the class {type(leaf).__name__}")

@@ -16,7 +16,7 @@ from ..autograd.watching import BLOCK, span
 from ..core.types import default_dtype_changed
 from ..devices import recording
 from ..tensors.tensor import Tensor
-from .block_names import described
+from .block_names import arguments_by_name, described
 from .capture import Capture, capture
 from .checking import checked_run, is_linked
 from .differentiation import Differentiated
@@ -120,7 +120,7 @@ class Compiled:
             key, inputs = key_of(mode, args, keywords)
             signature = self.signatures.get(key)
         except (UnknownArgumentError, TypeError, RecursionError) as error:  # no hash, or nested too deeply
-            return self._refuse(str(error), args, keywords)
+            return self._refuse_argument(error, args, keywords)
         if signature is None:
             return self._call_new_signature(mode, key, args, keywords, inputs)
         for guarded in signature.programs:
@@ -258,6 +258,17 @@ class Compiled:
         """Run a call for which no program is recorded, and warn once."""
         self._warn(reason, None)
         return self._run_eagerly(args, keywords)
+
+    def _refuse_argument(self, error: Exception, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Run a call with an argument that no signature can have, and warn once with its name."""
+        reason = str(error)
+        for name, value in arguments_by_name(self.function, args, keywords).items():
+            try:
+                hash(key_of(0, (value,), {})[0])
+            except (TypeError, RecursionError):
+                reason += f" (argument {name!r})"
+                break
+        return self._refuse(reason, args, keywords)
 
     def _call_new_signature(
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]

@@ -232,8 +232,9 @@ class Environment:
 
     def _reference(self, names: CodeNames) -> None:
         """Note the names in code, and add the sources that have waited for them."""
+        knew_any = self.referenced.any_name
         new = self.referenced.add(names)
-        for library in [*self._libraries.values()] if new else ():
+        for library in [*self._libraries.values()] if new or self.referenced.any_name != knew_any else ():
             self._read_library(library, new)
         for name in [*self._waiting] if self.referenced.any_name else new & self._waiting.keys():
             self._add(self._waiting.pop(name, ()))
@@ -260,10 +261,13 @@ class Environment:
                     yield Source(value, cls, name, parent)
 
     def _read_library(self, source: Source, names: Iterable[str] | None = None) -> None:
-        """Add the attributes of a library's module that code names: any code may read the module."""
+        """Add the attributes of a library's module that code may read: those that it names, or else all settings."""
         self._libraries.setdefault(id(source.value), source)
         items = vars(source.value)
-        for name in (self.referenced.names if names is None else names) & items.keys():
+        found = (self.referenced.names if names is None else names) & items.keys()
+        if self.referenced.any_name:
+            found |= {name for name, value in items.items() if isinstance(value, kinds.VALUES) and name[:2] != "__"}
+        for name in found:
             part = Source(items[name], items, name, source)
             self._left.append(part)
             if is_library(part.value) and id(part.value) not in self._libraries:

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.grad_mode import is_multithreading_enabled
 from ..core.types import device, dtype, layout, memory_format
 from ..devices.generators import Generator
 from ..nn.modules.module import Module
@@ -69,8 +70,13 @@ def is_installed(file: str) -> bool:
 @functools.cache
 def is_own(cls: Any) -> bool:
     """Return True if a class is the user's own."""
-    module = sys.modules.get(cls.__module__)
+    module = sys.modules.get(_module_name(cls))
     return module is not None and is_own_module(module, cls.__module__)
+
+
+def _module_name(cls: Any) -> str:
+    """Return the name of a class's module; empty if its objects have a ``__module__`` of their own, as Cython's."""
+    return cls.__module__ if isinstance(cls.__module__, str) else ""
 
 
 def is_own_module(module: Any, name: str = "") -> bool:
@@ -87,13 +93,13 @@ def is_library(value: Any) -> bool:
 @functools.cache
 def is_numgrad(cls: type) -> bool:
     """Return True if a class is this package's."""
-    return cls.__module__.partition(".")[0] == _NUMGRAD
+    return _module_name(cls).partition(".")[0] == _NUMGRAD
 
 
 def is_open(value: Any) -> bool:
     """Return True if an object holds what users put there."""
     cls: Any = type(value)
-    return is_own(cls) or cls.__module__.startswith(_OPEN)
+    return is_own(cls) or _module_name(cls).startswith(_OPEN)
 
 
 # -- what objects consist of --------------------------------------------------------------------------------------
@@ -224,7 +230,7 @@ def unguardable(source: Source) -> str | None:
     is_guarded = (
         isinstance(value, _GUARDED) or is_open(value) or cls.__name__ in _C_FUNCTIONS
         or "__wrapped__" in attributes_of(value)
-        or any(base.__module__.startswith(_UNCHANGING) for base in cls.__mro__[:-1])
+        or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1])
     )
     return None if is_guarded else (
         f"{what} is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
@@ -241,6 +247,8 @@ def hidden_state(value: Any) -> Callable[[], Any] | None:
     """Return a function for the state on which operations on an object depend; None if there is none."""
     if value is decimal.Decimal or isinstance(value, decimal.Decimal):
         return _decimal_context
+    if value is is_multithreading_enabled:
+        return is_multithreading_enabled
     is_abstract = isinstance(value, type) and type(value) is not type and issubclass(type(value), abc.ABCMeta)
     return abc.get_cache_token if is_abstract else None
 

@@ -23,7 +23,7 @@ from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
 from .attached import has_tensor_hooks
 from .recorded_steps import root_of, start_address
-from .trees import DICTIONARIES, fields_of, is_dataclass_value
+from .trees import DEEPEST, DICTIONARIES, fields_of, is_dataclass_value
 
 #: Classes whose values are part of a signature.
 _COMPARED = (int, float, complex, bool, str, bytes, type(None))
@@ -132,8 +132,10 @@ def begin_of(tensor: Tensor) -> int:
     return start + tensor._offset * tensor._layout.type.dtype.itemsize
 
 
-def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
+def _describe(value: Any, key: list[Any], tensors: list[Tensor], depth: int = 0) -> None:
     """Add an argument to a key, and its tensors to these."""
+    if depth > DEEPEST:
+        raise UnknownArgumentError(f"an argument nested more than {DEEPEST} deep")
     cls = value.__class__
     if cls is Tensor or isinstance(value, Tensor):
         tensors.append(value)
@@ -147,19 +149,19 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
     elif isinstance(value, tuple) or cls is list:
         key += cls, len(value)
         for item in value:
-            _describe(item, key, tensors)
+            _describe(item, key, tensors, depth + 1)
     elif cls in DICTIONARIES:
         key += cls, len(value)
         for name, item in value.items():
             exact = repr(name) if isinstance(name, float | complex | tuple) else None  # (1,) is equal to (True,)
             key.append((name.__class__, name, exact))
-            _describe(item, key, tensors)
+            _describe(item, key, tensors, depth + 1)
     elif isinstance(value, types.dtype | types.device):
         key.append(value)
     elif cls is slice or cls is range:
         key.append(cls)
         for part in (value.start, value.stop, value.step):
-            _describe(part, key, tensors)
+            _describe(part, key, tensors, depth + 1)
     elif isinstance(value, np.generic):
         key += cls, value.tobytes()
     elif isinstance(value, MethodType):  # each access makes another
@@ -170,7 +172,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
         key.append(cls)
         for name, item in fields_of(value).items():
             key.append(name)
-            _describe(item, key, tensors)
+            _describe(item, key, tensors, depth + 1)
     else:
         instead = "numgrad.from_numpy() of it" if isinstance(value, np.ndarray) else "its tensors and numbers"
         raise UnknownArgumentError(f"an argument of the class {cls.__name__}: give {instead}")

@@ -13,6 +13,9 @@ from ..tensors.tensor import Tensor
 #: Classes of dictionaries that are trees; dictionaries of other classes may have more than their items.
 DICTIONARIES = (dict, OrderedDict)
 
+#: The number of containers in one another that an argument or a result may have, since functions here are recursive.
+DEEPEST = 100
+
 #: The prefix of modules whose dataclasses are leaves, such as devices.
 _NUMGRAD = f"{__name__.partition('.')[0]}."
 
@@ -44,6 +47,12 @@ def branches(tree: Any) -> Iterable[Any] | None:
     if tree.__class__ in DICTIONARIES:
         return tree.values()
     return fields_of(tree).values() if is_dataclass_value(tree) else None
+
+
+def is_deeper(tree: Any, depth: int = DEEPEST) -> bool:
+    """Return True if a tree has more than ``depth`` containers in one another."""
+    subtrees = branches(tree)
+    return subtrees is not None and (depth <= 0 or any(is_deeper(subtree, depth - 1) for subtree in subtrees))
 
 
 def _like(tree: Any, subtrees: list[Any]) -> Any:

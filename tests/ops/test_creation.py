@@ -156,7 +156,6 @@ def test_arange(arguments, dtype, values):
 def test_arange_in_a_given_dtype():
     assert numgrad.arange(3, dtype=float64).dtype is float64
     assert numgrad.arange(2.5).tolist() == [0, 1, 2]
-    assert numgrad.arange(2.5, dtype=int64).tolist() == [0, 1]  # the bounds are converted first
     assert numgrad.arange(end=3).tolist() == [0, 1, 2]
     assert numgrad.arange(start=1, end=3).tolist() == [1, 2]
     # each is computed for itself, and rounded once
@@ -177,6 +176,13 @@ def test_arange_in_a_given_dtype():
 )
 def test_arange_of_integers_counts_before_it_truncates(arguments, values, dtype):
     assert numgrad.arange(*arguments, dtype=dtype).tolist() == values
+
+
+@pytest.mark.parametrize(("arguments", "values"), [
+    ((2.5,), [0, 1]), ((0, 3.1), [0, 1, 2]), ((1.0, 5.000001, 2.0), [1, 3]), ((0.5, 4, 1.5), [0, 1, 2, 3]),
+])
+def test_arange_of_int64_truncates_first_as_in_pytorch(arguments, values):
+    assert numgrad.arange(*arguments, dtype=int64).tolist() == values
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 import pickle
 
 import numpy as np
@@ -73,6 +74,19 @@ def test_named_parameters():
 def test_what_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make(leaf())
+
+
+@pytest.mark.parametrize("option", ["lr", "momentum", "weight_decay"])
+def test_sgd_alone_accepts_nan_as_in_pytorch(option):
+    x = leaf()
+    optimizer = stepped(optim.SGD([x], **{"lr": 0.1, option: math.nan}), x)
+    assert x.isnan().tolist() == [option != "momentum"] * 2  # the first step has no velocity to multiply
+    stepped(optimizer, x)
+    assert x.isnan().all()
+    with pytest.raises(ValueError, match=f"Invalid {'learning rate' if option == 'lr' else option + ' value'}: -1"):
+        optim.SGD([x], **{option: -1})
+    with pytest.raises(ValueError, match=r"Invalid .*: nan"):
+        optim.RMSprop([x], **{option: math.nan})
 
 
 def test_a_refused_group_is_not_added():

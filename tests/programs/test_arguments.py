@@ -3,9 +3,10 @@
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
 import collections
+import functools
 
 import pytest
-from programs.beside import beside, ramp
+from programs.beside import beside, ramp, replays
 
 import numgrad
 from numgrad import nn
@@ -351,10 +352,21 @@ def test_callable_argument(compiled, see):
         see(f(h, ramp(3)), f(h, ramp(3)))
 
 
-def test_arguments_that_are_nested_deeply_run_as_they_are():
-    nested = ()
-    for _ in range(2000):
-        nested = (nested, 0.5)
+def nested(depth):
+    return functools.reduce(lambda pair, _: (pair, 0.5), range(depth), ())
+
+
+@pytest.mark.parametrize("depth", [101, 900, 2000])
+def test_trees_that_are_nested_too_deeply_run_as_they_are(depth):
     compiled = numgrad.compile(lambda x, pair: x * pair[1])
-    with pytest.warns(UserWarning, match="recursion"):
-        assert [compiled(ramp(2), nested).tolist() for _ in range(3)] == [[-0.5, -0.25]] * 3
+    with pytest.warns(UserWarning, match=r"an argument nested more than 100 deep \(argument 'pair'\)"):
+        assert [compiled(ramp(2), nested(depth)).tolist() for _ in range(3)] == [[-0.5, -0.25]] * 3
+    compiled = numgrad.compile(nested)
+    with pytest.warns(UserWarning, match="its result is nested more than 100 deep"):
+        assert [len(compiled(depth)) for _ in range(3)] == [2] * 3
+
+
+def test_trees_that_are_nested_less_deeply_are_compiled():
+    compiled = numgrad.compile(lambda x, pair: (x * pair[1], nested(98)))
+    assert [compiled(ramp(2), nested(99))[0].tolist() for _ in range(3)] == [[-0.5, -0.25]] * 3
+    assert replays(compiled) == [1]

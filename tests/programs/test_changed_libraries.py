@@ -107,7 +107,18 @@ def context():
     return lambda x: x * held.prec, lambda: setattr(held, "prec", 5)
 
 
-@pytest.mark.parametrize("made", [event, queued, thread, polynomial, vectorized, template, context])
+def without_module():
+    class One:
+        __module__ = property(lambda self: "elsewhere")  # as the functions that Cython compiles
+
+    one = One()
+    one.weight = 1.0
+    return lambda x: x * one.weight, lambda: setattr(one, "weight", 2.0)
+
+
+@pytest.mark.parametrize("made", [
+    event, queued, thread, polynomial, vectorized, template, context, without_module,
+])
 def test_an_object_of_an_unknown_class_ends_a_program(made):
     f, change = made()
     expected = [f(ramp(3)).tolist() for _ in range(2)]
@@ -174,16 +185,20 @@ def test_functions_and_methods_of_numgrad_that_a_program_replaces(compiled, see)
 def test_settings(compiled, see):
     functions = [
         compiled(lambda x: x * numgrad.backends.cudnn.benchmark),
+        compiled(lambda x: x * getattr(numgrad.backends.cudnn, "-benchmark"[1:])),
         compiled(lambda x: x * numgrad.are_deterministic_algorithms_enabled()),
+        compiled(lambda x: x * numgrad.autograd.is_multithreading_enabled()),
     ]
     try:
         in_turn(
             functions, see, lambda: setattr(numgrad.backends.cudnn, "benchmark", True),
             lambda: numgrad.use_deterministic_algorithms(True),
+            lambda: numgrad.autograd.set_multithreading_enabled(False),
         )
     finally:
         numgrad.backends.cudnn.benchmark = False
         numgrad.use_deterministic_algorithms(False)
+        numgrad.autograd.set_multithreading_enabled(True)
 
 
 find = getattr

@@ -334,8 +334,9 @@ def arange(
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints.
 
-    An integer dtype truncates ``start`` and ``step``. The length is ``ceil((end - start) / step)`` of the numbers as
-    given, for int64 of the truncated ones.
+    An integer dtype truncates ``start`` and ``step``.  The length is ``ceil((end - start) / step)`` of the numbers as
+    given.  For int64, all three are truncated first, as in PyTorch: ``arange(0, 3.1, dtype=int64)`` has 3 elements,
+    and 4 with any other integer dtype.
 
     Raises:
         RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
