@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .checks import is_tensor
-from .grad_mode import ModeDecorator, state
+from .grad_mode import ModeDecorator, recording, state
 from .levels import Level, Tangents, check_tangent_shape, outside, outwards, tangent_of
+from .node import next_sequence
 from .operations import operations
 from .thread_state import guarded
 
@@ -30,6 +31,39 @@ class UnpackedDualTensor(NamedTuple):
 
 class _DualLevel(Tangents):
     """Level made by ``enter_dual_level``; only one can exist at a time."""
+
+
+class RecordedTangents(Tangents):
+    """Level of forward mode at which tangents are recorded in every grad mode.
+
+    Attributes:
+        hidden: sequence numbers of nodes that record tangents of operations that the caller does not record: the
+            first of each range, and the end.
+    """
+
+    def __init__(self) -> None:
+        self.hidden: list[int] = []
+        super().__init__()
+
+    def mode(self) -> recording:
+        return _TangentRecording(self.hidden)
+
+
+class _TangentRecording(recording):
+    """Recording of tangents, which notes the sequence numbers of nodes that the caller's grad mode would not allow."""
+
+    def __init__(self, hidden: list[int]):
+        super().__init__(inference=True)
+        self._hidden = hidden
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._begin = next_sequence()
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        if not self.was_on:
+            self._hidden += self._begin, next_sequence()
 
 
 def _current() -> _DualLevel | None:
@@ -152,8 +186,8 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
             f"(It is of shape {list(tangent.shape)}.)"
         )
     check_tangent_shape(tensor, tangent)
-    with outside(level):
-        dual = tensor._primal()
+    with outside(level) as around:
+        dual = around.run(tensor._primal)
         operations.write_tangent(dual, level, tangent)
     return dual
 
@@ -163,5 +197,5 @@ def primal_and_tangent(tensor: Any, level: Level) -> tuple[Any, Any]:
     if not is_tensor(tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     tangent = tangent_of(tensor, level)
-    with outside(level):
-        return tensor._primal(), tangent
+    with outside(level) as around:
+        return around.run(tensor._primal), tangent

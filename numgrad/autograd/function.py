@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..core.layout import Layout
 from .calls import transformed
 from .checks import is_tensor
 from .function_call import FunctionCall, finish
 from .function_node import BackwardCFunction, FunctionCtx
 from .grad_mode import GRAD, TRANSFORMED, no_grad, state, with_recording
-from .node import Node
+from .levels import share_tangents
+from .node import Edge, Node, edge_of
 from .thread_state import switch_back, thread_state
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -207,32 +209,41 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             results = backward(ctx, *gradients)
         if not differentiable:
             return results
-        return tuple([_refusing(r) for r in results]) if isinstance(results, tuple) else _refusing(results)
+        return tuple(map(refusing, results)) if isinstance(results, tuple) else refusing(results)
 
     return wrapped
 
 
-def _refusing(gradient: Any) -> Any:
+_ONCE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
+def refusing(gradient: Any, message: str = _ONCE) -> Any:
     """Return the gradient with a node that raises when it is differentiated."""
     if gradient is None or not gradient._layout.type.dtype.differentiable:
         return gradient
-    gradient = gradient._alias()
-    gradient._edge = Error((), gradient._layout), 0
-    gradient._requires_grad = True
-    return gradient
+    refused = gradient._alias()
+    share_tangents(gradient, refused)
+    edge = edge_of(gradient)
+    refused._edge = Error(() if edge is None else (edge,), gradient._layout, message), 0
+    refused._requires_grad = True
+    return refused
 
 
 class Error(Node):
     """Node of gradients that must not be differentiated, under PyTorch's name."""
 
-    __slots__ = ()
+    __slots__ = ("message",)
+
+    def __init__(self, edges: tuple[Edge, ...], layout: Layout, message: str):
+        super().__init__(edges, layout)
+        self.message = message
 
     def name(self) -> str:
         """Return PyTorch's name of this node."""
         return "torch::autograd::Error"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(self.message)
 
 
 # -- arguments of apply as parameters of forward -------------------------------------------------------------

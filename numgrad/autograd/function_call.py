@@ -213,8 +213,8 @@ class FunctionCall(Call):
         """
         tangents = [tangent_of(value, level) if is_tensor(value) else None for value in self.args]
         versions = [None if tangent is None else tangent._counter[0] for tangent in tangents]
-        with outside(level):
-            result = with_duals(transformed, self)
+        with outside(level) as around:
+            result = around.run(with_duals, transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
             given = [  # zeros for differentiable tensors without a tangent, unless the Function opts for None

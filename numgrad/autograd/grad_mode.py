@@ -108,18 +108,35 @@ def may_use_inference_tensors() -> bool:
 class recording:  # noqa: N801 - a context manager
     """Context manager that records operations, for derivatives of them.
 
-    It pauses inference mode.  Inference tensors may still be saved and modified, because the caller is in that mode.
+    It pauses inference mode.  Inference tensors may still be saved and modified if the caller is in that mode, or if
+    ``inference`` is True.
     """
+
+    def __init__(self, inference: bool = False):
+        self._inference = inference
 
     def __enter__(self) -> None:
         mode = state.mode
         self._before = mode, state.inference_paused
-        state.inference_paused = may_use_inference_tensors()
+        state.inference_paused = self._inference or may_use_inference_tensors()
         state.mode = mode & ~(INFERENCE | GRAD_WANTED) | GRAD
 
     def __exit__(self, *exception: Any) -> None:
         mode, state.inference_paused = self._before
         state.mode = state.mode & ~_MODES | mode & _MODES
+
+    @property
+    def was_on(self) -> bool:
+        """True if operations were recorded before this block."""
+        return self._before[0] & GRAD != 0
+
+    def before(self, function: Callable[..., R], *args: Any) -> R:
+        """Call a function in the mode before this block, and return its result."""
+        self.__exit__()
+        try:
+            return function(*args)
+        finally:
+            self.__enter__()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from .checks import is_tensor
-from .grad_mode import DUAL, LEVELS, in_mode, state
+from .grad_mode import DUAL, LEVELS, in_mode, recording, state
 
 
 class Level:
@@ -48,6 +48,10 @@ class Level:
     def concerns(self, tensor: Any) -> bool:
         """Return True if this level must process operations on this tensor."""
         raise NotImplementedError(f"{type(self).__name__} does not define concerns")
+
+    def mode(self) -> recording | None:
+        """Return the context manager in which this level records what it computes, None for the caller's grad mode."""
+        return None
 
     def perform(self, call: Any) -> Any:
         """Perform an operation, given as a call (see ``calls``), at this level."""
@@ -93,17 +97,29 @@ class Tangents(Level):
 class outside:  # noqa: N801 - a context manager
     """Context manager in which operations are processed only by the levels that enclose ``level``."""
 
+    mode: recording | None = None
+
     def __init__(self, level: Level):
         self.level = level.outer
+        self.mode = level.mode()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> outside:
         self.before = state.level
         self.on = state.mode & LEVELS  # off within computations for all levels at once
         enter(self.level)
+        if self.mode is not None:
+            self.mode.__enter__()
+        return self
 
     def __exit__(self, *exception: Any) -> None:
         state.level = self.before
         state.mode = state.mode & ~LEVELS | self.on
+        if self.mode is not None:
+            self.mode.__exit__()
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function in the caller's grad mode, and return its result."""
+        return function(*args) if self.mode is None else self.mode.before(function, *args)
 
 
 def with_duals(run: Callable[..., Any], *args: Any) -> Any:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from bisect import bisect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.checks import is_tensor
-from ..autograd.forward_ad import dual_tensor, primal_and_tangent
+from ..autograd.forward_ad import RecordedTangents, dual_tensor, primal_and_tangent
+from ..autograd.function import refusing
 from ..autograd.functional.gradients import materialized
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
+from ..autograd.node import edge_of
+from ..autograd.order import nodes_behind
 from ..autograd.thread_state import guarded
 from ..core.nesting import flatten, map_leaves
 from .arguments import Argnums, at_argnums, check_outputs, split_aux
@@ -240,10 +244,10 @@ def _primal(leaf: Any, level: Tangents) -> Any:
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return the output of a function at a point, and a function that multiplies its Jacobian there with a vector.
 
-    ``func`` is called once.  A backward pass through its graph with a vector of unknowns u records u times J, which is
-    linear in u.  Its derivative with respect to u is J, so each product costs one pass over the saved values.  For few
-    products, :func:`jvp` is cheaper and needs less memory.  Results that ``func`` computes under ``no_grad`` or in
-    inference mode are constants here, as in :func:`vjp`; :func:`jvp` differentiates them.
+    ``func`` is called once, in forward mode with a vector of unknowns u.  That records J times u, which is linear in u,
+    in every grad mode: as for :func:`jvp`, results that ``func`` computes under ``no_grad`` have tangents.  A backward
+    pass with a vector of unknowns w records w times J, whose derivative with respect to w is J.  Each product thus
+    costs one pass over the saved values.  For few products, :func:`jvp` is cheaper and needs less memory.
 
     Args:
         func: returns a tensor or a nested structure of tensors.
@@ -255,8 +259,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     Raises:
         RuntimeError: ``func`` returns a value that is not a tensor; in ``jvp_fn``, if structure, a shape or a dtype
-            differ.
-        ValueError: a primal is not a tensor.
+            differ; in backward from a product, if it depends on tangents of results that ``func`` computes under
+            ``no_grad`` or in inference mode, and on tensors that require gradients: differentiate :func:`jvp` instead.
+        ValueError: a primal is not a tensor, or has a dtype that is not differentiable.
 
     Example:
         >>> import numgrad
@@ -264,17 +269,29 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> value, jvp_fn(numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    with Tape() as tape:
+    with Tape(inference=True) as tape:
         points, structure = flatten(primals)
-        inputs = [tape.input(point) for point in points]
-        outputs, output_structure = flatten(func(*structure.unflatten(inputs)))
-        check_outputs(outputs, "linearize(f, *primals)")
-        differentiable = [output for output in outputs if output.requires_grad]
-        unknowns = [tape.input(output.detach().new_zeros(output.shape)) for output in differentiable]
-        products = tape.gradients(differentiable, inputs, unknowns, retain_graph=True, create_graph=True)
-    pairs = [(index, product) for index, product in enumerate(products) if product is not None]
-    concerns_caller = tape.concerns_caller([product for _, product in pairs])
-    value = output_structure.unflatten(tape.returned(outputs, tape.by_caller))
+        inputs = [tape.input(_zeros(point)) for point in points]
+        unknowns = [one.clone() for one in inputs]
+
+        def pushed() -> Any:
+            with RecordedTangents() as level:
+                duals = [dual_tensor(point, one, level) for point, one in zip(points, unknowns, strict=True)]
+                outputs, output_structure = flatten(func(*structure.unflatten(duals)))
+                check_outputs(outputs, "linearize(f, *primals)")
+                return [primal_and_tangent(output, level) for output in outputs], output_structure, level.hidden
+
+        pairs, output_structure, hidden = guarded(tape.callers, pushed)
+        outputs, tangents = zip(*pairs, strict=True)
+        found = [(index, tangent) for index, tangent in enumerate(tangents) if tangent is not None]
+        cotangents = [tape.input(_zeros(tangent)) for _, tangent in found]
+        products = tape.gradients(
+            [tangent for _, tangent in found], inputs, cotangents, retain_graph=True, create_graph=True
+        )
+    used = [(index, product) for index, product in enumerate(products) if product is not None]
+    concerns_caller = tape.concerns_caller([product for _, product in used])
+    is_hidden = concerns_caller and _reaches(tangents, hidden)
+    value = output_structure.unflatten(outputs)
 
     def jvp_fn(*tangents: Any) -> Any:
         """Return the product of the Jacobian with the tangents, one for each of the primals."""
@@ -291,15 +308,37 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     )
         recorded = is_grad_enabled()
         needed = concerns_caller or tape.concerns_caller(vectors)
-        found = iter(tape.gradients(
-            [product for _, product in pairs],
-            unknowns,
-            [vectors[index] for index, _ in pairs],
+        results: list[Any] = [None] * len(outputs)
+        gradients = tape.gradients(
+            [product for _, product in used],
+            cotangents,
+            [vectors[index] for index, _ in used],
             retain_graph=True,
             create_graph=recorded and needed,
-        ))
-        results = [next(found) if output.requires_grad else None for output in outputs]
-        filled = materialized(results, [output.detach() for output in outputs])
-        return output_structure.unflatten(tape.returned(filled, recorded))
+        )
+        for (index, _), gradient in zip(found, gradients, strict=True):
+            results[index] = gradient
+        filled = tape.returned(materialized(results, [output.detach() for output in outputs]), recorded)
+        if is_hidden and recorded:
+            filled = [refusing(one, _HIDDEN) for one in filled]
+        return output_structure.unflatten(filled)
 
     return value, jvp_fn
+
+
+_HIDDEN = (
+    "linearize: the function computes results under no_grad or in inference mode, so that only forward mode "
+    "differentiates them. Differentiate jvp(f, primals, tangents) instead of the product of its Jacobian"
+)
+
+
+def _zeros(tensor: Any) -> Any:
+    if not is_tensor(tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+    return tensor.detach().new_zeros(tensor.shape)
+
+
+def _reaches(tensors: Sequence[Any], hidden: Sequence[int]) -> bool:
+    """Return True if a node of the tensors' graphs has a number in the ranges that these numbers bound in turn."""
+    roots = [edge[0] for tensor in tensors if tensor is not None and (edge := edge_of(tensor)) is not None]
+    return any(bisect(hidden, node.sequence) % 2 for node in nodes_behind(roots))

@@ -10,8 +10,8 @@ result that depends on nothing of the caller's leaves the transform without a gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from weakref import ref
 
@@ -52,12 +52,16 @@ class InputNode(Node):
 
 
 class Tape:
-    """Recording of one call of a transform: ``with Recording() as tape:`` around the call of the function.
+    """Recording of one call of a transform: ``with Tape() as tape:`` around the call of the function.
 
     Recording is always on inside the block, so the caller's grad mode is determined at the start.
+
+    Args:
+        inference: True if inference tensors may be saved, and read in backward, even outside of inference mode.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, inference: bool = False) -> None:
+        self._inference = inference
         self.by_caller = is_grad_enabled()
         self.start = next_sequence()
         self.nodes: list[InputNode] = []
@@ -65,7 +69,7 @@ class Tape:
         self.given: list[Tensor] = []
 
     def __enter__(self) -> Tape:
-        self._mode = recording()
+        self._mode = recording(self._inference)
         self._mode.__enter__()
         return self
 
@@ -73,6 +77,10 @@ class Tape:
         self._mode.__exit__(*exception)
         for node in self.nodes:
             node.active = False
+
+    def callers(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function within the block in the caller's grad mode, and return its result."""
+        return self._mode.before(function, *args)
 
     def input(self, tensor: Any) -> Tensor:
         """Return the caller's tensor in the form that the function receives: a leaf that requires a gradient.
@@ -103,7 +111,7 @@ class Tape:
         create_graph: bool,
     ) -> tuple[Any, ...]:
         """Return the gradients of those outputs that are in the graph; None for an input that none depends on."""
-        with self._hooks_on_inputs():
+        with self._hooks_on_inputs(), recording(inference=True) if self._inference else nullcontext():
             return gradients_of_recorded(outputs, inputs, vectors, retain_graph, create_graph)
 
     @contextmanager

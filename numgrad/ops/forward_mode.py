@@ -54,9 +54,9 @@ def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
 def pointwise(call: PointwiseCall, level: Level) -> Tensor:
     """Compute a pointwise operation and its tangent."""
     tangents = _tangents(call.args, level)
-    with outside(level):
+    with outside(level) as around:
         if call.target is None:
-            out = with_duals(call.run)
+            out = around.run(with_duals, call.run)
             tangent = _pointwise_tangent(call, tangents, out._layout.shape, out._layout.type, out)
             if tangent is not None:
                 set_tangent(out, level, laid_out_as(out, tangent))
@@ -69,7 +69,7 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
         before = PointwiseCall(call.op, args, call.statics)
         result = before.run() if "out" in call.op.saveable() else None
         tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
-        with_duals(call.run)
+        around.run(with_duals, call.run)
         _overwrite_tangent(target, level, tangent)
     return target
 
@@ -128,8 +128,8 @@ def general(call: GeneralCall, level: Level) -> Any:
     """Compute an operation of the table and its tangents."""
     op, args = call.op, call.args
     tangents = _tangents(args, level)
-    with outside(level):
-        out = with_duals(call.run)
+    with outside(level) as around:
+        out = around.run(with_duals, call.run)
         outs = _as_tuple(out)
         if not any(output._layout.type.dtype.differentiable for output in outs):
             return out
@@ -267,11 +267,11 @@ def change(call: ChangeCall, level: Level) -> Tensor:
     """Compute an operation of the table in place, and the tangent of its target."""
     op, target = call.op, call.target
     tangents = _tangents(call.args, level)
-    with outside(level):
+    with outside(level) as around:
         args, tangents = _unchanged(call.args, tangents, target)
         result = op(*args) if "out" in op.saveable() else None
         (tangent,) = _transposed_general(op, args, tangents, [(target._layout.shape, target._layout.type, result)])
-        with_duals(call.run)
+        around.run(with_duals, call.run)
         _overwrite_tangent(target, level, tangent)
     return target
 
@@ -292,8 +292,8 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     """Overwrite a tensor with another one; its tangent becomes that of the source."""
     target, source = call.target, call.source
     tangent = None if source is None or not target._layout.type.dtype.differentiable else tangent_of(source, level)
-    with outside(level):
-        with_duals(call.run)
+    with outside(level) as around:
+        around.run(with_duals, call.run)
         if tangent is not None:
             tangent = _own(_fitted(tangent, target._layout.shape, target._layout.type), [tangent])
         _overwrite_tangent(target, level, tangent)
@@ -304,8 +304,8 @@ def reshape(call: ShapeCall, level: Level) -> Tensor:
     """Make a tensor a view of itself in place; its tangent becomes the same view of itself."""
     target = call.target
     tangent = tangent_of(target, level)
-    with outside(level):
-        with_duals(call.run)
+    with outside(level) as around:
+        around.run(with_duals, call.run)
         set_tangent(target, level, call.op(tangent, *call.args[1:]))
     return target
 

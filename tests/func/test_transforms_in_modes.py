@@ -1,5 +1,6 @@
 """Transforms under grad mode, ``no_grad`` and inference mode, nested in all ways: the mode around changes nothing."""
 
+import functools
 import itertools
 from contextlib import ExitStack
 
@@ -87,7 +88,74 @@ def test_inside_they_stop_reverse_mode_and_not_forward_mode(mode):
     x = tensor([0.5, 1.0])
     assert func.vjp(f, x)[1](ones(2))[0].tolist() == [1, 1]
     assert func.jvp(f, (x,), (ones(2),))[1].tolist() == pytest.approx([1.8776, 1.5403], abs=1e-4)
+    assert func.linearize(f, x)[1](ones(2)).tolist() == pytest.approx([1.8776, 1.5403], abs=1e-4)
     assert tangent(f, x).tolist() == pytest.approx([1.8776, 1.5403], abs=1e-4)
+
+
+def changed_in_place(x, mode):
+    y = x * 1
+    with mode():
+        y[:1].mul_(x[1:]).sin_()
+    return y * x
+
+
+def in_views_and_sums(x, mode):
+    with mode():
+        y = (x.expand(2, 2) * x).cumsum(0).t()
+    return y @ x.exp()
+
+
+class Cube(numgrad.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * tangent
+
+
+def with_its_own_jvp(x, mode):
+    with mode():
+        return Cube.apply(x) * x
+
+
+@pytest.mark.parametrize("mode", [no_grad, inference_mode], ids=["off", "inference"])
+@pytest.mark.parametrize("f", [changed_in_place, in_views_and_sums, with_its_own_jvp])
+def test_products_of_linearize_are_those_of_jvp_whatever_the_function_records(f, mode):
+    def product(way):
+        return lambda x: way(functools.partial(f, mode=mode), x)
+
+    along = product(lambda f, x: func.jvp(f, (x,), (tensor([1.0, 10.0]),))[1])
+    linear = product(lambda f, x: func.linearize(f, x)[1](tensor([1.0, 10.0])))
+    x = tensor([0.5, 1.5])
+    for outer in (lambda f: f, func.jacfwd, numgrad.vmap):
+        points = numgrad.stack([x, 2 * x]) if outer is numgrad.vmap else x
+        numgrad.testing.assert_close(outer(linear)(points), outer(along)(points))
+
+
+def test_products_of_linearize_refuse_reverse_mode_where_the_function_does():
+    w = tensor([2.0, 3.0], requires_grad=True)
+
+    def f(x, used):
+        y = x * w
+        with no_grad():
+            scale = y.abs().max()
+        return y / scale if used else y
+
+    x, v = tensor([0.5, 1.0]), tensor([1.0, 10.0], requires_grad=True)
+    _, product = func.linearize(lambda x: f(x, used=False), x)
+    assert numgrad.autograd.grad(product(v).sum(), (w, v))[0].tolist() == [1, 10]
+    _, product = func.linearize(lambda x: f(x, used=True), x)
+    with pytest.raises(RuntimeError, match=r"computes results under no_grad .* Differentiate jvp"):
+        product(v).sum().backward()
 
 
 def test_what_the_function_finds_may_be_an_inference_tensor():

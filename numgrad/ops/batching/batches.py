@@ -172,10 +172,11 @@ class _NoMemory:
 class below(outside):  # noqa: N801 - a context manager
     """``with below(level):`` as ``outside``, for the operations on physical tensors."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> below:
         super().__enter__()
         self.dual = state.mode & DUAL
         state.mode &= ~DUAL
+        return self
 
     def __exit__(self, *exception: Any) -> None:
         super().__exit__()

@@ -75,7 +75,9 @@ def _(grad, input, length):
 
 @norm_backward.gradient("input")
 def _(grad, grad_output, length):
-    return grad * conj(grad_output / length)  # infinite or NaN where the length is 0
+    # Infinite or NaN where the length is 0.  There ``n ** 2`` and ``3 * n ** 2`` of a norm ``n`` give this rule the
+    # same operands, all 0, although their second derivatives are 2 and 6: no rule can return both.
+    return grad * conj(grad_output / length)
 
 
 @norm_backward.gradient("length")
