@@ -14,7 +14,9 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import itertools
 import logging
+import operator
 import os
 import sys
 from collections import deque
@@ -173,19 +175,25 @@ class Environment:
                 self.read.append(source)
         if id(value) in referenced_names.READERS and self._is_reading and source.holder is not vars(builtins):
             self._reference(referenced_names.READERS[id(value)])
+        if type(value) in kinds.ATOMS:
+            return
         if kinds.is_opaque(value):
             self._sources.setdefault(id(value), []).append(source)
             return
-        if (state := kinds.hidden_state(value)) is not None and not _is_class_of_object(source):
+        cls = type(value)
+        if (
+            kinds.may_hide_state(cls) and (state := kinds.hidden_state(value)) is not None
+            and not _is_class_of_object(source)
+        ):
             self.states.add(state)
         if self._is_reading:
-            bases = value.__mro__ if isinstance(value, type) else type(value).__mro__
+            bases = value.__mro__ if isinstance(value, type) else cls.__mro__
             self._classes.update(dict.fromkeys(filter(kinds.is_numgrad, bases)))
         if is_library(value):
             if self._is_reading and not _is_read_by_paths(source):
                 self._read_library(source)
             return
-        if isinstance(value, kinds.PLAIN) and not kinds.is_explored(value):
+        if kinds.is_plain(cls) and not kinds.is_explored(value):
             if isinstance(value, type):
                 self._sources.setdefault(id(value), []).append(source)
             return
@@ -199,24 +207,11 @@ class Environment:
         sources.append(source)
         if len(sources) > 1:
             return
-        if isinstance(value, Tensor):
-            self.tensors[id(value)] = source
-            self._add(self._in_dictionary(value.__dict__, source, [self.referenced.names]))
-            self._add(self._classes_of(value, source))
-        elif isinstance(value, Generator):
-            self.generators[id(value)] = source
-        else:
-            if isinstance(value, np.ndarray) and value.nbytes <= kinds.LARGEST_ARRAY:
-                self.values[id(value), ...] = value.tobytes(), source
-            if isinstance(value, Module):
-                self.modules[id(value)] = source
-            elif isinstance(value, Optimizer):
-                self.optimizers[id(value)] = source
-            self._add(self._parts(value, source))
+        self._add(self._parts(value, source))
 
     def _add(self, sources: Iterable[Source]) -> None:
         """Add sources to the search, or to those that wait until something reads them."""
-        self._left += [source for source in sources if not self._waits(source)]
+        self._left += [source for source in sources if source.read_names is None or not self._waits(source)]
 
     def _waits(self, source: Source) -> bool:
         """Return True if nothing reads a source so far; it then waits until something does."""
@@ -289,60 +284,74 @@ class Environment:
 
     # -- parts of objects -------------------------------------------------------------------------------------------
 
-    def _parts(self, value: Any, source: Source) -> Iterator[Source]:
-        cls: Any = type(value)
-        names = [self.referenced.names]
-        for key in kinds.attributes_outside_dictionary(cls):
-            part = getattr(value, key) if isinstance(key, str) else key.__get__(value)
-            yield Source(part, value, key, source, names)
-        for classes, attributes in _PARTS:
-            if isinstance(value, classes):
-                if isinstance(value, classmethod) and self._is_reading:  # it may make objects
-                    self._reference(referenced_names.CONSTRUCTS)
-                for key in attributes:
-                    yield Source(getattr(value, key), key="self" if key == "__self__" else None, parent=source)
-                return
-        if isinstance(value, FunctionType):
-            if self._is_reading:
-                yield from self._of_function(value, source)
-        elif isinstance(value, kinds.VIEWS):
-            yield from (Source(part, parent=source) for part in gc.get_referents(value))
-        elif isinstance(value, attrgetter | methodcaller):
-            if self._is_reading:
-                self._reference(referenced_names.READS_ALL)
-        elif isinstance(value, functools.partial | functools.partialmethod):
-            yield from (Source(getattr(value, key), value, key, source) for key in ("func", "args", "keywords"))
-        elif isinstance(value, dict | list | tuple | set | frozenset | deque | MappingProxyType):
-            yield from self._in_container(value, source)
-            if is_own(cls):
-                yield from self._of_object(value, source)
-        elif isinstance(value, type):
-            yield from self._of_class(value, source)
-        elif isinstance(value, type(os.environ)):
-            yield Source(attributes_of(value)["_data"], parent=source)
-        elif isinstance(value, logging.Logger):
-            held = attributes_of(value)
-            yield from (Source(held[key], held, key, source) for key in ("level", "disabled", "propagate", "parent"))
-            yield from (Source(held[key], held, key, source, names) for key in ("handlers", "filters"))
-            manager = vars(value.manager)
-            yield Source(manager["_disable"], manager, "_disable", source)
-        elif isinstance(value, ModuleType):
-            yield from self._in_dictionary(vars(value), source, names)
-        elif isinstance(wrapped := attributes_of(value).get("__wrapped__"), FunctionType | MethodType | Module):
+    def _parts(self, value: Any, source: Source) -> Iterable[Source]:
+        cls, names = type(value), [self.referenced.names]
+        found = _finder(cls)(self, value, source)
+        if keys := kinds.attributes_outside_dictionary(cls):
+            parts = [(getattr(value, key) if isinstance(key, str) else key.__get__(value), key) for key in keys]
+            return itertools.chain([Source(part, value, key, source, names) for part, key in parts], found)
+        return found
+
+    def _of_view(self, value: Any, source: Source) -> Iterator[Source]:
+        yield from (Source(part, parent=source) for part in gc.get_referents(value))
+
+    def _of_getter(self, value: Any, source: Source) -> Iterator[Source]:
+        if self._is_reading:
+            self._reference(referenced_names.READS_ALL)
+        yield from ()
+
+    def _of_partial(self, value: Any, source: Source) -> Iterator[Source]:
+        yield from (Source(getattr(value, key), value, key, source) for key in ("func", "args", "keywords"))
+
+    def _of_variables(self, value: Any, source: Source) -> Iterator[Source]:
+        yield Source(attributes_of(value)["_data"], parent=source)
+
+    def _of_logger(self, value: logging.Logger, source: Source) -> Iterator[Source]:
+        held, names = attributes_of(value), [self.referenced.names]
+        yield from (Source(held[key], held, key, source) for key in ("level", "disabled", "propagate", "parent"))
+        yield from (Source(held[key], held, key, source, names) for key in ("handlers", "filters"))
+        manager = vars(value.manager)
+        yield Source(manager["_disable"], manager, "_disable", source)
+
+    def _of_module(self, value: ModuleType, source: Source) -> list[Source]:
+        return self._in_dictionary(vars(value), source, [self.referenced.names])
+
+    def _of_tensor(self, value: Tensor, source: Source) -> list[Source]:
+        self.tensors[id(value)] = source
+        return [
+            *self._in_dictionary(value.__dict__, source, [self.referenced.names]), *self._classes_of(value, source)
+        ]
+
+    def _of_generator(self, value: Generator, source: Source) -> Iterable[Source]:
+        self.generators[id(value)] = source
+        return ()
+
+    def _of_other(self, value: Any, source: Source) -> Iterator[Source]:
+        if isinstance(value, np.ndarray) and value.nbytes <= kinds.LARGEST_ARRAY:
+            self.values[id(value), ...] = value.tobytes(), source
+        if isinstance(value, Module):
+            self.modules[id(value)] = source
+        elif isinstance(value, Optimizer):
+            self.optimizers[id(value)] = source
+        if isinstance(wrapped := attributes_of(value).get("__wrapped__"), FunctionType | MethodType | Module):
             yield Source(wrapped, parent=source)
             if self._is_reading:
                 yield from self._set_on_wrapper(value, source)
             if isinstance(value, kinds.CACHING):
                 yield from (Source(part, parent=source) for part in kinds.cached_by(value))
         elif isinstance(value, Optimizer):
-            for key, part in attributes_of(value).items():
-                if is_own(cls) and key not in _OPTIONS:
-                    yield Source(part, value.__dict__, key, source, names)
-                elif not key.startswith("_"):
-                    yield Source(part, value.__dict__, key, source, ())
-            yield from self._classes_of(value, source)
+            yield from self._of_optimizer(value, source)
         elif isinstance(value, Module) or is_open(value):
             yield from self._of_object(value, source)
+
+    def _of_optimizer(self, value: Optimizer, source: Source) -> Iterator[Source]:
+        names, is_users = [self.referenced.names], is_own(type(value))
+        for key, part in attributes_of(value).items():
+            if is_users and key not in _OPTIONS:
+                yield Source(part, value.__dict__, key, source, names)
+            elif not key.startswith("_"):
+                yield Source(part, value.__dict__, key, source, ())
+        yield from self._classes_of(value, source)
 
     def _set_on_wrapper(self, value: Any, source: Source) -> Iterator[Source]:
         """Yield the attributes that a program has set on the wrapper of a function."""
@@ -352,25 +361,35 @@ class Environment:
             if part.key not in set_by_class and not part.key.startswith("_"):
                 yield part
 
-    def _in_container(self, value: Any, source: Source) -> Iterator[Source]:
-        if isinstance(value, dict | MappingProxyType):
-            yield from self._in_dictionary(value, source)
-            return
-        items = items_of(value)
-        if not isinstance(value, tuple | frozenset):
-            self.values[id(value), ...] = items if self._is_reading else len(items), source
-        for number, item in enumerate(items):
-            yield Source(item, value if isinstance(value, list) else None, number, source)
+    def _in_container(self, value: Any, source: Source) -> list[Source]:
+        if isinstance(value, (dict, MappingProxyType)):
+            parts = self._in_dictionary(value, source)
+        else:
+            items, holder = items_of(value), value if isinstance(value, list) else None
+            if not isinstance(value, (tuple, frozenset)):
+                self.values[id(value), ...] = items if self._is_reading else len(items), source
+            parts = [Source(item, holder, number, source) for number, item in enumerate(items)]
+        if is_own(type(value)):
+            parts += self._of_object(value, source)
+        return parts
 
-    def _in_dictionary(self, items: Any, parent: Source, read_names: Any = None) -> Iterator[Source]:
+    def _of_combination(self, value: Any, source: Source) -> Iterator[Source]:
+        """Yield the parts of an object that combines others."""
+        if isinstance(value, classmethod) and self._is_reading:  # it may make objects
+            self._reference(referenced_names.CONSTRUCTS)
+        for key in next(keys for classes, keys in _PARTS if isinstance(value, classes)):
+            yield Source(getattr(value, key), key="self" if key == "__self__" else None, parent=source)
+
+    def _in_dictionary(self, items: Any, parent: Source, read_names: Any = None) -> list[Source]:
         in_order = self._is_reading and items is parent.value
         keys = items_of(items)
         self.values[id(items), ...] = keys if in_order else len(keys), parent
+        parts, get = [], dict.__getitem__ if isinstance(items, dict) else operator.getitem
         for key in keys:
             if isinstance(key, Tensor):
-                yield Source(key, None, None, parent)
-            value = dict.__getitem__(items, key) if isinstance(items, dict) else items[key]
-            yield Source(value, items, key, parent, read_names)
+                parts.append(Source(key, None, None, parent))
+            parts.append(Source(get(items, key), items, key, parent, read_names))
+        return parts
 
     def _of_object(self, value: Any, source: Source) -> Iterator[Source]:
         cls: Any = type(value)
@@ -405,6 +424,8 @@ class Environment:
         yield from (Source(base, parent=source) for base in (*cls.__mro__[1:], type(cls)) if is_own(base))
 
     def _of_function(self, function: FunctionType, source: Source) -> Iterator[Source]:
+        if not self._is_reading:
+            return
         names, namespace = names_in_code(function.__code__), function.__globals__
         if is_installed(function.__code__.co_filename):  # it may wrap a function of the user's
             yield from (Source(function.__dict__.get(key), parent=source) for key in ("__wrapped__", "registry"))
@@ -429,6 +450,24 @@ class Environment:
             for full, module in referenced_names.imported(module_name, level, namespace.get("__package__") or ""):
                 yield Source(ABSENT if module is None else module, sys.modules, full)
         self._reference(names)
+
+
+#: Methods that yield the parts of an object, by its class; the first class that fits counts.
+_FINDERS: tuple[tuple[Any, Any], ...] = (
+    (Tensor, Environment._of_tensor), (Generator, Environment._of_generator),
+    *[(classes, Environment._of_combination) for classes, _ in _PARTS],
+    (FunctionType, Environment._of_function), (kinds.VIEWS, Environment._of_view),
+    ((attrgetter, methodcaller), Environment._of_getter),
+    ((functools.partial, functools.partialmethod), Environment._of_partial),
+    ((dict, list, tuple, set, frozenset, deque, MappingProxyType), Environment._in_container),
+    (type, Environment._of_class), (type(os.environ), Environment._of_variables),
+    (logging.Logger, Environment._of_logger), (ModuleType, Environment._of_module), (object, Environment._of_other),
+)
+
+
+@functools.cache
+def _finder(cls: type) -> Callable[[Environment, Any, Source], Iterable[Source]]:
+    return next(find for classes, find in _FINDERS if issubclass(cls, classes))
 
 
 def _is_read_by_paths(source: Source) -> bool:

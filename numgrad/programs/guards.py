@@ -125,6 +125,11 @@ class Guard:
 
     def failed(self) -> list[str]:
         """Return descriptions of what has changed."""
+        try:
+            if self._environment_holds() and all(map(self._conditions.holds, self._rare)):
+                return []
+        except MISSING:
+            pass
         described = [*self._conditions.described.items(), *self._rare.items()]
         return [*dict.fromkeys([what for condition, what in described if not self._conditions.holds(condition)])]
 

@@ -107,6 +107,9 @@ def is_open(value: Any) -> bool:
 #: Classes of objects without tensors in them.
 PLAIN = (int, float, complex, str, bytes, type(None), type, np.generic, types.CodeType, type(ABSENT))
 
+#: Classes of objects that consist of nothing else, exactly.
+ATOMS = frozenset({int, bool, float, complex, str, bytes, type(None)})
+
 #: Classes of objects that are compared by value.
 VALUES = (int, float, complex, str, bytes)
 
@@ -141,6 +144,18 @@ def attributes_of(value: Any) -> Any:
 def attributes_outside_dictionary(cls: type) -> tuple[Any, ...]:
     """Return the attributes that the dictionary of a class's objects lacks."""
     return tuple([key for base, keys in _OUTSIDE_DICTIONARY.items() if issubclass(cls, base) for key in keys])
+
+
+@functools.cache
+def is_plain(cls: type) -> bool:
+    """Return True if objects of a class contain no tensors."""
+    return issubclass(cls, PLAIN)
+
+
+@functools.cache
+def may_hide_state(cls: type) -> bool:
+    """Return True if operations on objects of a class may depend on hidden state."""
+    return issubclass(cls, (type, decimal.Decimal))
 
 
 def is_explored(value: Any) -> bool:
@@ -208,32 +223,37 @@ _STATE_NAMES = re.compile(
 
 def unguardable(source: Source) -> str | None:
     """Return why a guard could not see that an object changes, and the remedy; None if it could."""
-    value, what = source.value, source.name()
+    reason = _change_unseen(source.value)
+    return None if reason is None else f"{source.name()}{reason}"
+
+
+def _change_unseen(value: Any) -> str | None:
+    """Return the reason, without the name of the object, which begins the sentence."""
     cls: Any = type(value)
     if is_opaque(value):
-        return f"{what} is of the class {cls.__name__}, whose __getattribute__ may return anything"
+        return f" is of the class {cls.__name__}, whose __getattribute__ may return anything"
     if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
-        return f"{what} is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
+        return f" is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        return f"{what} is a NumPy array of objects, which may change"
+        return " is a NumPy array of objects, which may change"
     if _is_random(value):
-        return f"{what} draws random numbers that are not numgrad's: draw them outside and give them as an argument"
+        return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
-        return f"{what}() reads a clock, which a replay would not: call it outside"
+        return "() reads a clock, which a replay would not: call it outside"
     if any(value is function for function in _READS_STATE) or (
         isinstance(value, FunctionType | BuiltinFunctionType)
         and _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
     ):
-        return f"{what}() returns what may be another object or value in each call: call it outside"
+        return "() returns what may be another object or value in each call: call it outside"
     if hasattr(cls, "__next__"):
-        return f"{what} is an iterator, which changes when it is read"
+        return " is an iterator, which changes when it is read"
     is_guarded = (
         isinstance(value, _GUARDED) or is_open(value) or cls.__name__ in _C_FUNCTIONS
         or "__wrapped__" in attributes_of(value)
         or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1])
     )
     return None if is_guarded else (
-        f"{what} is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
+        f" is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
         "argument"
     )
 

@@ -23,6 +23,7 @@ import numpy as np
 from ..autograd.locations import Location
 from ..core.layout import Layout
 from ..devices.buffers import DeviceBuffer, Memory
+from ..devices.cpu import address_of
 from ..devices.recording import WatchedNumber
 
 #: Origins of blocks.
@@ -60,7 +61,7 @@ class Block:
     layout: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Span:
     """A part of a block as an array; ``offset`` and ``strides`` are in bytes."""
 
@@ -76,14 +77,14 @@ class Span:
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Load:
     """A number that is read from memory."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Placed:
     """A tensor for a host function: its memory from the first element on, and its layout."""
 
@@ -156,7 +157,7 @@ def root_of(memory: Any) -> Any:
 
 def start_address(memory: Any) -> int:
     """Return the address of the first element."""
-    return memory.__array_interface__["data"][0] if isinstance(memory, np.ndarray) else memory.address
+    return address_of(memory) if isinstance(memory, np.ndarray) else memory.address
 
 
 def has_known_owner(memory: Any) -> bool:

@@ -188,14 +188,17 @@ class Recorder(Watcher):
                 "Debian and Ubuntu, libgomp elsewhere) or 'pip install tbb'"
             )
             return
-        watched = {number: value for number, value in enumerate(arguments) if isinstance(value, WatchedNumber)}
-        for name, value in named.items():
-            if isinstance(value, WatchedNumber):
-                named[name] = value.plain()
-            elif name in facts.reports:
-                named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
-            elif isinstance(value, np.ndarray | Element):
-                named[name] = self._operand(value, name in facts.written)
+        watched: dict[int, WatchedNumber] = {}
+        for number, (name, value) in enumerate(named.items()):
+            if value.__class__ is np.ndarray:
+                if name in facts.reports:
+                    named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
+                else:
+                    named[name] = self.span(value, name in facts.written)
+            elif value.__class__ is Element:
+                named[name] = self._operand(value)
+            elif isinstance(value, WatchedNumber):
+                watched[number], named[name] = value, value.plain()
         launch = KernelCall(tuple(named.values()), *self.current, kernel, watched=watched)
         if facts.hides:
             self._find_addresses(launch, arguments)

@@ -21,7 +21,7 @@ class _Absent:
 ABSENT = _Absent()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Source:
     """An object and the place where it was found.
 
@@ -53,7 +53,7 @@ class Source:
         if self.read_names is None:
             return True
         key = self.attribute
-        return any(key in names for names in self.read_names)
+        return True in [key in names for names in self.read_names]
 
     def name(self) -> str:
         """Return its name in messages: ``model.fc.weight``."""
@@ -100,9 +100,15 @@ def equivalent(one: Any, other: Any) -> bool:
     return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
 
 
+#: Classes of containers whose iterators are not written in Python.
+_BUILT_IN = frozenset({dict, list, tuple, set, frozenset})
+
+
 def items_of(container: Any) -> list[Any]:
     """Return the items of a container, or the keys of a dictionary, without calling code of a user's class."""
-    cls: Any = next(cls for cls in type(container).__mro__ if not isinstance(vars(cls).get("__iter__"), FunctionType))
+    cls: Any = type(container)
+    if cls not in _BUILT_IN:
+        cls = next(cls for cls in cls.__mro__ if not isinstance(vars(cls).get("__iter__"), FunctionType))
     return [*cls.__iter__(container)]
 
 

@@ -24,7 +24,7 @@ from numgrad_kernels.store import Kernel, target_context
 __all__ = ["Copied", "Linked", "Place", "ReadNumber", "Run", "link"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Place of a buffer of ``count`` elements: ``offset`` bytes from the address in a line of the table."""
 
@@ -33,7 +33,7 @@ class Place:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReadNumber:
     """A number that is read from memory before a kernel runs."""
 
@@ -41,7 +41,7 @@ class ReadNumber:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """A run of a kernel.
 
@@ -59,7 +59,7 @@ class Run:
     addresses: tuple[tuple[int, int, Place], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Copied:
     """A copy of bytes from one place to another, or of zeros if there is no source."""
 
@@ -68,7 +68,7 @@ class Copied:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Linked:
     """Linked program: ``run(address of the table)`` returns 0, or the number of the step that reports, from 1 on.
 
