@@ -60,7 +60,7 @@ class Update:
             self._set_operand(number + (number > 0), buffers)  # the gradients are operand 1
         p = Plan(type.backend, type.device.index)
         type.backend.update_parameters(p, self.table)
-        self._launch = p.returns().launcher()
+        self._launch = p.returns()
 
     def _buffer(self, tensor: Tensor | None, param: Tensor, strides: Strides) -> Any:
         if tensor is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..tensors.tensor import Tensor
 from .recorded_steps import OUTSIDE, Block, root_of
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 ARGUMENT, PARAMETER, RESULT = "argument", "parameter", "result"
 
 
-@dataclass(frozen=True)
-class BlockName:
+class BlockName(NamedTuple):
     """The kind and name of a block, and the layout of a tensor in it."""
 
     kind: str

@@ -126,9 +126,10 @@ def capture(
         if before.grad is not None:
             known.setdefault(id(before.grad), TensorState.of(before.grad))
     names = argument_names(function, args, keywords, inputs)
-    named = [*zip(names, inputs, strict=True)]
-    named += [(source.name(), source.value) for source in environment.tensors.values()]
-    owners = _gradient_owners(named) if moving else []
+    owners: list[tuple[str, Tensor]] = []
+    if moving:
+        found = [(source.name(), source.value) for source in environment.tensors.values()]
+        owners = _gradient_owners([*zip(names, inputs, strict=True), *found])
     inputs = [*inputs, *[tensor._grad for _, tensor in owners]]
     outside = outside_of(
         [before.tensor for before in known.values()], inputs,

@@ -214,6 +214,12 @@ _UNCHANGING = ("numgrad", "typing", "abc", "_abc", "_weakrefset", "sympy", "numb
 #: Modules whose functions return another value in each call.
 _RANDOM = ("random.", "secrets.", "uuid.", "numpy.random.")
 
+#: Classes of generators of Python's or NumPy's random numbers.
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+
+#: Classes of functions.
+_FUNCTIONS = (FunctionType, BuiltinFunctionType)
+
 #: Functions that return hidden state, and a pattern for the names of others that return or change it.
 _READS_STATE = (decimal.getcontext, decimal.setcontext, decimal.localcontext, os.getenv, os.getcwd)
 _STATE_NAMES = re.compile(
@@ -236,25 +242,29 @@ def _change_unseen(value: Any) -> str | None:
         return f" is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         return " is a NumPy array of objects, which may change"
-    if _is_random(value):
+    if issubclass(cls, _GENERATORS) or (callable(value) and _is_random(value)):
         return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
         return "() reads a clock, which a replay would not: call it outside"
-    if any(value is function for function in _READS_STATE) or (
-        isinstance(value, FunctionType | BuiltinFunctionType)
-        and _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
+    if isinstance(value, _FUNCTIONS) and (
+        any(value is function for function in _READS_STATE)
+        or _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
     ):
         return "() returns what may be another object or value in each call: call it outside"
     if hasattr(cls, "__next__"):
         return " is an iterator, which changes when it is read"
-    is_guarded = (
-        isinstance(value, _GUARDED) or is_open(value) or cls.__name__ in _C_FUNCTIONS
-        or "__wrapped__" in attributes_of(value)
-        or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1])
+    if _is_guarded(cls) or "__wrapped__" in attributes_of(value):
+        return None
+    return (
+        f" is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an argument"
     )
-    return None if is_guarded else (
-        f" is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
-        "argument"
+
+
+@functools.cache
+def _is_guarded(cls: Any) -> bool:
+    return (
+        issubclass(cls, _GUARDED) or is_own(cls) or _module_name(cls).startswith(_OPEN) or cls.__name__ in _C_FUNCTIONS
+        or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1])
     )
 
 
@@ -286,9 +296,7 @@ def is_immutable(value: Any) -> bool:
     return isinstance(value, (*_IMMUTABLE, Tensor, type, FunctionType, dtype, device, layout, memory_format))
 
 
-def _is_random(value: Any) -> bool:
-    """Return True for generators of Python's or NumPy's random numbers, and for functions that draw them."""
-    if isinstance(value, random.Random | np.random.Generator | np.random.RandomState | np.random.BitGenerator):
-        return True
-    module = getattr(value, "__module__", None) if isinstance(value, type) or callable(value) else None
+def _is_random(function: Any) -> bool:
+    """Return True for functions and classes that draw Python's or NumPy's random numbers."""
+    module = getattr(function, "__module__", None)
     return isinstance(module, str) and f"{module}.".startswith(_RANDOM)

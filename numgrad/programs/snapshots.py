@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .environment import Environment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TensorState:
     """The state of a tensor at one moment."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -40,6 +40,7 @@ class Source:
     key: Any = None
     parent: Source | None = None
     read_names: Any = None
+    _steps: str | None = field(default=None, init=False, repr=False)
 
     @property
     def attribute(self) -> Any:
@@ -64,16 +65,21 @@ class Source:
 
     def path(self) -> str:
         """Return the attributes and keys that lead to it; an empty text for a part of the function itself."""
-        parts: list[str] = []
-        source: Source | None = self
-        while source is not None:  # no recursion: a list may be linked through thousands of objects
-            key = source.attribute
-            if isinstance(key, str):
-                parts += () if key in REGISTRIES else (f".{key}",)
-            elif key is not None:
-                parts.append(f"[a tensor of shape {list(key.shape)}]" if isinstance(key, Tensor) else f"[{key}]")
-            source = source.parent
-        return "".join(reversed(parts)).strip(".")
+        if self._steps is None:
+            parts: list[str] = []
+            source: Source | None = self
+            while source is not None:  # no recursion: a list may be linked through thousands of objects
+                if source._steps is not None:
+                    parts.append(source._steps)
+                    break
+                key = source.attribute
+                if isinstance(key, str):
+                    parts += () if key in REGISTRIES else (f".{key}",)
+                elif key is not None:
+                    parts.append(f"[a tensor of shape {list(key.shape)}]" if isinstance(key, Tensor) else f"[{key}]")
+                source = source.parent
+            self._steps = "".join(reversed(parts))
+        return self._steps.strip(".")
 
 
 def cells_of(function: FunctionType) -> Iterator[Source]:
