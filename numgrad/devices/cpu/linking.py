@@ -7,6 +7,7 @@ kernels lie in these blocks.  The function allocates nothing.  Linking compiles 
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import struct
 from collections.abc import Callable, Sequence
@@ -128,7 +129,7 @@ def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool 
 
 def _text(name: str, steps: Sequence[Run | Copied], passed: Sequence[int]) -> str:
     """Return the text of the module, in which the function of this name calls one for each ``_PART`` steps."""
-    parameters = f"i64 %table{', i64 %buffers' * bool(passed)}"
+    parameters = f"ptr %table{', ptr %buffers' * bool(passed)}"
     parts: list[str] = []
     for begin in range(0, len(steps), _PART):
         writer = _Writer(passed)
@@ -184,10 +185,7 @@ class _Writer:
 
     def loaded(self, name: str, address: str, offset: int) -> list[str]:
         """Return the instructions that load an address from memory."""
-        return [
-            f"  {name}.a = add i64 {address}, {offset}", f"  {name}.p = inttoptr i64 {name}.a to ptr",
-            f"  {name} = load i64, ptr {name}.p",
-        ]
+        return [f"  {name}.p = getelementptr i8, ptr {address}, i64 {offset}", f"  {name} = load ptr, ptr {name}.p"]
 
     def add(self, instruction: str) -> str:
         """Write an instruction, and return the name of its result."""
@@ -195,15 +193,11 @@ class _Writer:
         self.body.append(f"  {name} = {instruction}")
         return name
 
-    def address(self, place: Place) -> str:
-        """Return the address of a place, as a number."""
+    def pointer(self, place: Place) -> str:
+        """Return the address of a place."""
         self.lines.setdefault(place.line)
         line = f"%line{place.line}"
-        return self.add(f"add i64 {line}, {place.offset}") if place.offset else line
-
-    def pointer(self, place: Place) -> str:
-        """Return the address of a place, as a pointer."""
-        return self.add(f"inttoptr i64 {self.address(place)} to ptr")
+        return self.add(f"getelementptr i8, ptr {line}, i64 {place.offset}") if place.offset else line
 
     def copy(self, step: Copied) -> None:
         target = self.pointer(step.target)
@@ -217,13 +211,13 @@ class _Writer:
         for parameter, index, place in step.addresses:
             buffer = step.operands[parameter]
             element = self.pointer(Place(buffer.line, buffer.offset + 8 * index, 1))
-            self.body.append(f"  store i64 {self.address(place)}, ptr {element}")
+            self.body.append(f"  store ptr {self.pointer(place)}, ptr {element}")
         arguments = ["ptr %unused", "ptr %unused"]
         kinds: tuple[Any, ...] = step.kernel.arguments
         for kind, operand in zip(kinds, step.operands, strict=True):
             arguments += self.buffer(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
         self.body.append(f"  ; {step.kernel.name}")
-        callee = self.add(f"inttoptr i64 {step.kernel.address()} to ptr")
+        callee = self.add(f"inttoptr i64 {_address_of(step.kernel)} to ptr")
         self.add(f"call i32 {callee}({', '.join(arguments)})")
         for parameter in step.reports:
             self.check(kinds[parameter].dtype, step.operands[parameter], number)
@@ -285,6 +279,11 @@ class _Writer:
             self.body += [
                 f"  br i1 {wrong}, label %{end}.wrong, label %{end}", f"{end}.wrong:", f"  ret i64 {number}", f"{end}:",
             ]
+
+
+@functools.cache
+def _address_of(kernel: Kernel) -> int:
+    return kernel.address()
 
 
 def _type_of(kind: Any) -> str:
