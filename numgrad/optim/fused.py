@@ -16,7 +16,7 @@ from ..ops.table.ahead import Sample, tell
 from ..tensors.tensor import Tensor
 from .checks import check_gradient
 from .optimizer import Optimizer, evaluated
-from .scalars import loaded_number, new_number, number_in, plain_rate, set_number
+from .scalars import add_one, loaded_number, new_number, number_in, plain_rate, set_number
 from .update import Entry, Update
 
 
@@ -109,8 +109,7 @@ class FusedOptimizer(Optimizer):
 
     def _count(self, group: dict[str, Any], param: Tensor, buffers: tuple[Tensor | None, ...]) -> Any:
         """Count a step of the parameter; return the values that, with its group, determine all its numbers."""
-        step = self.state[param]["step"]
-        return set_number(step, number_in(step) + 1)
+        return add_one(self.state[param]["step"])
 
     # -- the step -----------------------------------------------------------------------------------------
 

@@ -20,6 +20,14 @@ def number_in(scalar: Tensor) -> float:
     return scalar._storage.item(scalar._offset)
 
 
+def add_one(scalar: Tensor) -> float:
+    """Add 1 to the number in such a tensor; return the sum, rounded to the tensor's dtype."""
+    memory, first = scalar._storage, scalar._offset
+    memory[first] = memory.item(first) + 1
+    scalar._counter[0] += 1
+    return memory.item(first)
+
+
 def set_number(scalar: Tensor, value: float) -> float:
     """Store a number in such a tensor; return it rounded to the tensor's dtype."""
     scalar._storage[scalar._offset] = value

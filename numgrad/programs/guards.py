@@ -65,7 +65,7 @@ class Guard:
         self._add_grads(captured, used)
         self._environment_holds = self._conditions.function(self._conditions.described)
         of_arguments = [*argument_conditions(captured, used, self._conditions, self._compared)]
-        self._arguments_hold = self._conditions.function(of_arguments, "inputs")
+        self._arguments_hold = self._conditions.function(of_arguments, "inputs") if of_arguments else None
 
     def add_memory(self, roots: set[int]) -> None:
         """Add the tensors on this memory, on which backward works."""
@@ -86,7 +86,7 @@ class Guard:
 
     def holds(self, inputs: Sequence[Tensor]) -> bool:
         """Return True if the program may be replayed with these tensors as arguments."""
-        return self.environment_holds() and self._arguments_hold(inputs)
+        return self.environment_holds() and (self._arguments_hold is None or self._arguments_hold(inputs))
 
     def environment_holds(self) -> bool:
         """Return True if the environment is as it was."""

@@ -98,16 +98,16 @@ def argument_conditions(
 
 
 def _separation(captured: Capture, around: dict[int, Any], address: Callable[[Any], int]) -> _Separation | None:
-    """Return what compares the addresses of arguments; None if the program writes nothing that they may overlap."""
+    """Return what compares the addresses of arguments; None if there is nothing that they may overlap."""
     arrays = [captured.outside[number][0] for number in {block.number for block in written_outside(captured.recorder)}]
     inputs = captured.inputs
     writes_argument = any(tensor._storage is array for tensor in inputs for array in arrays)
     roots = {id(root_of(storage)): root_of(storage) for storage in around.values()}
     arrays = [*roots.values()] if writes_argument else [array for array in arrays if id(root_of(array)) in roots]
-    if not arrays and not writes_argument:
+    numbers = [number for number, tensor in enumerate(inputs) if id(tensor._storage) not in around]
+    if not numbers or (not arrays and not writes_argument):
         return None
     bounds = sorted([(start_address(array), start_address(array) + array.nbytes) for array in arrays])
-    numbers = [number for number, tensor in enumerate(inputs) if id(tensor._storage) not in around]
     return _Separation(bounds, numbers, writes_argument, address)
 
 
