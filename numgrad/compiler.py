@@ -31,17 +31,17 @@ __all__ = [
     "list_backends", "load", "reset", "set_stance",
 ]
 
-_told: set[str] = set()
+_given: set[str] = set()
 
 _STANCES = (
     "default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile",
 )
 
 
-def told_once(text: str) -> None:
+def warn_once(text: str) -> None:
     """Issue a warning unless it was issued before."""
-    if text not in _told:
-        _told.add(text)
+    if text not in _given:
+        _given.add(text)
         warn_user(text)
 
 

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .compiler import told_once
+from .compiler import warn_once
 from .nn.modules.module import Module
 
 __all__ = [
@@ -29,19 +29,19 @@ _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or tra
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the function, class or module unchanged."""
-    told_once(_AS_IT_IS)
+    warn_once(_AS_IT_IS)
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the function or module unchanged, because its behaviour may depend on values, which a trace ignores."""
-    told_once(_AS_IT_IS)
+    warn_once(_AS_IT_IS)
     return func
 
 
 def trace_module(mod: Module, inputs: Any, *args: Any, **kwargs: Any) -> Module:
     """Return the module unchanged."""
-    told_once(_AS_IT_IS)
+    warn_once(_AS_IT_IS)
     return mod
 
 

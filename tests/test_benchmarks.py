@@ -147,7 +147,7 @@ def test_other_results_of_a_compiled_program_are_not_timed(benchmarks, options, 
         benchmarks("compiling").compare_compiled(options, numgrad, torch)
 
 
-def test_the_time_of_a_compiled_call_is_that_besides_its_program(benchmarks, options, monkeypatch):
+def test_the_overhead_of_a_compiled_call_excludes_its_program(benchmarks, options, monkeypatch):
     """A call that waits for 3 ms takes these, however long its program does."""
 
     def waiting(function):

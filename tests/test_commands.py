@@ -88,10 +88,10 @@ def test_a_convnet_reads_more_of_them(run, tmp_path):
     file = tmp_path / "model.pt"
     trained = run("train", "digits", "--model", "cnn", "--epochs", "4", "--save", str(file))
     assert trained.returncode == 0, trained.stderr
-    told = trained.stdout.strip().splitlines()[0]
-    assert accuracy(told) >= 95
+    first_line = trained.stdout.strip().splitlines()[0]
+    assert accuracy(first_line) >= 95
     scored = run("score", "digits", str(file))
-    assert scored.stdout.startswith(f"{accuracy(told)}% of 359 held-out digits read correctly")
+    assert scored.stdout.startswith(f"{accuracy(first_line)}% of 359 held-out digits read correctly")
 
 
 @pytest.mark.parametrize(("option", "name", "message"), [
@@ -239,7 +239,7 @@ def test_info_says_what_a_bug_report_needs(run):
         assert rows[label]
 
 
-def test_info_tells_the_generation_of_a_processor(tmp_path):
+def test_info_names_the_generation_of_a_processor(tmp_path):
     """A processor's name may lack it; on ARM there is nothing else, and other systems do not have it."""
     from llvmlite.binding import get_host_cpu_name
 

@@ -31,8 +31,8 @@ for size in (200_000, 2):  # a kernel on several threads, and one without
 file = os.path.join(sys.argv[2], "saved")
 for _ in range(2):  # the second time in the first one's place
     torch.save({"grad": x.grad}, file)
-told = dict(rows())
-print(json.dumps([torch.load(file)["grad"].tolist(), told["vector mathematics"], told["kernel cache"]]))
+facts = dict(rows())
+print(json.dumps([torch.load(file)["grad"].tolist(), facts["vector mathematics"], facts["kernel cache"]]))
 """
 
 #: What Python has on Linux alone, and what it has on Linux and macOS.

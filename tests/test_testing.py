@@ -85,7 +85,7 @@ def test_attributes():
         assert_close(x, numgrad.nn.Parameter(x), allow_subclasses=False)
 
 
-def test_large_integers_are_told_apart():
+def test_large_integers_are_distinguished():
     assert not passes(tensor([2**60]), tensor([2**60 + 1]))
 
 
@@ -143,7 +143,7 @@ OPTIONS = [{}, {"rtol": 0, "atol": 0}, {"rtol": 0.125, "atol": 0.0625, "equal_na
 @pytest.mark.torch
 @pytest.mark.parametrize("options", [*OPTIONS, {"rtol": 0.5}, {"check_dtype": False, "msg": lambda text: f"<{text}>"}])
 @pytest.mark.parametrize("case", CASES)
-def test_messages_beside_pytorchs(case, options):
+def test_messages_are_pytorchs(case, options):
     outcomes = []
     for module, _ in libraries():
         try:

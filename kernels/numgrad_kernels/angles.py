@@ -78,20 +78,20 @@ def _format(x: Value) -> TrigonometricFormat:
 def sin(x: Value) -> Value:
     """Sine of an angle in radians."""
     rest, quadrant = _reduced(x)
-    return select(x == 0, x, _turned(_near(rest), quadrant))
+    return select(x == 0, x, _sine_at(_near(rest), quadrant))
 
 
 def cos(x: Value) -> Value:
     """Cosine of an angle in radians."""
     rest, quadrant = _reduced(x)
-    return _turned(_near(rest), quadrant + 1)
+    return _sine_at(_near(rest), quadrant + 1)
 
 
 def sin_cos(x: Value) -> tuple[Value, Value]:
     """Sine and cosine of an angle in radians, reducing it once."""
     rest, quadrant = _reduced(x)
     near = _near(rest)
-    return select(x == 0, x, _turned(near, quadrant)), _turned(near, quadrant + 1)
+    return select(x == 0, x, _sine_at(near, quadrant)), _sine_at(near, quadrant + 1)
 
 
 def tan(x: Value) -> Value:
@@ -108,7 +108,7 @@ def _near(rest: Value) -> tuple[Value, Value]:
     return fma(rest * z, horner(z, c.sin), rest), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))
 
 
-def _turned(near: tuple[Value, Value], quadrant: Value) -> Value:
+def _sine_at(near: tuple[Value, Value], quadrant: Value) -> Value:
     """Return the sine after this number of quarter turns."""
     sine, cosine = near
     chosen = select((quadrant & 1) != 0, cosine, sine)
@@ -176,11 +176,11 @@ def _scaled(fraction: Value, c: TrigonometricFormat) -> Value:
     """Convert a fraction of a quarter turn, in two words without the first two bits, to an angle."""
     builder, word = fraction.builder, fraction.size // 2
     float_type = ir.FloatType() if word == 32 else ir.DoubleType()
-    spare = word - 3 - c.mantissa  # bits of the first word that a float cannot hold
-    first = _narrow(fraction >> (word + spare))
-    second = _narrow(fraction >> spare)
+    excess = word - 3 - c.mantissa  # bits of the first word that a float cannot hold
+    first = _narrow(fraction >> (word + excess))
+    second = _narrow(fraction >> excess)
     head, tail = [Value(builder, builder.uitofp(part.value, float_type)) for part in (first, second)]
-    head, tail = head * 2.0 ** (2 + spare - word), tail * 2.0 ** (2 + spare - 2 * word)
+    head, tail = head * 2.0 ** (2 + excess - word), tail * 2.0 ** (2 + excess - 2 * word)
     half_pi, half_pi_rest, _ = c.half_pi
     product = head * half_pi
     rest = fma(head, half_pi, -product)

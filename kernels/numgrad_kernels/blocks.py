@@ -205,7 +205,7 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 
 
 @registered
-def _tell_numba() -> None:
+def _register_types() -> None:
     @register_default(BlockType)
     class Model(models.PrimitiveModel):
         def __init__(self, manager: Any, block: BlockType):

@@ -177,7 +177,7 @@ def sigmoid(z: Pair) -> Pair:
     return divide((select(a < 0, real, one), select(a < 0, imaginary, zero)), below)
 
 
-def turned(z: Pair, w: Pair) -> Pair:
+def signed_like(z: Pair, w: Pair) -> Pair:
     """z, or -z if the real part of w is negative or -0."""
     (a, b), (c, _) = z, w
     sign = copysign(c.like(1), c)
@@ -190,11 +190,11 @@ def pow(z: Pair, w: Pair) -> Pair:
     0 to a power with a positive real part is 0, and any number to the power 0 is 1.
     """
     (a, b), (c, d) = z, w
-    size, turned = _hypot(a, b), _atan2(b, a)
+    size, angle = _hypot(a, b), _atan2(b, a)
     real_exponent = d == 0
     logarithm, _ = log(z)
-    magnitude = _real_pow(size, c) * select(real_exponent, 1, polynomials.exp(-d * turned))
-    sine, cosine = sin_cos(c * turned + select(real_exponent, 0, d * logarithm))
+    magnitude = _real_pow(size, c) * select(real_exponent, 1, polynomials.exp(-d * angle))
+    sine, cosine = sin_cos(c * angle + select(real_exponent, 0, d * logarithm))
     real, imaginary = magnitude * cosine, magnitude * sine
     none = size == 0
     of_zero = select(c > 0, c.like(0), math.nan)
@@ -285,17 +285,17 @@ def tanh(z: Pair) -> Pair:
     return real, select(b == 0, b, select(unclear & (size == _INF), 0, imaginary))
 
 
-def _of_turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
+def _of_rotated(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
     """-i f(i z), which turns sinh into sin and vice versa."""
 
-    def turned(z: Pair) -> Pair:
+    def rotated(z: Pair) -> Pair:
         real, imaginary = function((-z[1], z[0]))
         return imaginary, -real
 
-    return turned
+    return rotated
 
 
-sin, tan = _of_turned(sinh), _of_turned(tanh)
+sin, tan = _of_rotated(sinh), _of_rotated(tanh)
 
 
 def cos(z: Pair) -> Pair:

@@ -26,10 +26,10 @@ pending: list[Callable[[], Any]] = []
 pending_on_gpu: list[Callable[[], Any]] = []
 
 
-def registered(tell: Callable[[], Any]) -> Callable[[], Any]:
+def registered(register: Callable[[], Any]) -> Callable[[], Any]:
     """Decorator that defers a function that registers something with Numba."""
-    pending.append(tell)
-    return tell
+    pending.append(register)
+    return register
 
 
 def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -49,11 +49,11 @@ def generated(public: Callable[..., Any], **options: Any) -> Callable[[Any], Any
     """
 
     def decorate(implementation: Any) -> Any:
-        def tell() -> None:
+        def register() -> None:
             template = make_intrinsic_template(public, implementation, public.__name__, **options)
             infer_global(public, types.Function(template))
 
-        pending.append(tell)
+        pending.append(register)
         return implementation
 
     return decorate

@@ -22,27 +22,29 @@ _WHOLE = types.int64
 _MATRIX = _WHOLE, _WHOLE, _WHOLE
 
 
-def gemm(address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step):
+def gemm(
+    address, m, n, k, x, x_start, x_step, x_transposed, y, y_start, y_step, y_transposed, add, out, out_start, out_step
+):
     """``out = add * out + x @ y`` by BLAS's ``cblas_?gemm`` with 64-bit integers, which is at ``address``.
 
     The (m, k), (k, n) and (m, n) matrices are stored in rows of elements, real or complex, from the element ``start``
-    with ``step`` elements between the beginnings of their rows; a ``turned`` one is stored transposed.
+    with ``step`` elements between the beginnings of their rows.  ``transposed`` is 1 for a transposed matrix.
     """
-    left = _matrix(x, x_start, x_step, m, k, x_turned)
-    right = _matrix(y, y_start, y_step, k, n, y_turned)
+    left = _matrix(x, x_start, x_step, m, k, x_transposed)
+    right = _matrix(y, y_start, y_step, k, n, y_transposed)
     result = _matrix(out, out_start, out_step, m, n, 0)
     result[:] = (add * result if add else 0) + left @ right
 
 
-def _matrix(buffer: np.ndarray, start: int, step: int, buffers: int, columns: int, turned: int) -> np.ndarray:
+def _matrix(buffer: np.ndarray, start: int, step: int, rows: int, columns: int, transposed: int) -> np.ndarray:
     item = buffer.itemsize
-    strides = (item, step * item) if turned else (step * item, item)
-    return np.ndarray((buffers, columns), buffer.dtype, buffer, start * item, strides)
+    strides = (item, step * item) if transposed else (step * item, item)
+    return np.ndarray((rows, columns), buffer.dtype, buffer, start * item, strides)
 
 
-def gemv(address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, out):
+def gemv(address, m, k, x, x_start, x_step, x_transposed, y, y_start, y_step, out):
     """``out = x @ y`` by BLAS's ``cblas_?gemv`` at ``address``: an (m, k) matrix, as for ``gemm``, times a vector."""
-    out[:] = _matrix(x, x_start, x_step, m, k, x_turned) @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
+    out[:] = _matrix(x, x_start, x_step, m, k, x_transposed) @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
 
 
 def dot(address, k, x, x_start, x_step, y, y_start, y_step):
@@ -65,10 +67,12 @@ class _Caller:
 
         return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, buffer).data, [start])
 
-    def flag(self, value: int, turned: Any = None) -> Any:
-        """Return the flag of this value, or the next one if it is ``turned``."""
+    def flag(self, value: int, transposed: Any = None) -> Any:
+        """Return the flag of this value, or the next one if it is ``transposed``."""
         constant = ir.Constant(ir.IntType(32), value)
-        return constant if turned is None else self.builder.add(self.builder.trunc(turned, constant.type), constant)
+        if transposed is None:
+            return constant
+        return self.builder.add(self.builder.trunc(transposed, constant.type), constant)
 
     def factor(self, dtype: Any, value: Any) -> Any:
         """Return the form in which BLAS takes a number: by value, or by address if it is complex."""
@@ -86,18 +90,18 @@ class _Caller:
 
 @generated(gemm)
 def _call_gemm(
-    typing_context: Any, address: Any, m: Any, n: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_turned: Any,
-    y: Any, y_start: Any, y_step: Any, y_turned: Any, add: Any, out: Any, out_start: Any, out_step: Any,
+    typing_context: Any, address: Any, m: Any, n: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_transposed: Any,
+    y: Any, y_start: Any, y_step: Any, y_transposed: Any, add: Any, out: Any, out_start: Any, out_step: Any,
 ) -> Any:  # fmt: skip
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, *result = arguments
+        address, m, n, k, x, x_start, x_step, x_transposed, y, y_start, y_step, y_transposed, add, *result = arguments
         call = _Caller(context, builder, signature, address)
         number = context.get_value_type(getattr(out.dtype, "underlying_float", out.dtype))
         one, added = [call.factor(out.dtype, value) for value in (ir.Constant(number, 1), builder.sitofp(add, number))]
         call(
-            ir.VoidType(), call.flag(_ROW_MAJOR), call.flag(_AS_IT_IS, x_turned), call.flag(_AS_IT_IS, y_turned), m, n,
-            k, one, call.first(4, x, x_start), x_step, call.first(8, y, y_start), y_step, added,
-            call.first(13, result[0], result[1]), result[2],
+            ir.VoidType(), call.flag(_ROW_MAJOR), call.flag(_AS_IT_IS, x_transposed),
+            call.flag(_AS_IT_IS, y_transposed), m, n, k, one, call.first(4, x, x_start), x_step,
+            call.first(8, y, y_start), y_step, added, call.first(13, result[0], result[1]), result[2],
         )
         return context.get_dummy_value()
 
@@ -106,16 +110,16 @@ def _call_gemm(
 
 @generated(gemv)
 def _call_gemv(
-    typing_context: Any, address: Any, m: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_turned: Any, y: Any,
+    typing_context: Any, address: Any, m: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_transposed: Any, y: Any,
     y_start: Any, y_step: Any, out: Any,
 ) -> Any:  # fmt: skip
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, result = arguments
+        address, m, k, x, x_start, x_step, x_transposed, y, y_start, y_step, result = arguments
         call = _Caller(context, builder, signature, address)
         number = context.get_value_type(out.dtype)
         one = ir.Constant(ir.IntType(64), 1)
         call(
-            ir.VoidType(), call.flag(_ROW_MAJOR, x_turned), call.flag(_AS_IT_IS), m, k, ir.Constant(number, 1),
+            ir.VoidType(), call.flag(_ROW_MAJOR, x_transposed), call.flag(_AS_IT_IS), m, k, ir.Constant(number, 1),
             call.first(3, x, x_start), x_step, call.first(7, y, y_start), y_step, ir.Constant(number, 0),
             call.first(10, result, ir.Constant(one.type, 0)), one,
         )

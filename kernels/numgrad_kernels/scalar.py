@@ -190,9 +190,9 @@ def abs(x: Any) -> Any:
 
 @compiled_as(
     lambda x, y: from_bits(bits(x) ^ (bits(y) & (1 << (x.size - 1)))),
-    python=lambda x, y: -x if np.signbit(y.real) else x, pairs=complexes.turned,
+    python=lambda x, y: -x if np.signbit(y.real) else x, pairs=complexes.signed_like,
 )
-def turned(x: Any, y: Any) -> Any:
+def signed_like(x: Any, y: Any) -> Any:
     """x, negated if the real part of y is negative or -0."""
 
 

@@ -54,7 +54,7 @@ def module_text(
 
 
 class _Module:
-    """The parts of the text besides its function: imports, constants, and the names that are taken."""
+    """The parts of the text outside its function: imports, constants, and the names that are taken."""
 
     def __init__(self, compute: np.dtype, parts: Mapping[str, Any]):
         self.compute = compute
@@ -97,31 +97,31 @@ class _Body(ast.NodeTransformer):
         self.locals = frozenset(function.__code__.co_varnames)
         self.before: list[ast.stmt] = []  # the statements for the calls in the current statement
         self.always = True  # True if the current expression is computed exactly once whenever its statement runs
-        self.beside: list[ast.expr] = []  # arguments of the calls in the current statement
+        self.call_arguments: list[ast.expr] = []  # arguments of the calls in the current statement
 
     def block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         """Return the rewritten statements."""
         result: list[ast.stmt] = []
         for statement in statements:
             before: list[ast.stmt] = []
-            self.before, self.beside = before, []
+            self.before, self.call_arguments = before, []
             if hasattr(statement, "body"):
                 rewritten = self._compound(statement)
             else:
                 rewritten = self.visit(statement)
-                self._check_order(before, [*self.beside, rewritten])
+                self._check_order(before, [*self.call_arguments, rewritten])
             result += before
             if not (isinstance(rewritten, ast.Expr) and isinstance(rewritten.value, ast.Name)):  # a call without value
                 result.append(rewritten)
         return result
 
-    def _check_order(self, before: Sequence[ast.stmt], beside: Sequence[ast.AST]) -> None:
+    def _check_order(self, before: Sequence[ast.stmt], read: Sequence[ast.AST]) -> None:
         """Raise TypeError if a statement reads an array that the statements inserted before it write."""
-        both = _elements(before, ast.Store) & _elements(beside, ast.Load) if before else None
+        both = _elements(before, ast.Store) & _elements(read, ast.Load) if before else None
         if both:
             raise TypeError(
-                f"{self.function.__qualname__}: a statement reads {', '.join(sorted(both))} beside a call that writes "
-                "it"
+                f"{self.function.__qualname__}: a statement reads {', '.join(sorted(both))}, which a call in it "
+                "writes"
             )
 
     def _compound(self, statement: Any) -> ast.stmt:
@@ -133,7 +133,7 @@ class _Body(ast.NodeTransformer):
             self.always = isinstance(statement, ast.If)
             statement.test = head = self.visit(statement.test)
             self.always = True
-        self._check_order(before, [*self.beside, head])
+        self._check_order(before, [*self.call_arguments, head])
         statement.body = self.block(statement.body)
         statement.orelse = self.block(statement.orelse)
         return statement
@@ -174,7 +174,7 @@ class _Body(ast.NodeTransformer):
         functions = map(self._function, node.args)
         pairs = zip(functions, node.args, strict=True)
         arguments = [ast.Constant(own) if own else self.visit(node) for own, node in pairs]
-        self.beside += arguments
+        self.call_arguments += arguments
         return self._paste(called, arguments)
 
     def _function(self, node: ast.expr) -> Any:

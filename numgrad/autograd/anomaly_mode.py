@@ -296,7 +296,7 @@ def _arguments(call: Any) -> dict[str, Any]:
     op = getattr(call, "op", None)
     names: Any = getattr(op, "parameters", None) or getattr(op, "inputs", ())
     arguments = {names[n] if n < len(names) else f"argument {n}": value for n, value in enumerate(call.args)}
-    return arguments | dict(getattr(call, "statics", {}))
+    return arguments | dict(getattr(call, "attributes", {}))
 
 
 def _name(call: Any) -> str:

@@ -11,7 +11,7 @@ from .engine import run_backward
 from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
-from .hooks import LENT
+from .hooks import SHARED_OUTSIDE
 from .locations import warn_user
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from .operations import operations
@@ -203,7 +203,7 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[t
         else:
             if getattr(gradient, "_layout", None) is not layout:
                 gradient = _checked_gradient(index, gradient, layout)
-            gradient._shared = gradient._shared or LENT
+            gradient._shared = gradient._shared or SHARED_OUTSIDE
         roots.append(edge)
         given.append(gradient)
     return roots, given

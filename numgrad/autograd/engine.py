@@ -15,13 +15,13 @@ from .accumulation import fit, note_contribution
 from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, with_recording
-from .hooks import hook_name, lend, run_post_hooks, run_pre_hooks
+from .hooks import hook_name, mark_shared, run_post_hooks, run_pre_hooks
 from .locations import calling_location
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
 from .order import leading_to, only_behind, reach
 from .thread_state import switch_back, thread_state
-from .watching import NODE, RULE, sees_gradients, span, walk_told
+from .watching import NODE, RULE, reported_walk, sees_gradients, span
 
 
 def run_backward(
@@ -62,9 +62,31 @@ class _Pass:
     """One backward pass."""
 
     __slots__ = (
-        "__weakref__", "_numbers", "accumulate", "annotated", "buffers", "callbacks", "captured", "captures",
-        "create_graph", "depth", "location", "mode", "modes", "node", "order", "outer", "pending", "retain_graph",
-        "roots", "sources", "spared", "stops", "waiting", "wanted", "within",
+        "__weakref__",
+        "_numbers",
+        "accumulate",
+        "annotated",
+        "buffers",
+        "callbacks",
+        "captured",
+        "captures",
+        "create_graph",
+        "depth",
+        "location",
+        "mode",
+        "modes",
+        "node",
+        "order",
+        "outer",
+        "pending",
+        "retain_graph",
+        "roots",
+        "skipped",
+        "sources",
+        "stops",
+        "waiting",
+        "wanted",
+        "within",
     )
 
     def __init__(
@@ -88,7 +110,7 @@ class _Pass:
         #: Captured nodes that do not run because they lead to no other captured node.
         self.stops: Set[Node] = _NOTHING
         #: Nodes that no gradient reaches, treated as if no edge led there.
-        self.spared: Set[Node] = _NOTHING
+        self.skipped: Set[Node] = _NOTHING
         #: For each node that is to run, the gradient accumulated so far: None at first, a list for several outputs.
         self.buffers: dict[Node, Any] = {}
         #: Number of edges into each AccumulateGrad that have not delivered yet.
@@ -124,9 +146,9 @@ class _Pass:
                 if self.create_graph:
                     self.mode = own["mode"] = own["mode"] | STREAMS
                 with closing(operations.streams.turns(order)) as turns:
-                    walk_told(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
+                    reported_walk(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
             elif self.mode & WATCHED:
-                walk_told(self._walk, order)
+                reported_walk(self._walk, order)
             else:
                 self._walk(order)
             self.node = None
@@ -167,21 +189,21 @@ class _Pass:
     def numbers(self) -> set[int]:
         """Sequence numbers of the nodes that run in this pass or whose gradient is captured."""
         if self._numbers is None:
-            self._numbers = {node.sequence for node in (*self.order, *self.pending) if node not in self.spared}
+            self._numbers = {node.sequence for node in (*self.order, *self.pending) if node not in self.skipped}
         return self._numbers
 
     def awaits(self, node: Node) -> bool:
         """Return True if this pass uses a gradient sent to a node that has not run yet."""
         return node in self.buffers or node in self.pending
 
-    def spare(self, node: Node, results: Sequence[Any]) -> None:
+    def skip(self, node: Node, results: Sequence[Any]) -> None:
         """Exclude nodes that are reachable only through those edges of ``node`` that carry no gradient.
 
         This applies to a node that stands for a graph in which some outputs have no path to these edges.
         """
         if node in self.order:  # otherwise the node was called directly
             left = ((one, self.buffers[one]) for one in self.order if one in self.buffers)
-            self.spared |= only_behind(node, results, self.roots, left, self.pending)
+            self.skipped |= only_behind(node, results, self.roots, left, self.pending)
             self._numbers = None
 
     # -- the walk --------------------------------------------------------------------------------------------
@@ -204,7 +226,7 @@ class _Pass:
                 if release is not None:
                     node.release(release)
                 if not node.makes_fresh_gradients:
-                    lend(results)
+                    mark_shared(results)
                 for edge, result in zip(node.edges, results):  # noqa: B905 - equal lengths; strict= costs time
                     if edge is None:
                         continue
@@ -247,7 +269,7 @@ class _Pass:
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
         """Run a node that has hooks, is watched, is captured or has no gradient; return None if it does not run."""
-        if gradient is None and node in self.spared:
+        if gradient is None and node in self.skipped:
             self._skip(node)
             return None
         attached = node.attached
@@ -265,7 +287,7 @@ class _Pass:
         if attached is not None:
             gradients = self._apply(node, gradient)
             if switch_back(modes):
-                lend(gradients)  # they may be inference tensors
+                mark_shared(gradients)  # they may be inference tensors
             return gradients
         if gradient is None and not node.wants_undefined:
             self._skip(node)
@@ -384,7 +406,7 @@ class _Pass:
             raise
 
     def _finish_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
-        if gradient is None and node in self.spared:
+        if gradient is None and node in self.skipped:
             return
         hooks, hooked = None if self.within else node.variable._hooks, False
         user_code = hooks is not None or node.attached is not None

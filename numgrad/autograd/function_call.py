@@ -56,7 +56,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
                 _record_change(output, node, len(results), inputs, len(outputs))
             else:
                 if identity in given:
-                    output = _passed_on(output, differentiable, identity in dirty)
+                    output = _output_view(output, differentiable, identity in dirty)
                 if differentiable:
                     _record(output, node, len(results))
                 elif (output._edge is not None or output._requires_grad) and identity not in dirty:
@@ -146,7 +146,7 @@ def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tu
     record_inplace(output, node, number, index)
 
 
-def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:
+def _output_view(tensor: Any, differentiable: bool, changed: bool) -> Any:
     """Return the caller's tensor for an input that forward returns: an alias on the same memory."""
     if not tensor.requires_grad and changed:
         return tensor

@@ -276,13 +276,13 @@ class BackwardCFunction(SavingNode):
                     layout = self.output(number)
                     if layout.type is not None:
                         gradients[number] = operations.zeros(layout.shape, layout.type)
-        lent = [  # without the tensors, which must be free when backward has finished with them
+        shared = [  # without the tensors, which must be free when backward has finished with them
             (g._layout.shape, g._counter, g._counter[0])
             for g in gradients
             if g is not None and (g._shared is True or g._view is not None)
         ]
         results = undisturbed(self.function._run_backward, context, gradients)
-        for given_shape, counter, version in lent:
+        for given_shape, counter, version in shared:
             if counter[0] != version:
                 raise RuntimeError(
                     f"The backward of {self.function.__name__} changed a gradient that it was given, of shape "

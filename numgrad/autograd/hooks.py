@@ -142,9 +142,9 @@ def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
     """Pass the gradient of a node's output, or a list for several outputs, through ``hook(grad_outputs)``."""
     gradients = _arrived(node, gradient)
     for hook in list(hooks.values()):
-        lend(gradients)
+        mark_shared(gradients)
         gradients = _replaced(gradients, hook(gradients), hook)
-    lend(gradients)
+    mark_shared(gradients)
     if all(gradient is None for gradient in gradients):
         return None
     return list(gradients) if node.more_outputs else gradients[0]
@@ -153,12 +153,12 @@ def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
 def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
     """Pass the ``results`` that a node computed from ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
     arrived = _arrived(node, gradient)
-    lend(arrived)
+    mark_shared(arrived)
     shown = node.shown(results)
     for hook in list(hooks.values()):
-        lend(shown)
+        mark_shared(shown)
         shown = _replaced(shown, hook(shown, arrived), hook)
-    lend(shown)
+    mark_shared(shown)
     return node.for_edges(shown)
 
 
@@ -188,15 +188,15 @@ def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any
 
 #: Value of ``_shared`` in a gradient that code outside the pass may hold, but no node in it.  The engine does not reuse
 #: its memory, but a user's backward may modify it.
-LENT = 2
+SHARED_OUTSIDE = 2
 
 
-def lend(gradients: Sequence[Any]) -> None:
+def mark_shared(gradients: Sequence[Any]) -> None:
     """Prevent the engine from reusing the memory of these gradients; one that occurs twice is shared by two nodes."""
     seen: set[int] = set()
     for gradient in gradients:
         if gradient is not None:
-            gradient._shared = True if id(gradient) in seen else gradient._shared or LENT
+            gradient._shared = True if id(gradient) in seen else gradient._shared or SHARED_OUTSIDE
             seen.add(id(gradient))
 
 
@@ -259,12 +259,12 @@ def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
     """Pass one gradient, or None, through the hooks."""
     for hook in list(hooks.values()):
         if gradient is not None:
-            lend([gradient])  # a hook may keep it
+            mark_shared([gradient])  # a hook may keep it
         replaced = hook(gradient)
         if replaced is not None:
             check_replacement(gradient, replaced, hook)
             gradient = replaced
-            lend([gradient])
+            mark_shared([gradient])
     return gradient
 
 

@@ -95,8 +95,8 @@ def warn_user(message: str) -> None:
     """Issue a warning at the calling line of the user's program: once per line, unless filters specify otherwise."""
     frame = calling_frame(2)
     name = frame.f_globals.get("__name__", "<unknown>")
-    told = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, told)
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 def _shown(frame: FrameSummary) -> str:

@@ -20,7 +20,7 @@ from .anomaly_mode import note_forward
 from .checks import is_tensor, mismatch
 from .errors import freed_error
 from .grad_mode import ANOMALY, STREAMS, state
-from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook, lend, run_post_accumulate_hooks
+from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook, mark_shared, run_post_accumulate_hooks
 from .locations import Location
 from .operations import operations
 
@@ -175,7 +175,7 @@ class Node:
                 raise TypeError(f"argument {number} is not a Variable (it is of type {type(gradient).__name__})")
             if gradient._layout.shape != self.output(number).shape:
                 raise mismatch(number, gradient._layout.shape, self.output(number).shape)
-        lend(gradients)
+        mark_shared(gradients)
         if self.freed_by is not None:
             raise freed_error(self, self.freed_by)
         if not self.wants_undefined and all(gradient is None for gradient in gradients):

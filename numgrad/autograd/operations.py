@@ -13,8 +13,8 @@ class Operations:
 
     # -- for the engine
 
-    #: ``zeros(shape, type, strides=None, beside=None)``: zeros, as for a missing gradient.  ``strides`` set the order
-    #: of dimensions in memory.  The result can be overwritten with the tensor ``beside``, also under ``vmap``.
+    #: ``zeros(shape, type, strides=None, partner=None)``: zeros, as for a missing gradient.  ``strides`` set the order
+    #: of dimensions in memory.  The result can be overwritten with the tensor ``partner``, also under ``vmap``.
     zeros: Callable[..., Any] = None  # type: ignore[assignment]
     #: ``ones(shape, type)``: the initial gradient of backward.
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]

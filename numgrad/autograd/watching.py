@@ -34,7 +34,7 @@ class Watcher:
     is_mode = False
 
     #: True if every operation must be reported; compiled functions then run uncompiled while it watches.
-    hears_operations = True
+    needs_operations = True
 
     #: True if the watcher uses the gradients at the end of each RULE.  The engine then calls no node that would add its
     #: gradient to a sum directly, although the last bits of that sum may depend on it.
@@ -109,7 +109,7 @@ def sees_gradients() -> bool:
     return any(watcher.sees_gradients for watcher in state.watchers)
 
 
-def walk_told(walk: Callable[[Iterable[Any]], None], order: Iterable[Any]) -> None:
+def reported_walk(walk: Callable[[Iterable[Any]], None], order: Iterable[Any]) -> None:
     """Call ``walk(order)``, reporting the turn of each node to the watchers."""
 
     def turns() -> Generator[Any]:

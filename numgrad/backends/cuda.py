@@ -36,7 +36,7 @@ def is_built() -> bool:
 
 
 def flash_sdp_enabled() -> bool:
-    """What :func:`enable_flash_sdp` was told."""
+    """Return the setting of :func:`enable_flash_sdp`."""
     return _may_choose("flash")
 
 
@@ -46,7 +46,7 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """What :func:`enable_mem_efficient_sdp` was told."""
+    """Return the setting of :func:`enable_mem_efficient_sdp`."""
     return _may_choose("mem_efficient")
 
 
@@ -56,7 +56,7 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def math_sdp_enabled() -> bool:
-    """What :func:`enable_math_sdp` was told."""
+    """Return the setting of :func:`enable_math_sdp`."""
     return _may_choose("math")
 
 
@@ -66,7 +66,7 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def cudnn_sdp_enabled() -> bool:
-    """What :func:`enable_cudnn_sdp` was told."""
+    """Return the setting of :func:`enable_cudnn_sdp`."""
     return _may_choose("cudnn")
 
 

@@ -71,11 +71,11 @@ def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
         os._exit(0)
 
 
-def differentiate(name: str, args: Sequence[Any], statics: Mapping[str, Any]) -> None:
+def differentiate(name: str, args: Sequence[Any], attributes: Mapping[str, Any]) -> None:
     """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
     given = [tuple(map(_stand_in, one)) if type(one) is tuple else _stand_in(one) for one in args]
     op: Any = ops[name]
-    out = op(*given) if isinstance(op, Planned) else op.run(given, statics)
+    out = op(*given) if isinstance(op, Planned) else op.run(given, attributes)
     outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if one.requires_grad]
     numgrad.autograd.backward(outputs, [numgrad.empty_like(one) for one in outputs])
 

@@ -221,12 +221,12 @@ class MersenneTwister(Generator, device_type="cpu"):
         #: The 624 words of the twister, and the number of words used.
         self._state = np.zeros(625, np.uint64)
         #: A normal number kept for the next call, and 1 if there is one, else 0.
-        self._spare = np.zeros(2)
+        self._second_normal = np.zeros(2)
         super()._begin()
 
     def memory(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays that hold the state, which draws modify."""
-        return self._state, self._spare
+        return self._state, self._second_normal
 
     @reads_values("seeding a generator")
     def _restart(self) -> None:
@@ -234,7 +234,7 @@ class MersenneTwister(Generator, device_type="cpu"):
         seeded._legacy_seeding(self._seed % 2**32)
         self._state[:624] = seeded.state["state"]["key"]
         self._state[624] = 624
-        self._spare[:] = 0
+        self._second_normal[:] = 0
 
     def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Draw an array of numbers from [low, high), float32 or float64."""
@@ -256,11 +256,11 @@ class MersenneTwister(Generator, device_type="cpu"):
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
-        """Return the state in PyTorch's format: seed, index in the block, the block, and the spare normal number."""
+        """Return the state in PyTorch's format: seed, index in the block, the block, and the second normal number."""
         with self._lock:
-            used, (spare, waits) = int(self._state[624]), self._spare.tolist()
+            used, (second, waits) = int(self._state[624]), self._second_normal.tolist()
             head = struct.pack("<QiiQ", self._seed, 625 - used, 1, used % 624)
-            tail = struct.pack("<dddi4x8x", 0.0, spare if waits else 0.0, 0.0, int(waits))
+            tail = struct.pack("<dddi4x8x", 0.0, second if waits else 0.0, 0.0, int(waits))
             return head + self._state[:624].astype("<u8").tobytes() + tail
 
     @reads_values("setting a generator's state")
@@ -276,8 +276,8 @@ class MersenneTwister(Generator, device_type="cpu"):
         if not (seeded and 1 <= left <= 624):
             raise RuntimeError("Invalid mt19937 state")
         words = np.frombuffer(data, "<u8", 624, 24) % 2**32
-        _, spare, _, waits = struct.unpack_from("<dddi", data, 24 + 624 * 8)
+        _, second, _, waits = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         with self._lock:
             self._seed = seed
             self._state[:624], self._state[624] = words, 625 - left
-            self._spare[:] = spare, bool(waits)
+            self._second_normal[:] = second, bool(waits)

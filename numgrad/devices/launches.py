@@ -1,4 +1,4 @@
-"""Launch listeners: functions that are called for every run of a kernel, with its times and the bytes it moves.
+"""Launch listeners: functions that are called after every run of a kernel, with its times and the bytes it moves.
 
 Note [Listening]
 Kernels are run by ``run_kernel`` here and by ``run_kernel`` of ``cuda.launching``, which call the listeners.  Bound
@@ -6,7 +6,7 @@ plans call a kernel's machine code directly.  While there are listeners, plans a
 ``recording``), so that nobody pays for listeners that are not there, and the results are the same.
 
 What NumPy does instead of a kernel (sorting, joining, products of vectors) is a run without a kernel.  Listeners are
-not called for what NumPy does beside kernels: it fills memory, copies a few elements, draws random bits.
+not called for what NumPy does outside kernels: it fills memory, copies a few elements, draws random bits.
 
 Each kernel on a GPU is waited for before the next is launched; its time is the GPU's own, from one event to another,
 and contains the few microseconds that a launch takes.  cuBLAS's functions are runs without a kernel.  Listeners are not
@@ -32,7 +32,7 @@ from numgrad_kernels.store import Kernel
 from . import recording
 from .traffic import Traffic, array_traffic, kernel_traffic
 
-#: Where what is told of runs.
+#: Types of devices on which kernels run.
 CPU, GPU = "cpu", "cuda"
 
 
@@ -40,13 +40,13 @@ class Launch:
     """One run of a kernel, or of a library's function instead of one.
 
     Attributes:
-        kernel: from the store, or one for GPUs; None for NumPy and cuBLAS.
-        name: the kernel's; for a library the function's, such as "numpy.sort".
-        device: where it ran: "cpu", or a GPU's name, such as "cuda:0".
-        begun, ended: in nanoseconds of ``time.perf_counter_ns``.
+        kernel: the kernel, for the CPU or GPUs; None for NumPy and cuBLAS.
+        name: the name of the kernel, or of a library's function, such as "numpy.sort".
+        device: the device: "cpu", or a GPU's name, such as "cuda:0".
+        begun, ended: its times, in nanoseconds of ``time.perf_counter_ns``.
         read, written: bytes of the elements that it must read and write, each counted once.
-        elements: of the largest of its arrays.
-        parallel: whether it runs on several threads.
+        elements: the number of elements of its largest array.
+        parallel: True if it ran on several threads.
         thread: the identifier of the thread that ran it.
     """
 
@@ -64,17 +64,17 @@ class Launch:
 
     @property
     def time(self) -> float:
-        """How long it took, in seconds."""
+        """Duration in seconds."""
         return (self.ended - self.begun) / 1e9
 
     @property
     def bytes(self) -> int:
-        """What it must read and write."""
+        """Number of bytes that it must read and write."""
         return self.read + self.written
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per nanosecond, that is GB/s."""
+        """Bandwidth in bytes per nanosecond, which is GB/s."""
         return self.bytes / max(self.ended - self.begun, 1)
 
     def __repr__(self) -> str:
@@ -83,11 +83,11 @@ class Launch:
 
 Listener = Callable[[Launch], None]
 
-#: Who is told of what the CPU runs, and of what GPUs run.
+#: Listeners to the CPU, and to GPUs.
 listeners: tuple[Listener, ...] = ()
 gpu_listeners: tuple[Listener, ...] = ()
 
-#: Everybody who listens, with what they asked for.
+#: All listeners, each with the types of devices it listens to.
 _asked: list[tuple[Listener, Collection[str]]] = []
 
 
@@ -95,7 +95,7 @@ _changing = threading.RLock()
 
 
 def _renew_lock() -> None:
-    """In the child of a fork: a thread that is not here may have had the lock."""
+    """Replace the lock in the child of a fork: a thread that the fork did not copy may have held it."""
     global _changing
     _changing = threading.RLock()
 
@@ -105,9 +105,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _ThisThread(threading.local):
-    """Whether listeners hear nothing of what this thread runs: it is in a listener, or in what is reported as a whole.
-    """
-
+    #: True while the thread runs a listener, or a function that is reported as a whole: its kernels are not reported.
     busy = False
 
 
@@ -115,10 +113,10 @@ _this_thread = _ThisThread()
 
 
 def listen(listener: Listener, devices: Collection[str] = (CPU, GPU)) -> None:
-    """Tell the listener of every run of a kernel from now on, in the thread that ran it, whichever that is.
+    """Call a listener after every run of a kernel on these types of devices, in the thread that ran the kernel.
 
-    What the listener runs itself it is not told of.  An error that it raises comes out of the operation.  With
-    ``devices``, CPU or GPU alone, it is told of those kernels only, and the others stay bare.
+    Kernels that the listener itself runs are not reported.  An error that it raises is raised by the operation.
+    Kernels on other devices run as fast as without listeners.
     """
     with _changing:
         _asked.append((listener, devices))
@@ -126,7 +124,7 @@ def listen(listener: Listener, devices: Collection[str] = (CPU, GPU)) -> None:
 
 
 def unlisten(listener: Listener) -> None:
-    """No longer tell it, or once less if it listens several times; nothing happens if it is not told."""
+    """Undo one call of ``listen`` with this listener; do nothing if there is none."""
     with _changing:
         for index, (other, _) in enumerate(_asked):
             if other == listener:
@@ -149,7 +147,7 @@ def _listeners_to(device_type: str) -> tuple[Listener, ...]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """``with listening(listener):`` tell it of what is run in the block."""
+    """Return a context manager that calls a listener after every run of a kernel in the block."""
     try:
         listen(listener)
         yield
@@ -164,7 +162,7 @@ def listening(listener: Listener) -> Iterator[None]:
 def run_kernel(kernel: Kernel, arguments: Sequence[Any], noted: Sequence[Any] | None = None) -> None:
     """Run a kernel of the CPU, and notify the recorder and the listeners.
 
-    ``noted`` are the arguments as the recorder is given them, if these differ.
+    ``noted`` are the arguments for the recorder, if these differ.
     """
     if not recording.observed:
         kernel.entry(*arguments)
@@ -178,17 +176,17 @@ def run_kernel(kernel: Kernel, arguments: Sequence[Any], noted: Sequence[Any] | 
 
 
 def kernels_compiled() -> int:
-    """How many kernels this process was not spared to compile, or to wait for while another process did."""
+    """Return the number of kernels that this process compiled, or waited for while another process compiled them."""
     return progress.compiled()
 
 
 def keeps_kernels() -> bool:
-    """Whether kernels are kept on disk."""
+    """Return True if kernels are kept on disk."""
     return os.access(cache.cache_directory(), os.W_OK)
 
 
 def notify(launch: Callable[[], Launch], device_type: str) -> None:
-    """Tell everybody who listens, unless what this thread runs is not to be told."""
+    """Call the listeners to this type of device with the launch, unless this thread is busy."""
     if not _this_thread.busy and _listeners_to(device_type):
         record = launch()
         _this_thread.busy = True
@@ -203,7 +201,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def by_numpy(name: str) -> Callable[[Function], Function]:
-    """Decorate a function that has NumPy do what it does with arrays: listeners are told of it under this name."""
+    """Decorate a function that computes with NumPy: each call is reported to listeners under this name."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -226,15 +224,15 @@ def by_numpy(name: str) -> Callable[[Function], Function]:
     return decorate
 
 
-#: Called with the kernel's name, and when the work of having it began and ended, in nanoseconds of ``perf_counter_ns``.
-#: The thread is the one that asked for the kernel.
+#: Functions that are called when a kernel is ready, with its name, and the times at which compiling or loading it began
+#: and ended, in nanoseconds of ``perf_counter_ns``.  They run in the thread that needs the kernel.
 kernel_listeners: list[Callable[[str, int, int], None]] = []
 
 
 def compile_kernel(
     name: str, write: Callable[[], str], arguments: Sequence[Type], facts: Facts, *, parallel: bool = False
 ) -> store.Kernel:
-    """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
+    """Return the kernel with the text that ``write`` returns, for these arguments; see ``numgrad_kernels.store``."""
     begun = perf_counter_ns()
     kernel = store.compile_kernel(name, write(), arguments, facts, parallel=parallel)
     notify_made(name, begun)
@@ -242,7 +240,7 @@ def compile_kernel(
 
 
 def notify_made(name: str, begun: int) -> None:
-    """Tell those who want to know that a kernel has been had by now."""
+    """Notify the listeners that a kernel is ready; ``begun`` is the time when compiling or loading it began."""
     if kernel_listeners:
         ended = perf_counter_ns()
         for listener in tuple(kernel_listeners):

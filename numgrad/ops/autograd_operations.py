@@ -13,7 +13,7 @@ from ..core.layout import output_strides, overlaps_itself
 from ..tensors.tensor import Tensor
 from . import forward_mode
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap
-from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_beside
+from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_with
 from .batching.physical import expanded
 from .memory import copying, overwriting
 from .memory.copying import filled_of
@@ -54,10 +54,10 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _zeros(
-    shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None, beside: Tensor | None = None
+    shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None, partner: Tensor | None = None
 ) -> Tensor:
-    others = () if beside is None else (beside,)
-    return zeros_beside(others, shape, type, output_strides(shape, ((shape, strides),)))
+    others = () if partner is None else (partner,)
+    return zeros_with(others, shape, type, output_strides(shape, ((shape, strides),)))
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
@@ -68,7 +68,7 @@ def _writable_with(tensor: Tensor, value: Tensor) -> Tensor:
     if is_batched(tensor) or not is_batched(value):
         return tensor
     layout = tensor._layout
-    return overwriting.copy_(zeros_beside((tensor, value), layout.shape, layout.type, layout.strides), tensor)
+    return overwriting.copy_(zeros_with((tensor, value), layout.shape, layout.type, layout.strides), tensor)
 
 
 def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Tensor | None]:

@@ -22,7 +22,7 @@ from ..autograd.levels import Level, Tangents, outside, set_tangent, tangent_of,
 from ..core.layout import broadcast_shapes, outgrown, overlaps_itself
 from ..core.types import TensorType, tensor_type
 from ..tensors.tensor import Tensor, strided
-from .batching.batches import cut, is_batched, is_mapped, zeros_beside
+from .batching.batches import cut, is_batched, is_mapped, zeros_with
 from .memory.copying import clone_op, convert, filled_of
 from .memory.overwriting import OverwriteCall, copy_, zero_
 from .pointwise.arithmetic import add
@@ -66,7 +66,7 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
         if shape != layout.shape:
             raise outgrown(layout.shape, shape)
         args, tangents = _unchanged(call.args, tangents, target)
-        before = PointwiseCall(call.op, args, call.statics)
+        before = PointwiseCall(call.op, args, call.attributes)
         result = before.run() if "out" in call.op.saveable() else None
         tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
         around.run(with_duals, call.run)
@@ -86,7 +86,7 @@ def _pointwise_tangent(
     if not wanted:
         return None
     compute = tensor_type(op.compute_types(given_of(call.args))[0], type.device)
-    values = {**call.statics, "out": out}
+    values = {**call.attributes, "out": out}
     values.update({n: _as_operand(op, n, value, compute) for n, value in zip(op.inputs, call.args, strict=True)})
 
     def of_rule(rule: Rule, gradient: Tensor) -> Any:
@@ -223,9 +223,10 @@ def _gradients(
     """Return pairs of an input's gradient, by its rule from the cotangents, and its tangent, where there is one."""
     entry, operands = op.entry(args)
     given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
-    recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))
-    saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in recipe.sources]
-    found = recipe.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
+    needed = 1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None])
+    plan = entry.backward_plan(needed)
+    saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in plan.sources]
+    found = plan.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
     return [pair for pair in zip(found[0] if op.joint else found, given, strict=True) if pair[1] is not None]
 
 
@@ -240,7 +241,7 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     if (same and has_room) or overlaps_itself(shape, strides):
         return tangent
     if is_mapped(tensor) or is_mapped(tangent):
-        return copy_(zeros_beside((tensor, tangent), shape, tangent._layout.type, strides), tangent)
+        return copy_(zeros_with((tensor, tangent), shape, tangent._layout.type, strides), tangent)
     type = tangent._layout.type
     storage = type.backend.zeros((len(tensor._storage),), type)
     laid_out = strided(storage, shape, strides, tensor._offset, type)
@@ -332,7 +333,7 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             set_tangent(target, level, laid_out_as(target, tangent))
             return
         base, layout = target._root, target._root._layout
-        whole = laid_out_as(base, zeros_beside((base, tangent), layout.shape, layout.type, layout.strides))
+        whole = laid_out_as(base, zeros_with((base, tangent), layout.shape, layout.type, layout.strides))
         set_tangent(base, level, whole)
         if target._layout.type is layout.type and target._layout.shape == layout.shape and _lies_like(target, base):
             set_tangent(target, level, whole)

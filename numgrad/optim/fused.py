@@ -12,7 +12,7 @@ from ..core.layout import layout_of
 from ..core.types import TensorType
 from ..devices import recording
 from ..ops.creation.factories import full_like, zeros_like
-from ..ops.table.ahead import Sample, tell
+from ..ops.table.ahead import Sample, submit
 from ..tensors.tensor import Tensor
 from .checks import check_gradient
 from .optimizer import Optimizer, evaluated
@@ -42,7 +42,7 @@ class FusedOptimizer(Optimizer):
         super().__init__(params, defaults)
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-        tell(self._example)
+        submit(self._example)
 
     def _example(self) -> tuple[Any, ...]:
         """Return a step of an optimizer like this, with one parameter of each type, for Note [Kernels ahead]."""

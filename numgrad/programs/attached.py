@@ -64,11 +64,11 @@ def _lost_in_replay(results: Sequence[Tensor]) -> str | None:
         if result._grad is not None:
             return "a new result has a gradient, which that of a replay would not have: return that, too, or instead"
         if has_attributes(result) or has_tensor_hooks(result):
-            return "a new result has attributes or hooks of its own, which that of a replay would not have"
+            return "a new result has attributes or hooks, which the result of a replay would not have"
     for node in nodes_of(results):
         retained = () if node.attached is None else node.attached.tensor_hooks.retained.values()
         if any(weak() is result for weak in retained for result in results):
-            return "a result is told to keep its gradient, which that of a replay does not: call retain_grad() later"
+            return "retain_grad() is called on a result, which a replay does not do: call it after the call"
     return None
 
 
@@ -90,7 +90,7 @@ def check_graph(captured: Capture) -> None:
         any(node.hooked for node in graph_inputs) or not all(each.is_idle() for each in attached)
         or has_hooks(captured.environment, captured.inputs)
     ):
-        reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
+        reason = "hooks or retain_grad() are added to a tensor that existed before the call, which a replay does not do"
     reason = reason or _lost_in_replay([result for result in captured.results() if id(result) not in captured.known])
     reason = reason or _open_end(captured)
     if reason is not None:

@@ -135,7 +135,7 @@ class Compiled:
 
     def _call_in_special_mode(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call the function in a transform or a recording; a profiler sees a replay as a whole."""
-        is_profiled = state.mode & ~ORDINARY == WATCHED and not any(each.hears_operations for each in state.watchers)
+        is_profiled = state.mode & ~ORDINARY == WATCHED and not any(each.needs_operations for each in state.watchers)
         if not is_profiled or recording.recorder is not None or _eager:
             return self.function(*args, **keywords)
         state.mode &= ~WATCHED

@@ -15,7 +15,7 @@ from weakref import ref
 from ..autograd.engine import run_backward
 from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, TRACED, state
-from ..autograd.hooks import lend, replace_edge
+from ..autograd.hooks import mark_shared, replace_edge
 from ..autograd.locations import Location
 from ..autograd.node import NO_LAYOUT, AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from ..autograd.saved import PackedTensor
@@ -70,7 +70,7 @@ def without_missing(node: CompiledBackward, gradients: tuple[Any, ...]) -> tuple
     """Return the gradients of a node, after stopping the pass where there is none, as the inner graph would."""
     task = state.current_pass
     if task is not None and any(gradient is None for gradient in gradients):
-        task.spare(node, gradients)
+        task.skip(node, gradients)
     return gradients
 
 
@@ -167,7 +167,7 @@ def backward_through(
     pairs = [
         (edge_of(result), gradient) for result, gradient in zip(results, gradients, strict=True) if gradient is not None
     ]
-    lend([gradient for _, gradient in pairs])
+    mark_shared([gradient for _, gradient in pairs])
     graph_inputs = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is GraphInput]
     for node in graph_inputs:
         node.edges = ()  # otherwise the pass may go on to another argument

@@ -246,7 +246,7 @@ class Recorder(Watcher):
             return value
         block = self._block_at(value.address) if value.block is None else None
         if block is None and not has_known_owner(value):
-            self.break_off("memory on a GPU that another library has lent")
+            self.break_off("memory on a GPU that belongs to another library")
             return value
         span = self.span(value, id(value) in written) if block is None else self._span_at(value.address, block)
         if id(value) in written:

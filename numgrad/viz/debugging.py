@@ -123,7 +123,7 @@ class debug(Watcher):  # noqa: N801 - used like a function
     # -- watcher interface ----------------------------------------------------------------------------------
 
     def before(self, call: Any) -> _Entry:
-        return self._begin(call.title, (*call.args, *getattr(call, "statics", {}).values()))
+        return self._begin(call.title, (*call.args, *getattr(call, "attributes", {}).values()))
 
     def after(self, call: Any, token: _Entry, result: Any) -> None:
         self._end(token, perf_counter_ns(), result if isinstance(result, tuple | list) else (result,))

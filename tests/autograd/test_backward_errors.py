@@ -45,7 +45,7 @@ def test_a_scalar_is_needed_where_no_gradient_is_given(scene):
         check(scene, lambda s, output=output: output.backward(), RuntimeError, words)
 
 
-def test_a_missing_gradient_tells_the_shape(x):
+def test_the_error_of_a_missing_gradient_names_the_shape(x):
     with pytest.raises(RuntimeError) as caught:
         (x * 2).backward()
     assert str(caught.value) == "grad can be implicitly created only for scalar outputs"

@@ -159,7 +159,7 @@ def test_all_ways_to_change_a_tensor_are_noted(x):
     def function(weight):
         Doubled.apply(weight)
 
-    def told(weight):
+    def modified(weight):
         increment_version(weight)
 
     def shape(weight):
@@ -171,7 +171,7 @@ def test_all_ways_to_change_a_tensor_are_noted(x):
     lines = {
         optimizer: "    optimizer.step()", view: "weight[:1].mul_(2)", subscript: "weight[0] = 3.0",
         fill: "nn.init.zeros_(weight)", copy: "weight.copy_(ones(2))", out: "out=weight)",
-        function: "x.mul_(2)", told: "increment_version(weight)", shape: "weight.unsqueeze_(0)",
+        function: "x.mul_(2)", modified: "increment_version(weight)", shape: "weight.unsqueeze_(0)",
         indices: "weight.index_fill_(",
     }  # fmt: skip
     for change, line in lines.items():
@@ -271,7 +271,7 @@ def test_freed_functions_and_in_place_views(x):
     assert "What torch::autograd::CopySlices, of output shape [2]" in message(total.backward, FREED)
 
 
-def test_saved_attributes_and_saved_tensors_tell_the_same(x):
+def test_saved_attributes_and_saved_tensors_report_the_same(x):
     y = x.exp()
     frees(y.sum())
     assert "in frees\n" in message(lambda: y.grad_fn._saved_result, FREED)

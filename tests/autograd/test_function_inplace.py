@@ -142,7 +142,7 @@ def test_in_place_into_a_plain_buffer():
     assert factor.grad.tolist() == [4.0, 5.0]
 
 
-def test_in_place_beside_another_output(x):
+def test_in_place_with_another_output(x):
     class Both(Function):
         @staticmethod
         def forward(ctx, other, x):
@@ -218,7 +218,7 @@ def same(x):
     return x
 
 
-def test_nothing_beside_a_view_that_is_dirty(x):
+def test_a_dirty_view_must_be_the_only_output(x):
     for other in (lambda x: x.clone(), lambda x: 3):
         with pytest.raises(RuntimeError, match="Function cannot return more than one Tensor"):
             dirty(same, other).apply((x * 1)[:1])

@@ -61,7 +61,7 @@ def test_outputs_that_change_their_kind(x, other, words, fast_mode):
         gradcheck(lambda x: x * 2 if x.sum().item() >= 3.5 else other(x * 2), x, fast_mode=fast_mode)
 
 
-def test_outputs_that_change_their_size_beside_the_point(x):
+def test_outputs_that_change_their_size_near_the_point(x):
     with pytest.raises(AssertionError, match="same shape when inputs are perturbed, but got 4 elements and 2"):
         gradcheck(lambda x: x * 2 if x.sum().item() == 3.5 else x[0] * 2, x)
 

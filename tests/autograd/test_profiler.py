@@ -233,7 +233,7 @@ def test_tensors_are_not_kept_alive():
     assert names(prof.function_events) == ["aten::add"]
 
 
-# -- beside PyTorch ---------------------------------------------------------------------------------------------
+# -- against PyTorch ---------------------------------------------------------------------------------------------
 
 
 def program(torch):

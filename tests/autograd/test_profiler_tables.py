@@ -41,7 +41,7 @@ def test_events_may_be_summed_by_shapes_and_stacks():
     assert [(average.stack, average.count) for average in by_stack] == [(["f"], 2), (["g"], 1)]
 
 
-def test_what_events_sum_up_is_told_by_its_docstring():
+def test_the_docstring_says_what_events_sum_up():
     for name in ("cpu_time", "device_time", "compile_time_total", "device_time_total", "cpu_memory_usage"):
         assert getattr(FunctionEvent, name).__doc__
 

@@ -110,7 +110,7 @@ def test_a_watcher_that_raises_ends_the_operation_for_the_others():
     assert [event.cpu_parent for event in prof.function_events] == [None, None]
 
 
-def test_a_watcher_that_raises_before_the_first_node_is_the_one_who_is_heard():
+def test_an_error_of_a_watcher_before_the_first_node_is_raised():
     class Refusing(Watcher):
         def begin(self, category, subject, given):
             raise ValueError("refused")

@@ -210,7 +210,7 @@ def every_kind_of_node(x):
     return (numgrad.where(y > 0, y, x) + y.max()).sum()
 
 
-def test_a_graph_that_is_not_kept_serves_one_thread_and_the_others_are_told():
+def test_a_graph_that_is_not_kept_serves_one_thread_and_raises_in_the_others():
     for _ in range(50):
         x = numgrad.rand(4).requires_grad_()
         total = every_kind_of_node(x)

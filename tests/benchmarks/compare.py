@@ -1,4 +1,4 @@
-"""Numgrad beside PyTorch in one process: times as ratios, below 1 where numgrad is ahead.
+"""Numgrad against PyTorch in one process: times as ratios, below 1 where numgrad is ahead.
 
     python tests/benchmarks/compare.py                      everything
     python tests/benchmarks/compare.py small pointwise      only these parts; see --help
@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the operations that the part 'drawn' draws")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     parser.add_argument("--plot", type=Path, help="draw how the cost grows here (needs matplotlib)")
-    parser.add_argument("--torch-compile", action="store_true", help="have torch.compile beside what is compiled")
-    parser.add_argument("--jax", metavar="PYTHON", help="have JAX beside what is compiled: a Python that it is in")
+    parser.add_argument("--torch-compile", action="store_true", help="have torch.compile for comparison")
+    parser.add_argument("--jax", metavar="PYTHON", help="have JAX for comparison: a Python that it is in")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where both libraries compute")
     parser.add_argument(
         "--elements", type=int, nargs="+", default=[1 << 20, 1 << 23, 1 << 26],

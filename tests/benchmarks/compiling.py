@@ -1,4 +1,4 @@
-"""Programs compiled as a whole: numgrad's ``compile`` beside either library's usual way, ``torch.compile`` and JAX.
+"""Programs compiled as a whole: numgrad's ``compile`` against either library's usual way, ``torch.compile`` and JAX.
 
 All take turns; JAX does so in a process of its own.  Before anything is timed, all must have the same results.
 """

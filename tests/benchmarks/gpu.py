@@ -83,8 +83,8 @@ def tables(name: str, sizes: list[int]) -> Iterator[tuple[Part, int]]:
         made = [(part, 0) for part in PARTS[name](1000, 2000)]
     for part, elements in made:
         cases = [case for case in part.cases if case.name not in _SMALL and "PINN" not in case.name]
-        told = not elements or f"{elements:,}" in part.title
-        title = part.title if told else f"{part.title}, {elements:,} elements"
+        named = not elements or f"{elements:,}" in part.title
+        title = part.title if named else f"{part.title}, {elements:,} elements"
         aimed = name not in BANDWIDTH_BOUND or elements >= FULL
         yield replace(part, title=title, cases=cases, limit=TARGETS.get(name) if aimed else None, each=None), elements
 

@@ -1,4 +1,4 @@
-"""Peak memory of recording and going backward, beside PyTorch's; a ratio below 1 means that numgrad takes less.
+"""Peak memory of recording and going backward, against PyTorch's; a ratio below 1 means that numgrad takes less.
 
     python tests/benchmarks/memory.py
 

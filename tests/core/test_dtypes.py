@@ -299,7 +299,7 @@ def test_what_complex_numbers_do_not_have_is_refused():
             operation()
 
 
-# -- beside PyTorch -----------------------------------------------------------------------------------------------
+# -- against PyTorch -----------------------------------------------------------------------------------------------
 
 EXPRESSIONS = """x + y; x - y; x * y; x / y; x == y; x != y; -x; abs(x); x.sign(); x.conj(); x.angle(); x.real; x**2
 x < y; x & y; ~x; x << 1; x >> 1; x // 2; x % 2; x.sum(); x.mean(); x.max(); x.exp(); x.sqrt(); x.bool(); x + 1; x + 1.5

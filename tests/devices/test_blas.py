@@ -15,18 +15,18 @@ from numgrad.devices.cpu import blas, products
 
 
 class Library:
-    """A BLAS that counts what it is told."""
+    """Stand-in for a BLAS that records the numbers of threads that it is set to."""
 
     def __init__(self, threads):
         self.threads = threads
-        self.told = []
+        self.thread_counts = []
 
     def get_num_threads(self):
         return self.threads
 
     def set_num_threads(self, number):
         self.threads = number
-        self.told.append(number)
+        self.thread_counts.append(number)
 
 
 @pytest.fixture
@@ -45,15 +45,15 @@ def without_addresses(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "told"),
+    ("sizes", "thread_counts"),
     [((32, 32, 32), []), ((128, 128, 128), [1, 8]), ((320, 320, 330), [1, 8]), ((0, 5, 5), [])],
 )
-def test_pieces_are_multiplied_by_one_thread_each(library, sizes, told):
+def test_pieces_are_multiplied_by_one_thread_each(library, sizes, thread_counts):
     rows, inner, columns = sizes
     left, right = numgrad.ones(rows, inner), numgrad.ones(inner, columns)
     assert (left @ right).tolist() == np.full((rows, columns), inner).tolist()
     if isinstance(blas.chosen_blas(), blas.OpenBlas):  # others have no threads, or NumPy calls them
-        assert library.told == told
+        assert library.thread_counts == thread_counts
 
 
 @pytest.mark.parametrize(
@@ -63,22 +63,22 @@ def test_numpys_products_of_middling_size_use_one_thread(library, without_addres
     rows, inner, columns = sizes
     left, right = numgrad.ones(rows, inner), numgrad.ones(inner, columns)
     assert (left @ right).tolist() == np.full((rows, columns), inner).tolist()
-    assert library.told == expected
+    assert library.thread_counts == expected
 
 
 def test_stacks_are_measured_by_one_matrix(library, without_addresses):
     numgrad.bmm(numgrad.ones(100, 16, 16), numgrad.ones(100, 16, 16))
-    assert library.told == []
+    assert library.thread_counts == []
     numgrad.bmm(numgrad.ones(2, 128, 128), numgrad.ones(2, 128, 128))
-    assert library.told == [1, 8]
+    assert library.thread_counts == [1, 8]
 
 
 @pytest.mark.parametrize(("size", "expected"), [(64, []), (200, [1, 8])])
 def test_vectors_are_multiplied_by_one_thread(library, size, expected):
     assert (numgrad.ones(size, size) @ numgrad.ones(size)).tolist() == [size] * size
-    assert library.told == expected
+    assert library.thread_counts == expected
     assert numgrad.ones(size * size) @ numgrad.ones(size * size) == size * size
-    assert library.told == 2 * expected
+    assert library.thread_counts == 2 * expected
 
 
 def test_the_threads_are_given_back_after_an_error(library, without_addresses, monkeypatch):
@@ -104,7 +104,7 @@ def test_the_last_of_several_threads_gives_them_back(library):
     leave.set()
     for worker in workers:
         worker.join()
-    assert library.told == [1, 8]
+    assert library.thread_counts == [1, 8]
 
 
 def test_the_library_of_numpy_is_found():

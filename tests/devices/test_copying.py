@@ -16,7 +16,7 @@ LAYOUTS = {
     "a part": lambda x: x[1:-1, 1:-1],
     "every other row": lambda x: x[::2],
     "every other column": lambda x: x[:, ::2],
-    "turned": lambda x: x.t(),
+    "transposed": lambda x: x.t(),
     "heads": lambda x: x.view(6, 50, 8, 50).permute(0, 2, 1, 3),
     "five dimensions": lambda x: x.view(6, 5, 10, 8, 50).permute(3, 1, 0, 2, 4),
     "all": lambda x: x,
@@ -24,7 +24,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize(("layout", "dtype"), [
-    *[(layout, "float32") for layout in LAYOUTS], ("short rows", "bool"), ("turned", "complex128"),
+    *[(layout, "float32") for layout in LAYOUTS], ("short rows", "bool"), ("transposed", "complex128"),
 ])
 def test_contiguous_copies(layout, dtype):
     values = np.random.default_rng(1).integers(0, 100, (300, 400)).astype(dtype)

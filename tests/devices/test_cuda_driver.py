@@ -77,7 +77,7 @@ def test_the_simulated_gpu_has_the_functions_of_the_real_one():
     assert all(inspect.signature(getattr(dry, name)) == signature for name, signature in functions[0].items())
 
 
-def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(gpu, monkeypatch):
+def test_listeners_are_called_when_a_kernel_has_been_loaded_and_run(gpu, monkeypatch):
     from numgrad.devices import launches
     from numgrad.devices.cuda import launching
 

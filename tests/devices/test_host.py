@@ -60,11 +60,11 @@ def test_several_results_of_other_dtypes():
     assert (rest.tolist(), rest.dtype) == ([1, 0, 1], np.int64)
 
 
-def test_listeners_are_told_of_the_librarys_function():
-    told = []
-    with launches.listening(told.append):
+def test_functions_of_a_library_are_reported():
+    reported = []
+    with launches.listening(reported.append):
         numgrad.linalg.solve(numgrad.eye(2), numgrad.ones(2))
-    (launch,) = [launch for launch in told if launch.kernel is None]
+    (launch,) = [launch for launch in reported if launch.kernel is None]
     assert (launch.name, launch.device) == ("numpy.linalg.solve", "cpu")
     assert (launch.read, launch.written) == (6 * 4, 2 * 4)
 

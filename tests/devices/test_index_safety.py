@@ -247,7 +247,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "wider": lambda index: index.unsqueeze(-1).repeat(*[1] * index.dim(), 9),
     "one dimension more": lambda index: index.unsqueeze(0),
     "one dimension": lambda index: index.reshape(-1),
-    "turned": lambda index: index.t() if index.dim() == 2 else index,
+    "transposed": lambda index: index.t() if index.dim() == 2 else index,
     "no dimension": lambda index: index.reshape(-1)[0],
     "int32": lambda index: index.int(),
     "float": lambda index: index.float() + float("nan"),

@@ -9,7 +9,7 @@ import numgrad as torch
 from numgrad.devices import compiled_kernels, launches, recording
 
 
-def told(function):
+def launches_of(function):
     """Return the notifications of the kernels that a function ran."""
     found = []
     with launches.listening(found.append):
@@ -19,12 +19,12 @@ def told(function):
 
 def moved(function):
     """Names of the kernels that a function ran, with the bytes read and written."""
-    return [(launch.name, launch.read, launch.written) for launch in told(function)]
+    return [(launch.name, launch.read, launch.written) for launch in launches_of(function)]
 
 
-def test_a_run_is_told_with_its_times_and_bytes():
+def test_a_run_is_reported_with_its_times_and_bytes():
     x, y = torch.ones(100), torch.ones(100)
-    (launch,) = told(lambda: x + y)
+    (launch,) = launches_of(lambda: x + y)
     assert launch.name == "add"
     assert launch.kernel in compiled_kernels()
     assert (launch.read, launch.written, launch.bytes, launch.elements) == (800, 400, 1200, 100)
@@ -44,20 +44,20 @@ def test_plans_are_interpreted_only_while_there_are_listeners():
 
 
 @pytest.mark.parametrize("count", [100, 200_000])
-def test_what_was_recorded_before_is_told_of(count):
+def test_runs_of_a_graph_recorded_before_are_reported(count):
     x = torch.ones(count, requires_grad=True)
     y = (x.tanh() * x).sum()  # by the short way, which keeps the machine code
-    names = [launch.name for launch in told(y.backward)]
+    names = [launch.name for launch in launches_of(y.backward)]
     assert {"tanh_backward", "mul_backward", "add_rows"} <= {*names}
     (x.tanh() * x).sum().backward()
     assert not recording.observed
 
 
-def test_launchers_kept_for_a_layout_are_told_of_and_freed_again():
+def test_launchers_kept_for_a_layout_are_reported_and_freed_again():
     x, row = torch.ones(4, 6), torch.ones(6)
     x + row
     assert moved(lambda: x + row) == [("add", 96 + 24, 96)]  # the repeated row counts once
-    assert told(lambda: None) == []
+    assert launches_of(lambda: None) == []
     x + row
     assert not recording.observed
 
@@ -71,7 +71,7 @@ def test_results_and_gradients_are_the_same_while_somebody_listens():
 
     before = run()
     inside = []
-    told(lambda: inside.append(run()))
+    launches_of(lambda: inside.append(run()))
     assert inside == [before]
 
 
@@ -110,7 +110,7 @@ def test_an_update_counts_what_lies_behind_its_addresses(options, read, written)
     assert moved(optimizer.step) == [("sgd", 3050 * 8 * read, 3050 * 8 * written)]
 
 
-def test_all_threads_are_told_of():
+def test_runs_in_all_threads_are_reported():
     x = torch.ones(10)
 
     def elsewhere():
@@ -118,12 +118,12 @@ def test_all_threads_are_told_of():
         thread.start()
         thread.join()
 
-    (launch,) = told(elsewhere)
+    (launch,) = launches_of(elsewhere)
     assert launch.name == "mul"
     assert launch.thread != threading.get_ident()
 
 
-def test_a_listener_may_compute_and_is_not_told_of_that():
+def test_kernels_that_a_listener_runs_are_not_reported():
     x = torch.ones(10)
     found = []
 
@@ -178,7 +178,7 @@ def test_a_listener_may_come_and_go_while_other_threads_compute():
     thread = threading.Thread(target=compute)
     thread.start()
     for _ in range(100):
-        told(lambda: x * 2)
+        launches_of(lambda: x * 2)
     stop.set()
     thread.join()
     assert failed == []

@@ -85,10 +85,10 @@ def test_a_plan_says_which_kernels_run_with_which_operands():
 
 def test_a_plan_for_small_contiguous_tensors_serves_every_size():
     exp = ops["exp"]
-    plans = [exp.entry([numgrad.ones(*shape)], exp.statics)[0].plan for shape in [(2, 3), (5,), (1, 1, 7)]]
+    plans = [exp.entry([numgrad.ones(*shape)], exp.attributes)[0].plan for shape in [(2, 3), (5,), (1, 1, 7)]]
     assert plans[0] is plans[1] is plans[2]
     assert plans[0](numgrad.zeros(4)).tolist() == [1.0] * 4
-    large = exp.entry([numgrad.ones(1 << 20)], exp.statics)[0].plan
+    large = exp.entry([numgrad.ones(1 << 20)], exp.attributes)[0].plan
     assert large is not plans[0]
 
 
@@ -108,7 +108,7 @@ def test_other_threads_find_a_shared_plan_once_it_is_complete():
 
 def test_numbers_come_with_the_call():
     mul = ops["mul"]
-    plan = mul.entry([numgrad.ones(3), 2.0], mul.statics)[0].plan
+    plan = mul.entry([numgrad.ones(3), 2.0], mul.attributes)[0].plan
     assert plan.steps[0].operands[1] == Given(1, float)
     assert [plan(numgrad.ones(3), number).tolist() for number in (2.0, 5.0)] == [[2.0] * 3, [5.0] * 3]
 

@@ -12,11 +12,11 @@ from numgrad.devices.cpu import products
 from numgrad.devices.cpu import threads as thread_rules
 
 
-def matrix_product(left, right, turned=(False, False), bias=None):
+def matrix_product(left, right, transposed=(False, False), bias=None):
     p = Plan(cpu)
     x, y = p.operand(left._layout), p.operand(right._layout)
     row = None if bias is None else p.contiguous(p.operand(numgrad.from_numpy(bias)._layout))
-    p.results = (cpu.product(p, x, y, turned, row),)
+    p.results = (cpu.product(p, x, y, transposed, row),)
     return p.launcher()(left, right, *() if bias is None else (numgrad.from_numpy(bias),))
 
 
@@ -55,8 +55,8 @@ def test_products_of_every_layout(library, kind, stack):
         expected = left @ right
         assert np.array_equal(matrix_product(x, y).reshape(expected.shape), expected)
         bias = whole_numbers((n,), kind, 2)
-        turned = x.transpose(-1, -2), y.transpose(-1, -2)
-        found = matrix_product(*turned, (True, True), bias).reshape(expected.shape)
+        transposed = x.transpose(-1, -2), y.transpose(-1, -2)
+        found = matrix_product(*transposed, (True, True), bias).reshape(expected.shape)
         assert np.array_equal(found, expected + bias)
 
 
@@ -84,35 +84,35 @@ def test_what_the_memory_held_before_does_not_matter(monkeypatch):
         assert np.array_equal(matrix_product(numgrad.ones(n, n), numgrad.ones(n, n)), np.full(n * n, n))
 
 
-@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize("shape", [(150, 150), (3, 150, 150), (331, 331)])
-def test_bits_do_not_depend_on_the_threads(monkeypatch, shape, turned):
+def test_bits_do_not_depend_on_the_threads(monkeypatch, shape, transposed):
     random = np.random.default_rng(0)
     x, y = (numgrad.from_numpy(random.normal(size=shape).astype(np.float32)) for _ in range(2))
     before, found = numba.get_num_threads(), []
     try:
         for threads in (before, 1):
             numba.set_num_threads(threads)
-            found.append(matrix_product(x, y, turned))
+            found.append(matrix_product(x, y, transposed))
     finally:
         numba.set_num_threads(before)
     monkeypatch.setattr(thread_rules, "_threads_allowed", False)  # as in a forked process
-    found.append(matrix_product(x, y, turned))
+    found.append(matrix_product(x, y, transposed))
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_pieces_cover_the_product_and_grow_in_number_with_it(turned):
+@pytest.mark.parametrize("transposed", [False, True])
+def test_pieces_cover_the_product_and_grow_in_number_with_it(transposed):
     counts = []
     for n in (1, 5, 64, 100, 128, 331, 1024, 4096):
-        rows, columns = products._piece(1, n, n, n, turned)
+        rows, columns = products._piece(1, n, n, n, transposed)
         assert 1 <= rows <= n
         assert columns >= 1
         counts.append(-(-n // rows) * -(-n // columns))
-    assert counts[:3] == [1, 1, 4 if turned else 1]
+    assert counts[:3] == [1, 1, 4 if transposed else 1]
     assert all(count >= 4 for count in counts[3:])
     assert counts[-1] >= 64
-    rows, columns = products._piece(1, 10_000, 10, 64, turned)  # a small layer and many inputs
+    rows, columns = products._piece(1, 10_000, 10, 64, transposed)  # a small layer and many inputs
     assert columns == 10
     assert rows < 10_000
     assert products._piece(100, 64, 64, 8, False) == (64, 64)  # the matrices of a large stack stay whole

@@ -176,7 +176,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_looks_at_elements_are_told(name):
+def test_looking_at_elements_is_reported(name):
     function, what = LOOKS[name]
     x = numgrad.tensor([1.0, -1.0, 2.0])
     with recorded(), pytest.raises(ValuesReadError, match=re.escape(what)):

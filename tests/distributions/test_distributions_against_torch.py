@@ -1,4 +1,4 @@
-"""Distributions beside PyTorch's: samples for the same seed, probabilities, moments, gradients, texts, errors."""
+"""Distributions against PyTorch's: samples for the same seed, probabilities, moments, gradients, texts, errors."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Constraints and transforms beside PyTorch's."""
+"""Constraints and transforms against PyTorch's."""
 
 import functools
 

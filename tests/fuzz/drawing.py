@@ -123,9 +123,9 @@ def _random_leaf(choose: random.Random, extents: list[int], kind: str, ties: boo
     """A leaf whose dimensions are taken from ``extents``, so that leaves of one program fit each other."""
     rank = choose.choices((0, 1, 2, 3), (12, 33, 40, 15))[0]
     shape = [choose.choice(extents) if choose.random() > 0.12 else 1 for _ in range(rank)]
-    seen = choose.choices(("", "turned", "stepped"), (70, 15, 15))[0] if rank else ""
+    seen = choose.choices(("", "transposed", "stepped"), (70, 15, 15))[0] if rank else ""
     view = ""
-    if seen == "turned" and rank > 1:
+    if seen == "transposed" and rank > 1:
         shape, view = shape[::-1], ".permute(" + ", ".join(map(str, reversed(range(rank)))) + ")"
     elif seen == "stepped":
         shape[-1], view = 2 * shape[-1], "[..., ::2]"

@@ -1,4 +1,4 @@
-"""Random programs beside PyTorch or finite differences, or compiled: ``python tests/fuzz/run.py --programs 50000``.
+"""Random programs against PyTorch or finite differences, or compiled: ``python tests/fuzz/run.py --programs 50000``.
 
 Every disagreement is printed with the shortest program that shows it, once for each kind; the end is a table of how
 many programs ran in each mode and how they compared.  The exit status says whether any disagreed.
@@ -18,9 +18,9 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fuzz.beside import beside
 from fuzz.changing import difference, random_script, shorter_scripts
 from fuzz.comparing import Disagreement
+from fuzz.deviation import deviation
 from fuzz.drawing import random_program
 from fuzz.identities import itself
 from fuzz.known import NUMGRAD_IS_RIGHT
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         import torch
 
         torch.set_num_threads(1)
-        check = functools.partial(beside, torch)
+        check = functools.partial(deviation, torch)
     counts: dict[str, Counter] = defaultdict(Counter)
     kinds: Counter = Counter()
     seeds = tqdm(range(options.seed, options.seed + options.programs), unit=" programs", mininterval=2)

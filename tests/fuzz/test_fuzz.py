@@ -68,12 +68,12 @@ def test_derivatives_agree_with_finite_differences(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_programs_agree_with_pytorch(mode):
     import torch
-    from fuzz.beside import beside
+    from fuzz.deviation import deviation
 
     count = Counter()
     for seed in range(50):
         drawn = random_program(seed, FAMILIES)
-        unlike = beside(torch, mode, drawn, seed)
+        unlike = deviation(torch, mode, drawn, seed)
         assert unlike is None or unlike.excuse, f"{unlike.text}\nin the mode {mode} (seed {seed}) of\n{drawn}"
         count[unlike is None] += 1
     assert count[True] >= 42, "too few programs were compared"

@@ -44,7 +44,7 @@ def _run(*arguments, cwd=None):
     )
 
 
-def test_a_program_is_run_with_its_arguments_and_told_what_it_missed(program):
+def test_a_program_is_run_with_its_arguments_and_missing_functions_are_reported(program):
     done = _run(program, "--epochs", "3")
     assert done.stdout == "['--epochs', '3'] True torch.float32 (3, 3) __main__\nFalse\n"
     assert done.stderr == "numgrad lacks names that the program used: torch.svd_lowrank\n"

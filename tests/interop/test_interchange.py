@@ -102,7 +102,7 @@ class Old:
         return self.array.__dlpack_device__()
 
 
-def test_libraries_that_cannot_tell_what_may_be_written_to():
+def test_libraries_without_a_flag_for_read_only_memory():
     array = np.arange(6.0).reshape(2, 3).T
     x = from_dlpack(Old(array))
     assert x.stride() == (1, 3)

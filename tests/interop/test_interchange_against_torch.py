@@ -1,4 +1,4 @@
-"""Memory, pickles and checkpoints beside PyTorch, and between the two."""
+"""Memory, pickles and checkpoints against PyTorch, and between the two."""
 
 import io
 import pickle

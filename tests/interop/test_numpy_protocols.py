@@ -179,7 +179,7 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
-def test_operators_beside_arrays(function):
+def test_operators_with_arrays(function):
     array, other = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 0.5])
     for left, right in (array, tensor(other)), (tensor(array), other), (array[::-1], tensor(other[::-1].copy())):
         result = function(left, right)
@@ -191,7 +191,7 @@ def test_operators_beside_arrays(function):
 
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
-def test_operators_beside_scalars(function, kind):
+def test_operators_with_scalars(function, kind):
     x = tensor([1.0, 2.0, 3.0])
     for left, right in (kind(2), x), (x, kind(2)):
         result = function(left, right)
@@ -203,7 +203,7 @@ def test_operators_beside_scalars(function, kind):
     assert (kind(2) * tensor([1.0], requires_grad=True)).grad_fn.name() == "MulBackward0"
 
 
-def test_matrix_products_beside_arrays():
+def test_matrix_products_with_arrays():
     x = leaf()
     (A.T @ x).sum().backward()
     np.testing.assert_allclose(x.grad, A.sum(1)[:, None].repeat(3, 1))

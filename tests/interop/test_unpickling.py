@@ -358,13 +358,13 @@ def test_pickles_with_damaged_bytes(seed):
     save({"w": arange(6.0).view(2, 3).t(), "n": [np.float32(1), 2.5, ("x", {1})]}, buffer)
     with zipfile.ZipFile(buffer) as file:
         pickled = file.read("archive/data.pkl")
-    buffer, random, refused = np.arange(6, dtype=np.float32), np.random.default_rng(seed), 0
+    elements, random, refused = np.arange(6, dtype=np.float32), np.random.default_rng(seed), 0
     for _ in range(500):
         damaged = bytearray(pickled)
         for place in random.integers(len(pickled), size=random.integers(1, 4)):
             damaged[place] = random.integers(256)
         try:
-            load(archive(bytes(damaged), buffer))
+            load(archive(bytes(damaged), elements))
         except (RuntimeError, pickle.UnpicklingError, MemoryError):
             refused += 1
     assert refused > 250

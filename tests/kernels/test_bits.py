@@ -36,13 +36,13 @@ TABLE = one_for_each_scalar_function()
 def configurations():
     """Every pointwise operation, with numbers that have kernels of their own and one that has not."""
     for op in TABLE:
-        yield pytest.param(op, op.statics, id=op.name)
+        yield pytest.param(op, op.attributes, id=op.name)
         for name, values in op.baked.items():
             for value in (min(values), 0.5, max(values), 2.5):
-                yield pytest.param(op, {**op.statics, name: value}, id=f"{op.name}-{name}={value}")
+                yield pytest.param(op, {**op.attributes, name: value}, id=f"{op.name}-{name}={value}")
 
 
-each_operation = pytest.mark.parametrize(("op", "statics"), [*configurations()])
+each_operation = pytest.mark.parametrize(("op", "attributes"), [*configurations()])
 
 #: One of each kind: arithmetic, our polynomials, the C library's functions, conditions, results that are truth values.
 #: What depends on the loop around an element is tried with these; parallel loops take long to compile.
@@ -64,13 +64,13 @@ def operands(op, *shape):
     return [value > 0 if name in op.conditions else value for name, value in zip(op.inputs, values, strict=True)]
 
 
-def results(op, statics, values, gradient=None):
+def results(op, attributes, values, gradient=None):
     """The output and the gradients of all inputs."""
     leaves = [v.detach() for v in values]
     for name, leaf in zip(op.inputs, leaves, strict=True):
         if name in op.rules and leaf.is_floating_point():
             leaf.requires_grad_()
-    out = op.run(leaves, statics)
+    out = op.run(leaves, attributes)
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     if not out.requires_grad:
         return [out]
@@ -94,7 +94,7 @@ def check(found, expected):
     assert all(map(same_bits, found, expected))
 
 
-def test_same_bits_tells_what_differs():
+def test_same_bits_reports_the_difference():
     x = numgrad.tensor([0.0, 1.0, math.nan])
     assert same_bits(x, x.clone())
     assert not same_bits(x, numgrad.tensor([-0.0, 1.0, math.nan]))
@@ -106,41 +106,41 @@ def test_same_bits_tells_what_differs():
 
 
 @each_operation
-def test_the_place_in_a_row(op, statics):
+def test_the_place_in_a_row(op, attributes):
     values, gradient = operands(op, SIZE), numbers(99, SIZE)
-    whole = results(op, statics, values, gradient)
+    whole = results(op, attributes, values, gradient)
     for piece in (slice(3, None), slice(None, 7), slice(500, 501), slice(63, 191)):
-        part = results(op, statics, [value[piece] for value in values], gradient[piece])
+        part = results(op, attributes, [value[piece] for value in values], gradient[piece])
         check(part, [result[piece] for result in whole])
 
 
 @pytest.mark.parametrize("op", FEW, ids=lambda op: op.name)
 def test_contiguous_and_strided(op):
-    statics = op.statics
+    attributes = op.attributes
     values, gradient = operands(op, 17, 118), numbers(99, 17, 118)
     halves = [value[:, ::2] for value in values], gradient[:, ::2]
-    expected = results(op, statics, [half.contiguous() for half in halves[0]], halves[1].contiguous())
-    check(results(op, statics, *halves), expected)
+    expected = results(op, attributes, [half.contiguous() for half in halves[0]], halves[1].contiguous())
+    check(results(op, attributes, *halves), expected)
     if len(values) > 1:  # one operand in another order of dimensions, one repeated
         turned = [halves[0][0].t().contiguous().t(), *halves[0][1:-1], halves[0][-1][:1].expand(17, 59)]
-        expected = results(op, statics, [value.contiguous() for value in turned], halves[1].contiguous())
-        check(results(op, statics, turned, halves[1]), expected)
+        expected = results(op, attributes, [value.contiguous() for value in turned], halves[1].contiguous())
+        check(results(op, attributes, turned, halves[1]), expected)
 
 
 @each_operation
-def test_in_place_and_out_of_place(op, statics):
+def test_in_place_and_out_of_place(op, attributes):
     values = operands(op, SIZE)
     if op.result == "bool":
         target = values[0] > 0
         values = [target, *[value > 0 for value in values[1:]]]
     place = next(n for n, name in enumerate(op.inputs) if name not in op.conditions)
-    expected = op.run(values, statics)
+    expected = op.run(values, attributes)
     target = values[place].clone()
     if expected.dtype is not target.dtype:
         target, values = target.double(), [value.double() for value in values]
-        expected = op.run(values, statics)
+        expected = op.run(values, attributes)
     changed = [*values[:place], target, *values[place + 1 :]]
-    assert op.run(changed, statics, target) is target
+    assert op.run(changed, attributes, target) is target
     assert same_bits(target, expected)
 
 
@@ -170,7 +170,7 @@ def at_all_numbers_of_threads(threads, compute):
 @pytest.mark.parametrize("op", FEW, ids=lambda op: op.name)
 def test_serial_and_parallel(op, threads):
     values = operands(op, 3 * 4096 + 5)
-    at_all_numbers_of_threads(threads, lambda: [op.run(values, op.statics)])
+    at_all_numbers_of_threads(threads, lambda: [op.run(values, op.attributes)])
 
 
 def test_serial_and_parallel_gradients_of_rows_and_matrices(threads):
@@ -183,7 +183,7 @@ def test_serial_and_parallel_gradients_of_rows_and_matrices(threads):
     at_all_numbers_of_threads(threads, compute)
 
 
-def test_the_threads_that_numba_is_told_to_use(threads):
+def test_the_number_of_threads_set_in_numba(threads):
     x = numbers(1, 100_000)
     before = numba.get_num_threads()
     outcomes = []

@@ -390,8 +390,8 @@ def operand(op, name, strided):
     x = matrix(strided)
     return x > 0 if name in op.conditions else x.requires_grad_(name not in op.nondifferentiable)
 
-def run(op, operands, statics, strided=False):
-    result = op.run(operands, statics)
+def run(op, operands, attributes, strided=False):
+    result = op.run(operands, attributes)
     if result.requires_grad:
         result.backward(matrix(strided))
 
@@ -404,14 +404,14 @@ table = [op for op in ops.values() if isinstance(op, Pointwise) and "f" in op.dt
 strided_ones = [*{form(op): op for op in table}.values(), ops["mul"], ops["exp"], ops["pow_tensor"], ops["choose"]]
 for op in table[half::2]:
     contiguous, strided = ([operand(op, name, layout) for name in op.inputs] for layout in (False, True))
-    run(op, contiguous, op.statics)
+    run(op, contiguous, op.attributes)
     if op in strided_ones:
-        run(op, strided, op.statics, True)
+        run(op, strided, op.attributes, True)
         if len(op.inputs) > 1:
-            run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
+            run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.attributes)
     for name, values in op.baked.items():
         for value in (min(values), max(values), 1.7):
-            run(op, contiguous, {**op.statics, name: value})
+            run(op, contiguous, {**op.attributes, name: value})
 
 print(json.dumps({
     "operations": [op.name for op in table[half::2]],

@@ -122,7 +122,7 @@ def _moved(x):
     return x[0]
 
 
-def beside_a_call_that_writes(x, out):
+def with_a_call_that_writes(x, out):
     out[0] = x[0] + _moved(x)
 
 
@@ -151,10 +151,10 @@ NUMBERS = [1]
     [
         (from_a_loop, "_first_positive: a return in a kernel or inside a loop"),
         (in_a_condition, "in_a_condition: '_sum_of_first' is called where it may not run once"),
-        (beside_a_call_that_writes, "beside_a_call_that_writes: a statement reads x beside a call that writes it"),
-        (as_an_argument_before, "a statement reads x beside a call"),
-        (added_to_what_is_written, "a statement reads x beside a call"),
-        (in_a_test, "a statement reads x beside a call"),
+        (with_a_call_that_writes, "with_a_call_that_writes: a statement reads x, which a call in it writes"),
+        (as_an_argument_before, "a statement reads x, which a call"),
+        (added_to_what_is_written, "a statement reads x, which a call"),
+        (in_a_test, "a statement reads x, which a call"),
         (of_a_list, "of_a_list: a kernel cannot use 'NUMBERS', which is a list"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_kernel_is_compiled_once_and_then_loaded(cache):
     assert "axpy" in repr(again)
 
 
-def test_a_kernels_text_lies_beside_its_machine_code_and_nothing_else_does(cache):
+def test_a_kernels_text_is_stored_with_its_machine_code_and_nothing_else_is(cache):
     compiled()
     assert only(cache, "axpy_*.py").read_text() == TEXT
     assert only(cache, "axpy_*.py").stem == only(cache, "axpy_*.bin").stem
@@ -96,7 +96,7 @@ def test_a_kernels_text_lies_beside_its_machine_code_and_nothing_else_does(cache
 # -- what a file's name depends on ------------------------------------------------------------------------------------
 
 
-def test_a_loaded_kernel_tells_its_machine_code_and_the_store_stays_as_it_is(cache, monkeypatch):
+def test_the_machine_code_of_a_loaded_kernel_is_shown_without_changing_the_store(cache, monkeypatch):
     compiled()
     monkeypatch.setattr(store, "_kernels", {})
     kernel = compiled()

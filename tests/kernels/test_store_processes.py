@@ -195,7 +195,7 @@ print(json.dumps([kernel.origin, x[0], store.__file__]))
 """
     for operator, value in (("+", 10), ("*", 25), ("+", 10)):
         scalar.write_text(original + addition.format(operator))
-        # bytecode is told from its source by size and second alone: these edits follow each other faster than that
+        # Python compares sizes and times in seconds to find stale bytecode; these edits are faster
         options = {"roots": [tmp_path], "PYTHONDONTWRITEBYTECODE": "1"}
         first, second = (run(program, tmp_path / "cache", **options)[:2] for _ in range(2))
         assert first[1] == second[1] == value
@@ -277,16 +277,16 @@ print(json.dumps([omppool is not None, os.environ.get("GOMP_SPINCOUNT")]))
 """
 
 
-@pytest.mark.parametrize(("variables", "told"), [({}, "10000"), ({"OMP_WAIT_POLICY": "passive"}, "0")])
-def test_threads_do_not_spin_for_long_unless_told(tmp_path, variables, told):
-    """GNU's OpenMP says itself how often it looks; what it is told here other processes do not see."""
+@pytest.mark.parametrize(("variables", "spin_count"), [({}, "10000"), ({"OMP_WAIT_POLICY": "passive"}, "0")])
+def test_threads_do_not_spin_for_long_by_default(tmp_path, variables, spin_count):
+    """GNU's OpenMP prints its spin count.  The variable is set for this process alone."""
     inherited = {name: value for name, value in environment(tmp_path).items() if not name.startswith(("OMP_", "GOMP_"))}
     given = {**inherited, "OMP_DISPLAY_ENV": "verbose", **variables}
     done = subprocess.run([sys.executable, "-c", SPINS], env=given, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     openmp, seen = json.loads(done.stdout)
     assert seen is None
-    expected = [told] if openmp else []
+    expected = [spin_count] if openmp else []
     assert re.findall("GOMP_SPINCOUNT = '(.*)'", done.stderr) == expected
 
 

@@ -1,4 +1,4 @@
-"""The adaptive softmax beside PyTorch's."""
+"""The adaptive softmax against PyTorch's."""
 
 import pytest
 from ops.torch_comparison import assert_same, messages, randoms

@@ -1,4 +1,4 @@
-"""Attention beside PyTorch's: masks of every kind, added keys, random numbers, gradients and errors."""
+"""Attention against PyTorch's: masks of every kind, added keys, random numbers, gradients and errors."""
 
 import functools
 import itertools

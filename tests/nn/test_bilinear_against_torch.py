@@ -1,4 +1,4 @@
-"""The bilinear layer beside PyTorch's."""
+"""The bilinear layer against PyTorch's."""
 
 import pytest
 from ops.torch_comparison import assert_same, messages, randoms

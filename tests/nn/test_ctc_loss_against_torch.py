@@ -1,4 +1,4 @@
-"""Connectionist temporal classification beside PyTorch's, and its second derivatives, which PyTorch has not."""
+"""Connectionist temporal classification against PyTorch's, and its second derivatives, which PyTorch has not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bags of an embedding beside PyTorch's."""
+"""Bags of an embedding against PyTorch's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""nn.functional beside PyTorch: values, dtypes, shapes, strides, gradients, nodes, random numbers, errors."""
+"""nn.functional against PyTorch: values, dtypes, shapes, strides, gradients, nodes, random numbers, errors."""
 
 import inspect
 

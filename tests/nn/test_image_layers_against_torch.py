@@ -1,4 +1,4 @@
-"""Layers of images that have no parameters beside PyTorch's: what they print, keep and compute."""
+"""Layers of images that have no parameters against PyTorch's: what they print, keep and compute."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""The cross-entropy of a linear layer beside PyTorch's."""
+"""The cross-entropy of a linear layer against PyTorch's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Losses of several classes with margins beside PyTorch's."""
+"""Losses of several classes with margins against PyTorch's."""
 
 import numpy as np
 import pytest

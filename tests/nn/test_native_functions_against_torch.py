@@ -1,4 +1,4 @@
-"""Functions at the top level that PyTorch has with the signatures of its C++ library, beside PyTorch's."""
+"""Functions at the top level that PyTorch has with the signatures of its C++ library, against PyTorch's."""
 
 import inspect
 

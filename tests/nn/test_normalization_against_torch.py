@@ -1,4 +1,4 @@
-"""Layers that normalize channels beside PyTorch's: what they print, keep, compute, learn and refuse."""
+"""Layers that normalize channels against PyTorch's: what they print, keep, compute, learn and refuse."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Sequences of different lengths, padded and packed, beside PyTorch's."""
+"""Sequences of different lengths, padded and packed, against PyTorch's."""
 
 import inspect
 

@@ -105,6 +105,6 @@ def test_the_weight_of_a_hook_is_computed_at_each_call():
     assert not layer._state_dict_hooks
 
 
-def test_what_is_missing_is_told():
+def test_errors_name_what_is_missing():
     with pytest.raises(AttributeError, match=r"PyTorch has 'orthogonal', but numgrad\.nn\.utils\.par"):
         nn.utils.parametrizations.orthogonal  # noqa: B018

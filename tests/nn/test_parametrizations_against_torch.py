@@ -1,4 +1,4 @@
-"""Parametrized modules beside PyTorch's: what they print, keep, compute, learn and refuse; weights normalized."""
+"""Parametrized modules against PyTorch's: what they print, keep, compute, learn and refuse; weights normalized."""
 
 import copy
 import importlib

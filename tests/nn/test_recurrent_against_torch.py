@@ -1,4 +1,4 @@
-"""Recurrent networks and their single steps beside PyTorch's: weights, numbers, gradients, errors."""
+"""Recurrent networks and their single steps against PyTorch's: weights, numbers, gradients, errors."""
 
 import inspect
 from typing import get_overloads

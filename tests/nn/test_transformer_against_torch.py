@@ -1,4 +1,4 @@
-"""Transformers beside PyTorch's: weights, numbers, masks, random numbers, gradients, errors."""
+"""Transformers against PyTorch's: weights, numbers, masks, random numbers, gradients, errors."""
 
 import functools
 import inspect

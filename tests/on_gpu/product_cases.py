@@ -14,20 +14,20 @@ def tensor(shape, dtype=np.float32, seed=0):
     )
 
 
-def check(cuda, left, right, turned=(False, False), bias=None):
+def check(cuda, left, right, transposed=(False, False), bias=None):
     """The product of tensors on the CPU, computed on either device; views are taken of moved bases."""
-    expected = product(cpu, left, right, turned, bias)
+    expected = product(cpu, left, right, transposed, bias)
     there = [on_gpu(operand) for operand in (left, right)]
-    result = product(cuda, *there, turned, None if bias is None else bias.to("cuda"))
+    result = product(cuda, *there, transposed, None if bias is None else bias.to("cuda"))
     assert result.dtype == expected.dtype
     np.testing.assert_array_equal(result.host(), expected)
 
 
-def product(backend, left, right, turned=(False, False), bias=None):
+def product(backend, left, right, transposed=(False, False), bias=None):
     """The product of two tensors, as a row."""
     p = Plan(backend, left._layout.type.device.index)
     x, y, row = [p.operand(None if one is None else one._layout) for one in (left, right, bias)]
-    p.results = (backend.product(p, x, y, turned, None if row is None else p.contiguous(row)),)
+    p.results = (backend.product(p, x, y, transposed, None if row is None else p.contiguous(row)),)
     return p.launcher()(left, right, bias)
 
 

@@ -52,7 +52,7 @@ def test_one_kernel_is_launched_forward_and_two_backward(cuda):
     assert [name for name in launched if "attention" in name] == ["attention", "attention_queries", "attention_keys"]
 
 
-def test_heads_that_lie_beside_each_other(cuda):
+def test_adjacent_heads(cuda):
     """In one tensor for queries, keys and values of all heads, as in a transformer."""
     random = np.random.default_rng(0)
     together, grad = random.normal(size=(2, 6, 3, 2, 4)), random.normal(size=(2, 6, 2, 4))

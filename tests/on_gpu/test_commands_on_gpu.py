@@ -53,7 +53,7 @@ def test_a_model_trained_on_a_gpu_scores_the_same_anywhere(cuda, run, tmp_path):
     assert len(shares) == 1
 
 
-def test_info_tells_of_the_gpus(cuda, run):
+def test_info_lists_the_gpus(cuda, run):
     rows = dict(re.split(r"  +", line, maxsplit=1) for line in run("info").splitlines())
     properties = cuda.runtime.driver.device_properties(0)
     assert rows["GPU 0"].startswith(f"{properties.name}, compute capability {properties.major}.{properties.minor}, ")

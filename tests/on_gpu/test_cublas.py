@@ -143,18 +143,18 @@ def test_matrices(cuda, library, dtype, shape):
     check(cuda, tensor((m, k), dtype), tensor((k, n), dtype, seed=1), bias=tensor((n,), dtype, seed=2))
 
 
-@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("by_columns", [(False, False), (True, False), (False, True), (True, True)])
-def test_transposed(cuda, library, turned, by_columns):
+def test_transposed(cuda, library, transposed, by_columns):
     """Factors that lie transposed, or are to be, or both, without a copy."""
     factors = []
-    for number, (turn, columns) in enumerate(zip(turned, by_columns, strict=True)):
+    for number, (turn, columns) in enumerate(zip(transposed, by_columns, strict=True)):
         rows, width = ((5, 3), (3, 4))[number][:: -1 if turn else 1]
         base = tensor((width, rows + 2) if columns else (rows, width + 2), seed=number)
         factors.append(base[:, :rows].t() if columns else base[:, :width])
-    check(cuda, *factors, turned)
+    check(cuda, *factors, transposed)
     if isinstance(library, StandIn):
-        expected = [int(turn != columns) for turn, columns in zip(turned, by_columns, strict=True)]
+        expected = [int(turn != columns) for turn, columns in zip(transposed, by_columns, strict=True)]
         assert library.calls == [("sgemm_64", expected[1], expected[0])]
 
 
@@ -228,7 +228,7 @@ def test_handles(cuda, stand_in, monkeypatch):
     assert stand_in.handles == [1, 2]
 
 
-def test_who_listens_is_told(cuda, library):
+def test_runs_of_cublas_are_reported(cuda, library):
     """Of each routine by its name, with the bytes of the factors and of the product."""
     matrix, stack = torch.ones(3, 4, device="cuda"), torch.ones(2, 4, 5, device="cuda")
     vector, row = torch.ones(4, device="cuda"), torch.ones(3, device="cuda", dtype=torch.float64)

@@ -21,12 +21,12 @@ def test_parts_of_tensors_go_to_the_host_and_the_result_comes_back():
         check(result, expected, 1e-6, 1e-6)
 
 
-def test_it_is_told_as_what_the_host_does():
-    told = []
+def test_it_is_reported_as_a_function_of_the_host():
+    reported = []
     x = numgrad.ones(2, 4).cuda()
-    with launches.listening(told.append):
+    with launches.listening(reported.append):
         fft.rfft(x)
-    assert [(launch.name, launch.device) for launch in told] == [("numpy.fft.rfft", "cpu")]
+    assert [(launch.name, launch.device) for launch in reported] == [("numpy.fft.rfft", "cpu")]
 
 
 def test_a_kernel_takes_its_place_where_the_gpu_has_one(monkeypatch):

@@ -81,19 +81,19 @@ REPEATED = {
 
 @pytest.mark.parametrize("name", READING)
 def test_operations_and_gradients(cuda, name):
-    check_beside_cpu(READING[name])
+    check_against_cpu(READING[name])
 
 
 @pytest.mark.parametrize("name", REPEATED)
 def test_gradients_of_writes_at_repeated_indices(cuda, name):
     torch.use_deterministic_algorithms(True)
     try:
-        check_beside_cpu(REPEATED[name])
+        check_against_cpu(REPEATED[name])
     finally:
         torch.use_deterministic_algorithms(False)
 
 
-def check_beside_cpu(compute):
+def check_against_cpu(compute):
     results = []
     for device in ("cpu", "cuda"):
         x = on(device, X)

@@ -21,7 +21,7 @@ def _in_use(cuda):
     """Every test here uses GPUs."""
 
 
-class Lent:
+class Exported:
     """Another library's array on a GPU, as its interface describes it."""
 
     def __init__(self, tensor, **changes):
@@ -42,8 +42,8 @@ def test_the_interface():
     assert interface == {
         "shape": (2, 3), "typestr": "<f4", "data": (x.data_ptr(), False), "strides": None, "stream": 1, "version": 3,
     }
-    turned = x.t()[1:].__cuda_array_interface__
-    assert (turned["shape"], turned["strides"], turned["data"][0]) == ((2, 2), (4, 12), x.data_ptr() + 4)
+    transposed = x.t()[1:].__cuda_array_interface__
+    assert (transposed["shape"], transposed["strides"], transposed["data"][0]) == ((2, 2), (4, 12), x.data_ptr() + 4)
     assert numgrad.zeros(0, 3, device="cuda").__cuda_array_interface__["data"] == (0, False)
 
 
@@ -65,7 +65,7 @@ def test_who_has_no_interface():
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_arrays_are_taken_as_they_are(kind):
     x = tensor([[0, 1], [2, 3]], device="cuda").to(kind)
-    taken = numgrad.as_tensor(Lent(x))
+    taken = numgrad.as_tensor(Exported(x))
     assert (taken.dtype, taken.device) == (kind, x.device)
     assert is_same_memory(taken, x)
 
@@ -76,17 +76,17 @@ def test_arrays_are_taken_as_they_are(kind):
 )
 def test_arrays_of_any_strides(view):
     x = view(numgrad.arange(6.0, device="cuda").reshape(2, 3))
-    taken = numgrad.as_tensor(Lent(x))
+    taken = numgrad.as_tensor(Exported(x))
     assert taken.shape == x.shape
     assert taken.tolist() == x.tolist()
     taken += 1
     assert x.tolist() == taken.tolist()
-    stream = numgrad.as_tensor(Lent(x, stream=None))
+    stream = numgrad.as_tensor(Exported(x, stream=None))
     assert stream.tolist() == x.tolist()
 
 
 def test_an_array_lives_as_long_as_its_tensor():
-    array = Lent(tensor([1.0, 2.0], device="cuda"))
+    array = Exported(tensor([1.0, 2.0], device="cuda"))
     gone = weakref.ref(array)
     part = numgrad.as_tensor(array)[1:]
     del array
@@ -98,11 +98,11 @@ def test_an_array_lives_as_long_as_its_tensor():
     assert gone() is None
 
 
-def test_what_is_asked_for_besides():
+def test_further_arguments():
     x = tensor([1.5, 2.5], device="cuda")
-    assert numgrad.as_tensor(Lent(x), device="cpu").device == numgrad.device("cpu")
-    assert numgrad.as_tensor(Lent(x), dtype=numgrad.int64).tolist() == [1, 2]
-    copied = tensor(Lent(x), requires_grad=True)
+    assert numgrad.as_tensor(Exported(x), device="cpu").device == numgrad.device("cpu")
+    assert numgrad.as_tensor(Exported(x), dtype=numgrad.int64).tolist() == [1, 2]
+    copied = tensor(Exported(x), requires_grad=True)
     assert copied.is_cuda
     assert copied.requires_grad
     assert copied.data_ptr() != x.data_ptr()
@@ -121,13 +121,13 @@ def test_what_is_asked_for_besides():
 )
 def test_arrays_that_are_refused(changes, error, message):
     with pytest.raises(error, match=message):
-        numgrad.as_tensor(Lent(tensor([1.0, 2.0], device="cuda"), **changes))
+        numgrad.as_tensor(Exported(tensor([1.0, 2.0], device="cuda"), **changes))
 
 
 def test_a_read_only_array_is_warned_of():
     x = tensor([1.0], device="cuda")
     with pytest.warns(UserWarning, match="not writable"):
-        numgrad.as_tensor(Lent(x, data=(x.data_ptr(), True)))
+        numgrad.as_tensor(Exported(x, data=(x.data_ptr(), True)))
 
 
 # --- DLPack -----------------------------------------------------------------------------

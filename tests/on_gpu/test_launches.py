@@ -9,7 +9,7 @@ import numgrad as torch
 from numgrad.devices import launches
 
 
-def told(function, **options):
+def launches_of(function, **options):
     found = []
     launches.listen(found.append, **options)
     try:
@@ -21,7 +21,7 @@ def told(function, **options):
 
 def moved(function):
     """Names of the kernels that a function ran on the GPU, with the bytes read and written."""
-    return [(launch.name, launch.read, launch.written) for launch in told(function) if launch.device != "cpu"]
+    return [(launch.name, launch.read, launch.written) for launch in launches_of(function) if launch.device != "cpu"]
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def row(cuda):
     return torch.ones(10, device="cuda")
 
 
-def test_a_run_is_told_with_its_device_its_text_its_time_and_its_bytes(row):
-    (launch,) = told(lambda: row + row)
+def test_a_run_is_reported_with_its_device_text_time_and_bytes(row):
+    (launch,) = launches_of(lambda: row + row)
     assert (launch.name, launch.device, launch.parallel) == ("add", "cuda:0", False)
     assert "def kernel(input, other, out, n):" in launch.kernel.text
     assert (launch.read, launch.written, launch.elements) == (40, 40, 10)  # the same row twice counts once
@@ -48,7 +48,7 @@ def test_a_listener_to_gpus_alone_is_not_called_for_the_cpus_kernels(row):
     finally:
         launches.unlisten(found.append)
     assert [launch.device for launch in found] == ["cuda:0"]
-    assert [launch.device for launch in told(lambda: (row.tanh(), x.tanh()), devices=[launches.CPU])] == ["cpu"]
+    assert [launch.device for launch in launches_of(lambda: (row.tanh(), x.tanh()), devices=[launches.CPU])] == ["cpu"]
 
 
 def test_bytes_are_those_that_must_be_moved(row):
@@ -81,11 +81,11 @@ def test_results_are_the_same_while_somebody_listens(cuda):
 
     before = run()
     inside = []
-    told(lambda: inside.append(run()))
+    launches_of(lambda: inside.append(run()))
     assert inside == [before]
 
 
-def test_what_a_listener_runs_itself_is_not_told(row):
+def test_kernels_that_a_listener_runs_are_not_reported(row):
     found = []
 
     def listener(launch):

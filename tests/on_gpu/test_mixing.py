@@ -64,7 +64,7 @@ def test_in_place_too(write):
     assert x.tolist() == y.tolist() == [1, 2]
 
 
-def test_one_number_of_the_cpu_may_stand_beside():
+def test_one_number_of_the_cpu_is_accepted():
     x, number = tensor([1.0, 2.0], device="cuda", requires_grad=True), tensor(3.0, requires_grad=True)
     for out in (x * number, number * x):
         assert out.is_cuda
@@ -85,7 +85,7 @@ def test_one_number_of_the_cpu_may_stand_beside():
             refused()
 
 
-def test_indices_of_the_cpu_may_stand_beside():
+def test_indices_of_the_cpu_are_accepted():
     x = tensor([1.0, 2.0, 3.0], device="cuda")
     assert x[tensor([2, 0])].tolist() == [3, 1]
     assert x[tensor([True, False, True])].tolist() == [1, 3]

@@ -28,11 +28,11 @@ def test_dtypes(cuda, dtype):
     check(cuda, tensor((9, 40), dtype), tensor((40, 3), dtype, seed=1), bias=tensor((3,), dtype, seed=2))
 
 
-@pytest.mark.parametrize("turned", [(True, False), (False, True), (True, True)])
-def test_transposed_factors(cuda, turned):
-    left = tensor((6, 9) if turned[0] else (9, 6))
-    right = tensor((11, 6) if turned[1] else (6, 11), seed=1)
-    check(cuda, left, right, turned)
+@pytest.mark.parametrize("transposed", [(True, False), (False, True), (True, True)])
+def test_transposed_factors(cuda, transposed):
+    left = tensor((6, 9) if transposed[0] else (9, 6))
+    right = tensor((11, 6) if transposed[1] else (6, 11), seed=1)
+    check(cuda, left, right, transposed)
 
 
 def test_any_strides(cuda):

@@ -1,4 +1,4 @@
-"""Profiles of programs that use a GPU: the time and the memory there, beside the CPU's."""
+"""Profiles of programs that use a GPU: the time and the memory there, against the CPU's."""
 
 import json
 
@@ -56,11 +56,11 @@ def test_traces_have_the_kernels_of_a_gpu_by_themselves(profiled, tmp_path):
     profiled.export_chrome_trace(str(path))
     entries = json.loads(path.read_text())["traceEvents"]
 
-    def told(category):
+    def calls_of(category):
         return [(entry["name"], entry["args"]["External id"]) for entry in entries if entry.get("cat") == category]
 
-    operations = {number: name for name, number in told("cpu_op")}
-    kernels = {name: operations[number] for name, number in told("kernel")}
+    operations = {number: name for name, number in calls_of("cpu_op")}
+    kernels = {name: operations[number] for name, number in calls_of("kernel")}
     assert kernels["mul"] == "aten::mul"
     assert [entry["pid"] for entry in entries if entry["ph"] == "M" and entry["args"] == {"name": "GPU 0"}] == [0]
 

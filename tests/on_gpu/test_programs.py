@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from on_gpu.comparison import ON_THE_CPU, on_device
 from programs import test_operations
-from programs.beside import replays
+from programs.comparison import replays
 
 import numgrad
 from numgrad import nn, optim
@@ -63,8 +63,8 @@ def test_results_are_those_of_the_program(program):
     compare(program, (5, 8))
 
 
-def test_results_are_new_and_launches_are_told_of():
-    heard = []
+def test_results_are_new_and_launches_are_reported():
+    names = []
 
     @numgrad.compile(fullgraph=True)
     def f(x):
@@ -72,9 +72,9 @@ def test_results_are_new_and_launches_are_told_of():
 
     first, second = f(made(5)), f(made(5, seed=1))
     kept, x = bits(second[0]), made(5, seed=2)
-    with launches.listening(lambda launch: heard.append(launch.name)):
+    with launches.listening(lambda launch: names.append(launch.name)):
         third = f(x)
-    assert len(heard) == 2
+    assert len(names) == 2
     assert replays(f) == [1]
     assert bits(second[0]) == kept == bits(made(5, seed=1) * 2)
     assert len({first[0].data_ptr(), second[0].data_ptr(), third[0].data_ptr()}) == 3
@@ -272,10 +272,10 @@ def test_an_index_outside_is_reported_when_the_gpu_is_waited_for():
 
 
 def foreign(x):
-    class Lent:
+    class Exported:
         __cuda_array_interface__ = x.__cuda_array_interface__
 
-    return numgrad.as_tensor(Lent())
+    return numgrad.as_tensor(Exported())
 
 
 @pytest.mark.parametrize(("program", "why"), [
@@ -344,9 +344,10 @@ CASES = [
 def test_bits_are_those_of_the_program_itself(case):
     program = test_operations.program_of(case)
     compiled = numgrad.compile(program, fullgraph=True)
-    for turned in (False, True, False):
+    for reversed_order in (False, True, False):
         found, expected = (
-            function(*map(on_device, test_operations.leaves_of(case, turned))) for function in (compiled, program)
+            function(*map(on_device, test_operations.leaves_of(case, reversed_order)))
+            for function in (compiled, program)
         )
         for ours, others in zip(found, expected, strict=True):
             assert [*map(bits, ours)] == [*map(bits, others)]

@@ -222,7 +222,7 @@ def test_pinned_memory_is_left_alone_until_it_was_copied(side):
     assert len(kept) == 3
 
 
-def test_memory_that_another_library_was_lent_waits_for_its_stream(cuda, side):
+def test_memory_shared_with_another_library_waits_for_its_stream(cuda, side):
     x, main = torch.full((SIZE,), 3.0, device="cuda"), torch.cuda.current_stream()
     capsule = x.__dlpack__(stream=side.cuda_stream)
     found = np.zeros(SIZE, np.float32)

@@ -249,7 +249,7 @@ def test_pickles():
 
 def test_files_remember_the_device():
     x = tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda")
-    state = {"x": x, "row": x[1], "turned": x.t(), "column": x[:, 1].clone(), "on the cpu": numgrad.ones(2)}
+    state = {"x": x, "row": x[1], "transposed": x.t(), "column": x[:, 1].clone(), "on the cpu": numgrad.ones(2)}
     file = io.BytesIO()
     numgrad.save(state, file)
 
@@ -259,11 +259,11 @@ def test_files_remember_the_device():
 
     again = loaded()
     assert {name: str(value.device) for name, value in again.items()} == {
-        "x": "cuda:0", "row": "cuda:0", "turned": "cuda:0", "column": "cuda:0", "on the cpu": "cpu",
+        "x": "cuda:0", "row": "cuda:0", "transposed": "cuda:0", "column": "cuda:0", "on the cpu": "cpu",
     }
     assert {name: value.tolist() for name, value in again.items()} == {n: v.tolist() for n, v in state.items()}
     again["x"][1, 0] = 9
-    assert again["row"].tolist() == again["turned"][:, 1].tolist() == [9, 4]
+    assert again["row"].tolist() == again["transposed"][:, 1].tolist() == [9, 4]
     for location, expected in (("cpu", {"cpu"}), ("cuda", {"cuda:0"}), ({"cuda:0": "cpu"}, {"cpu"})):
         assert {str(value.device) for value in loaded(location).values()} == expected
     assert {str(value.device) for value in loaded({"cpu": "cuda"}).values()} == {"cuda:0"}

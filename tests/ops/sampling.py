@@ -182,7 +182,7 @@ class Case:
 
     def __str__(self):
         given = [] if self.sample.shapes is None else list(self.shapes)
-        given += [*self.sample.args, *[f"{name}={value}" for name, value in self.sample.statics.items()]]
+        given += [*self.sample.args, *[f"{name}={value}" for name, value in self.sample.attributes.items()]]
         return f"{self.sample.name}({','.join(map(str, given))})-{self.layout}".replace(" ", "")
 
 
@@ -234,7 +234,7 @@ class Sample:
     #: "view" (as NumPy's view does), or "taken" (the memory of the input, which must be contiguous).
     memory: str
     args: tuple = ()
-    statics: dict = field(default_factory=dict)
+    attributes: dict = field(default_factory=dict)
 
     def cases(self, shape=(5, 13)):
         """The sample in every layout that it can have; ``shape`` is that of a pointwise operation's operands."""
@@ -283,14 +283,14 @@ def without(names, *layouts):
 
 
 
-def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **statics):
+def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **attributes):
     """Say how the table's entry ``name`` is to be tried.
 
     Args:
         reference: computes the same with NumPy, given the arrays (as one tuple, if the operation takes its tensors
-            so), ``args`` and the static numbers.
+            so), ``args`` and the attributes.
         shapes: of the inputs, of an operation that is not pointwise; None for one that is left out.
-        args, statics: what the operation is given besides.
+        args, attributes: what the operation is given besides.
         domain: which elements the inputs may have: one domain for all, or a tuple.
         dtypes: those that the operation is defined for.
         call: a public function through which the operation is reached, given the tensors and ``args``.
@@ -301,16 +301,16 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
     sequence = not pointwise and op.sequence
     public = call or (public_functions.get(name) if pointwise else None)
     if public is not None:
-        function = functools.partial(_call, public, args, statics)
+        function = functools.partial(_call, public, args, attributes)
     elif pointwise:
-        function = functools.partial(_run, op, statics)
+        function = functools.partial(_run, op, attributes)
     else:
         function = functools.partial(_call_sequence if sequence else _call, op, args, {})
     count = len(op.inputs) if pointwise else len(shapes)
     SAMPLES.append(
         Sample(
             name=name,
-            reference=functools.partial(_call_sequence if sequence else _call, reference, args, statics),
+            reference=functools.partial(_call_sequence if sequence else _call, reference, args, attributes),
             call=function,
             shapes=None if pointwise else shapes,
             domains=domain if isinstance(domain, tuple) else (domain,) * count,
@@ -319,18 +319,18 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
             dtype=dtype,
             memory=memory or ("kept" if pointwise else "contiguous"),
             args=args,
-            statics=statics,
+            attributes=attributes,
         )
     )
 
 
-def _call(function, args, statics, *inputs):
-    return function(*inputs, *args, **statics)
+def _call(function, args, attributes, *inputs):
+    return function(*inputs, *args, **attributes)
 
 
-def _call_sequence(function, args, statics, *inputs):
-    return function(inputs, *args, **statics)
+def _call_sequence(function, args, attributes, *inputs):
+    return function(inputs, *args, **attributes)
 
 
-def _run(op, statics, *tensors):
-    return op.run(tensors, {**op.statics, **statics} if statics else op.statics)
+def _run(op, attributes, *tensors):
+    return op.run(tensors, {**op.attributes, **attributes} if attributes else op.attributes)

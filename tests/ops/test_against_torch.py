@@ -1,4 +1,4 @@
-"""Public operations beside PyTorch: values, dtypes, shapes, strides, gradients, and the names of the nodes.
+"""Public operations against PyTorch: values, dtypes, shapes, strides, gradients, and the names of the nodes.
 
 Programs are written as expressions in ``m``, the module, and the tensors ``x``, ``y`` and ``z``.
 """
@@ -136,7 +136,7 @@ def test_gradients_of_mixed_dtypes(expression):
 @pytest.mark.parametrize(
     "expression", expressions("x + n; n - x; x / n; n / x; x < n; m.where(x > 0, x, n)")
 )
-def test_dtypes_beside_numbers(expression, number):
+def test_dtypes_with_numbers(expression, number):
     for dtype in DTYPES:
         assert_same(
             lambda m, x: eval(expression, {"m": m, "x": x, "n": number}), sample_of(dtype), requires_grad=False

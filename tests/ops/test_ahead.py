@@ -1,4 +1,4 @@
-"""The second process that compiles what gradients will need: what it is told, what it makes, and that it ends."""
+"""The second process, which compiles kernels of gradients ahead: its jobs, its kernels, and its end."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import numgrad
 
 ROOTS = [str(Path(numgrad.__file__).parents[1]), str(Path(numgrad.__file__).parents[1] / "kernels")]
 
-#: What a program that waits is told to do, and how it says which process it has started.
+#: Beginning of a program that waits for commands, and prints the id of the process that it has started.
 BEGIN = """
 import numgrad as torch
 from numgrad.nn import functional as F
@@ -23,7 +23,7 @@ y = (x * 2).softmax(1)
 print(ahead._process and ahead._process.pid, flush=True)
 """
 
-#: Calls of several classes of operations; each is told, and done again as the second process does it.
+#: Calls of several classes of operations; each is submitted, and repeated as in the second process.
 REPEATED = """
 import os, pickle
 import numgrad as torch
@@ -34,12 +34,12 @@ from numgrad.ops.table import ahead, entries
 from numgrad.optim import fused
 
 jobs = []
-entries.tell = fused.tell = lambda job: jobs.append(pickle.dumps(job()))
+entries.submit = fused.submit = lambda job: jobs.append(pickle.dumps(job()))
 x, w = torch.rand(5, 8, requires_grad=True), torch.ones(8, requires_grad=True)
 F.cross_entropy(F.layer_norm(F.gelu(x) * w + 2.5, (8,), w), torch.arange(5))
 torch.cat([x, x.detach()]).clamp(min=0.5)[torch.tensor([1, 0])].amax(0)
 torch.optim.AdamW([x])
-entries.tell = fused.tell = lambda job: None
+entries.submit = fused.submit = lambda job: None
 devices.cpu.compile_only()
 for job in jobs:
     name, arguments = pickle.loads(job)
@@ -117,8 +117,8 @@ def test_it_runs_no_code_of_the_program(program, tmp_path):
     )
     begin = f"import os, sys\nos.chdir({str(mine)!r})\nsys.path.remove('')\n"
     own = f"sys.path.append({str(mine)!r})\nimport training\nahead._compiled = 0\ntraining.Own([x])\n"
-    told = "ahead._compiled = 0\nahead.tell(lambda: ('step', (training.Word, [], {})))\n"
-    process, second = program(begin + BEGIN + own + told + "print(os.getpid(), flush=True)\n")
+    announced = "ahead._compiled = 0\nahead.submit(lambda: ('step', (training.Word, [], {})))\n"
+    process, second = program(begin + BEGIN + own + announced + "print(os.getpid(), flush=True)\n")
     first = process.stdout.readline().strip()
     assert second != "None"
     wait_until(lambda: list(tmp_path.glob("adam*.bin")))  # as of a class of numgrad's own
@@ -153,7 +153,7 @@ ahead._stop()
 ahead._wanted, started[:] = True, []
 def say():
     ahead._compiled = 0
-    ahead.tell(lambda: ("", ()))
+    ahead.submit(lambda: ("", ()))
 threads = [threading.Thread(target=say) for _ in range(4)]
 for one in threads: one.start()
 for one in threads: one.join()

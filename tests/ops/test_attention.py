@@ -1,4 +1,4 @@
-"""Attention in one kernel beside the same composed of operations, and beside PyTorch's."""
+"""Attention in one kernel beside the same composed of operations, and against PyTorch's."""
 
 import math
 

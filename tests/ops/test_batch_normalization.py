@@ -24,7 +24,7 @@ def test_the_third_derivative(training):
     check_gradients(normalized, _randoms(3, 2), _randoms(2, seed=1), order=3, relative=1e-5, absolute=1e-6)
 
 
-def test_small_differences_beside_a_large_mean():
+def test_small_differences_from_a_large_mean():
     x = numgrad.tensor([[10000.0], [10001.0], [10002.0], [10003.0]])
     out = F.batch_norm(x, None, None, training=True)
     np.testing.assert_allclose(out.squeeze().numpy(), [-1.341635, -0.447212, 0.447212, 1.341635], 1e-5)

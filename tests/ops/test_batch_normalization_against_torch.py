@@ -1,4 +1,4 @@
-"""Batch normalization beside PyTorch's: values, running statistics, gradients, and what is refused."""
+"""Batch normalization against PyTorch's: values, running statistics, gradients, and what is refused."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("shape", "program"), WRONG)
-def test_what_is_refused_is_told_in_pytorchs_words(shape, program):
+def test_errors_are_pytorchs(shape, program):
     expected, found = messages(program, np.zeros(shape, np.float32))
     assert (type(found), str(found)) == (type(expected), str(expected))
 

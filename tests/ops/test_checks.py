@@ -9,7 +9,7 @@ from numgrad.ops.table.checks import check, check_index
 
 
 @pytest.mark.parametrize(
-    ("message", "values", "told"),
+    ("message", "values", "expected"),
     [
         ("sizes {} of {}", [(2, 3), torch.zeros(4)], "sizes [2, 3] of [4]"),
         ("{!s} and {:g}", [(2, 3), 0.5], "(2, 3) and 0.5"),
@@ -17,8 +17,8 @@ from numgrad.ops.table.checks import check, check_index
         ("got {}D", [1, torch.zeros(4), (2, 3)], "got 1D (shapes [4], [2, 3])"),
     ],
 )
-def test_a_message_shows_the_shapes_of_tensors(message, values, told):
-    with pytest.raises(RuntimeError, match=f"^{re.escape(told)}$"):
+def test_a_message_shows_the_shapes_of_tensors(message, values, expected):
+    with pytest.raises(RuntimeError, match=f"^{re.escape(expected)}$"):
         check(False, message, *values)
 
 

@@ -1,4 +1,4 @@
-"""Operations on complex numbers beside PyTorch: values, dtypes, gradients and the names of nodes."""
+"""Operations on complex numbers against PyTorch: values, dtypes, gradients and the names of nodes."""
 
 import pytest
 from ops.torch_comparison import assert_same, randoms

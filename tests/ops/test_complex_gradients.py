@@ -82,14 +82,14 @@ def with_one_other():
 
 
 @pytest.mark.parametrize(("case", "number"), with_one_other())
-def test_a_real_operand_beside_complex_ones_has_a_real_gradient(case, number):
+def test_a_real_operand_of_complex_ones_has_a_real_gradient(case, number):
     leaves = case.leaves("complex128", requires_grad=True)
     leaves[number] = case.leaves("float64", requires_grad=True)[number]
     check_gradients(case, *leaves, order=1 + (case.op.name == "mul"))
 
 
 @pytest.mark.parametrize(("case", "number"), with_one_other())
-def test_beside_a_complex_number(case, number):
+def test_derivatives_with_a_complex_number(case, number):
     leaves = case.leaves("complex128", requires_grad=True)
     leaves[number] = leaves[number][1, 1].item()
     check_gradients(case, *leaves, order=1)

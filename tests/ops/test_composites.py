@@ -1,4 +1,4 @@
-"""Functions that are made of operations of the table: values beside NumPy's, derivatives and ``vmap``, for each."""
+"""Functions that are made of operations of the table: values against NumPy's, derivatives and ``vmap``, for each."""
 
 import functools
 import itertools

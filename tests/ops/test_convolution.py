@@ -163,8 +163,8 @@ def test_a_window_has_the_same_product_wherever_it_stands_in_a_line():
 def test_gradients_lie_in_memory_as_they_like():
     x, w = _randoms((4, 3, 20, 21), (6, 3, 3, 3), dtype=numgrad.float32)
     out = numgrad.conv2d(x, w)
-    turned = numgrad.rand(out.shape).transpose(2, 3).contiguous().transpose(2, 3)
-    for given in (numgrad.ones(()).expand(out.shape), turned):
+    transposed = numgrad.rand(out.shape).transpose(2, 3).contiguous().transpose(2, 3)
+    for given in (numgrad.ones(()).expand(out.shape), transposed):
         found = numgrad.autograd.grad(out, (x, w), given, retain_graph=True)
         wanted = numgrad.autograd.grad(out, (x, w), given.contiguous(), retain_graph=True)
         assert all(numgrad.equal(a, b) for a, b in zip(found, wanted, strict=True))

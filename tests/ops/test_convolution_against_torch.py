@@ -1,4 +1,4 @@
-"""Convolutions beside PyTorch's: values, gradients, and what is refused."""
+"""Convolutions against PyTorch's: values, gradients, and what is refused."""
 
 
 import numpy as np
@@ -124,17 +124,17 @@ def test_a_bias_of_another_shape_is_refused(bias):
 
 
 @pytest.mark.parametrize(("options", "filters"), WRONG)
-def test_what_is_refused_is_told_in_pytorchs_words(options, filters):
+def test_errors_are_pytorchs(options, filters):
     import torch
 
     import numgrad
 
-    told = []
+    messages = []
     for module in (torch, numgrad):
         with pytest.raises(RuntimeError) as caught:
             module.conv2d(module.zeros(2, 4, 5, 6), module.zeros(filters), **options)
-        told.append(str(caught.value))
-    assert told[0] == told[1]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])

@@ -131,7 +131,7 @@ def test_all_operations_together_remember_so_many_calls(monkeypatch):
     assert sum(len(entries.recent) for entries in Entries._all) <= 256
 
 
-def test_numbers_that_are_equal_are_told_apart():
+def test_equal_numbers_of_different_types_are_distinguished():
     x = numgrad.tensor([1, -1])
     assert [(x * number).dtype for number in (1, 1.0, True)] == [numgrad.int64, numgrad.float32, numgrad.int64]
     y = numgrad.tensor([1.0, -1.0])

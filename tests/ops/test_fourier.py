@@ -1,4 +1,4 @@
-"""The functions of ``numgrad.fft`` through their public names, beside NumPy's."""
+"""The functions of ``numgrad.fft`` through their public names, against NumPy's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms beside PyTorch: values, strides, gradients, nodes, errors."""
+"""Discrete Fourier transforms against PyTorch: values, strides, gradients, nodes, errors."""
 
 import itertools
 

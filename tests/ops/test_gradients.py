@@ -44,7 +44,7 @@ def test_derivative_for_one_input_alone(case, number):
     check_gradients(case, *leaves)
 
 
-def beside_numbers():
+def with_numbers():
     """Cases of pointwise operations, with the operand that is a number."""
     return [
         pytest.param(case, number, id=f"{case}-{number}")
@@ -53,8 +53,8 @@ def beside_numbers():
     ]
 
 
-@pytest.mark.parametrize(("case", "number"), beside_numbers())
-def test_derivatives_beside_a_number(case, number):
+@pytest.mark.parametrize(("case", "number"), with_numbers())
+def test_derivatives_with_a_number(case, number):
     leaves = case.leaves("float64", requires_grad=True)
     leaves[number] = leaves[number][1, 1].item()
     check_gradients(case, *leaves)

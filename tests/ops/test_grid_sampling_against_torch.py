@@ -1,4 +1,4 @@
-"""Images at the points of a grid, grids of affine maps and shuffled channels beside PyTorch's."""
+"""Images at the points of a grid, grids of affine maps and shuffled channels against PyTorch's."""
 
 import numpy as np
 import pytest
@@ -80,6 +80,6 @@ WRONG = [
 
 @pytest.mark.filterwarnings("ignore:Default grid_sample")
 @pytest.mark.parametrize("call", WRONG)
-def test_what_is_refused_is_told_in_pytorchs_words(call):
+def test_errors_are_pytorchs(call):
     expected, found = messages(call, np.zeros((2, 8, 4, 6)), np.zeros((2, 3, 3, 2)))
     assert (type(found), str(found)) == (type(expected), str(expected))

@@ -1,4 +1,4 @@
-"""Functions on indices and masks beside PyTorch, in every layout and dtype."""
+"""Functions on indices and masks against PyTorch, in every layout and dtype."""
 
 import numpy as np
 import pytest

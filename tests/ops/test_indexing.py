@@ -39,7 +39,7 @@ def test_reading_is_numpys(cube, index):
         assert part.data_ptr() == expected.ctypes.data
 
 
-def test_indices_alike_are_told_apart():
+def test_similar_indices_are_distinguished():
     x = arange(12.0).reshape(4, 3)
     for start in range(3):  # which are looked up alike
         assert x[start].tolist() == x.tolist()[start]

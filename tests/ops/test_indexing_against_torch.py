@@ -1,4 +1,4 @@
-"""Indexing beside PyTorch: index expressions, listed and random, read, assigned and derived."""
+"""Indexing against PyTorch: index expressions, listed and random, read, assigned and derived."""
 
 import random
 import warnings

@@ -1,4 +1,4 @@
-"""Memory formats beside PyTorch's: strides of results and gradients for images with channels last, and what is said."""
+"""Memory formats against PyTorch's: strides of results and gradients for channels-last images, and errors."""
 
 import copy
 import importlib

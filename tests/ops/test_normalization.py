@@ -38,7 +38,7 @@ def test_any_number_of_rows_of_any_length(rows, length):
     np.testing.assert_allclose(x.grad.numpy(), slope, 1e-8, 1e-9)
 
 
-def test_small_differences_beside_a_large_mean():
+def test_small_differences_from_a_large_mean():
     x = numgrad.tensor([[10000.0, 10001.0, 10002.0, 10003.0]], requires_grad=True)
     out = F.layer_norm(x, (4,))
     np.testing.assert_allclose(out.detach().numpy(), [[-1.341635, -0.447212, 0.447212, 1.341635]], 1e-5)

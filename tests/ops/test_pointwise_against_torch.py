@@ -1,4 +1,4 @@
-"""The pointwise families beside PyTorch: values, dtypes, strides, gradients, node names, errors."""
+"""The pointwise families against PyTorch: values, dtypes, strides, gradients, node names, errors."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The largest elements of windows beside PyTorch's: values, indices, gradients, and what is refused."""
+"""The largest elements of windows against PyTorch's: values, indices, gradients, and what is refused."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("shape", "arguments", "options"), WRONG)
-def test_what_is_refused_is_told_in_pytorchs_words(shape, arguments, options):
+def test_errors_are_pytorchs(shape, arguments, options):
     expected, found = messages(lambda m, x: m.nn.functional.max_pool2d(x, *arguments, **options), np.zeros(shape))
     assert (type(found), str(found)) == (type(expected), str(expected))
 

@@ -1,4 +1,4 @@
-"""Matrix products and contractions through their public functions, beside NumPy's."""
+"""Matrix products and contractions through their public functions, against NumPy's."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Matrix products and contractions beside PyTorch: values, strides, gradients, nodes, errors.
+"""Matrix products and contractions against PyTorch: values, strides, gradients, nodes, errors.
 
 Programs are expressions in ``m``, the module, ``F``, and the tensors ``x``, ``y`` and ``z``.
 """

@@ -231,7 +231,7 @@ def test_errors_leave_everything_as_it_was(operation, error, message):
     assert numgrad.get_rng_state().tolist() == state
 
 
-# -- beside PyTorch -----------------------------------------------------------------------------------------------
+# -- against PyTorch -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.torch

@@ -1,4 +1,4 @@
-"""Reductions, scans and order beside PyTorch: values, dtypes, shapes, strides, gradients, nodes and kinds of errors."""
+"""Reductions, scans and sorting against PyTorch: values, dtypes, shapes, strides, gradients, nodes and errors."""
 
 import numpy as np
 import pytest

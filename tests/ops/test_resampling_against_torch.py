@@ -1,4 +1,4 @@
-"""Means of windows, adaptive pools, unpooling and images in other sizes beside PyTorch's."""
+"""Means of windows, adaptive pools, unpooling and images in other sizes against PyTorch's."""
 
 import numpy as np
 import pytest
@@ -159,7 +159,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("shape", "call"), WRONG)
-def test_what_is_refused_is_told_in_pytorchs_words(shape, call):
+def test_errors_are_pytorchs(shape, call):
     expected, found = messages(lambda m, x: call(m.nn.functional, x), np.zeros(shape))
     assert (type(found), str(found)) == (type(expected), str(expected))
 
@@ -265,14 +265,14 @@ def test_older_names():
     import numgrad
 
     for name in ("upsample", "upsample_nearest", "upsample_bilinear"):
-        told = []
+        results = []
         for m in (torch, numgrad):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 out = function(m, name)(m.arange(6.0).reshape(1, 1, 2, 3), 4)
-            told.append((str(caught[0].message), out.numpy()))
-        assert told[0][0] == told[1][0]
-        np.testing.assert_allclose(told[1][1], told[0][1], 1e-6)
+            results.append((str(caught[0].message), out.numpy()))
+        assert results[0][0] == results[1][0]
+        np.testing.assert_allclose(results[1][1], results[0][1], 1e-6)
 
 
 def test_the_nodes_of_second_derivatives():

@@ -1,4 +1,4 @@
-"""Views, parts, joins and rearrangements through their public functions, beside NumPy's."""
+"""Views, parts, joins and rearrangements through their public functions, against NumPy's."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Views, parts, joins and rearrangements beside PyTorch: values, strides, shared memory, gradients, nodes, errors.
+"""Views, parts, joins and rearrangements against PyTorch: values, strides, shared memory, gradients, nodes, errors.
 
 Programs are expressions in ``m``, the module, ``F``, and the tensors ``x``, ``y`` and ``z``.
 """

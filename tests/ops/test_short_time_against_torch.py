@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms and windows of signals beside PyTorch: values, strides, gradients, errors."""
+"""Short-time Fourier transforms and windows of signals against PyTorch: values, strides, gradients, errors."""
 
 import pytest
 from ops.torch_comparison import assert_same, messages, randoms

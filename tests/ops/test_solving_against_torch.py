@@ -1,4 +1,4 @@
-"""Systems of linear equations beside PyTorch: values, strides, gradients, nodes, errors."""
+"""Systems of linear equations against PyTorch: values, strides, gradients, nodes, errors."""
 
 import numpy as np
 import pytest

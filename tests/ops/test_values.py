@@ -91,7 +91,7 @@ def test_values(case, dtype):
         assert leaf is None or np.array_equal(leaf.numpy(), array)
 
 
-def beside_numbers():
+def with_numbers():
     """Each operand in float64, as derivatives are tried; the last one of an operation's first case in other dtypes."""
     return [
         pytest.param(case, dtype, number, id=f"{case}-{dtype}-{number}")
@@ -102,7 +102,7 @@ def beside_numbers():
     ]
 
 
-@pytest.mark.parametrize(("case", "dtype", "number"), beside_numbers())
+@pytest.mark.parametrize(("case", "dtype", "number"), with_numbers())
 def test_a_number_counts_as_a_tensor_of_it(case, dtype, number):
     leaves = case.leaves(dtype)
     value = leaves[number][2, 3].item()

@@ -165,7 +165,7 @@ def test_a_rule_that_is_declared_again_is_used_from_then_on():
 def test_a_rule_that_asks_for_what_there_is_not_is_refused():
     softclip = softclip_with("x", "y")
     softclip.gradient("y")(lambda grad, z: grad * z)
-    with pytest.raises(TypeError, match="softclip has nothing called 'z'"):
+    with pytest.raises(TypeError, match="softclip: a rule has the parameter 'z'"):
         softclip(*leaves())
 
 

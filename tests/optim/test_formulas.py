@@ -214,7 +214,7 @@ def test_averages_begin_after_some_steps():
         np.testing.assert_allclose(optimizer.state[param]["ax"].numpy(), expected, rtol=1e-6)
 
 
-def test_a_step_that_turned_is_not_counted_as_one():
+def test_a_gradient_that_changed_its_sign_does_not_count():
     """Rprop: after a change of sign the parameter waits for one step, and its step size is left as it is."""
     param = numgrad.zeros(1, requires_grad=True)
     optimizer = optim.Rprop([param], lr=1.0)

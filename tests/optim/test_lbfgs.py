@@ -217,7 +217,7 @@ def test_copies_go_on_alike():
         assert repr(other) == repr(optimizer)
 
 
-# -- beside PyTorch ---------------------------------------------------------------------------------------------------
+# -- against PyTorch ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.torch
@@ -233,7 +233,7 @@ def test_copies_go_on_alike():
     ],
     ids=str,
 )
-def test_steps_beside_pytorchs(options):
+def test_steps_are_pytorchs(options):
     results = []
     for module, library in libraries():
         x = module.tensor([-1.2, 1.0, 0.5, 2.0], dtype=module.float64, requires_grad=True)
@@ -255,7 +255,7 @@ def test_steps_beside_pytorchs(options):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("search", SEARCHES)
-def test_float32_beside_pytorch(search):
+def test_float32_against_pytorch(search):
     losses = []
     for module, library in libraries():
         x = module.tensor([-1.2, 1.0, 0.5], requires_grad=True)

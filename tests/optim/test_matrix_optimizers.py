@@ -167,7 +167,7 @@ def test_what_is_kept():
     assert {key: list(value.shape) for key, value in optimizer.state[vector].items()} == {"step": [], "variance": [3]}
 
 
-# -- beside PyTorch ---------------------------------------------------------------------------------------------------
+# -- against PyTorch ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.torch

@@ -1,4 +1,4 @@
-"""Every optimizer beside PyTorch's."""
+"""Every optimizer against PyTorch's."""
 
 import numpy as np
 import pytest

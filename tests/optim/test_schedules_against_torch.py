@@ -1,4 +1,4 @@
-"""Every schedule beside PyTorch's."""
+"""Every schedule against PyTorch's."""
 
 import copy
 import warnings

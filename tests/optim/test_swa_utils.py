@@ -205,13 +205,13 @@ def test_schedules_that_are_refused(options, message):
     assert "swa_lr" not in optimizer.param_groups[0]
 
 
-# -- beside PyTorch ---------------------------------------------------------------------------------------------------
+# -- against PyTorch ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("buffers", [False, True])
 @pytest.mark.parametrize("name", AVERAGES)
-def test_averages_beside_pytorchs(name, buffers):
+def test_averages_are_pytorchs(name, buffers):
     results = []
     for module, library in libraries():
         model = model_of(module)
@@ -230,7 +230,7 @@ def test_averages_beside_pytorchs(name, buffers):
 
 
 @pytest.mark.torch
-def test_statistics_beside_pytorchs():
+def test_statistics_are_pytorchs():
     results = []
     for module, library in libraries():
         model = model_of(module)
@@ -244,7 +244,7 @@ def test_statistics_beside_pytorchs():
 @pytest.mark.parametrize(
     "options", [{}, {"anneal_epochs": 3, "anneal_strategy": "linear"}, {"anneal_epochs": 0}], ids=str
 )
-def test_rates_beside_pytorchs(options):
+def test_rates_are_pytorchs(options):
     traces = []
     for module, library in libraries():
         optimizer = optimizer_of(library, module, 1.0, 0.5)

@@ -6,13 +6,13 @@ import collections
 import functools
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_on_arg(compiled, see):
 
     def g(x):
@@ -27,7 +27,7 @@ def test_hooks_on_arg(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_error_in_later_call(compiled, see):
 
     def g(x, i):
@@ -44,7 +44,7 @@ def test_error_in_later_call(compiled, see):
         see(x)
 
 
-@beside
+@compared_with_eager
 def test_error_in_later_call_random(compiled, see):
 
     def g(x, i):
@@ -61,7 +61,7 @@ def test_error_in_later_call_random(compiled, see):
         see(numgrad.rand(1))
 
 
-@beside
+@compared_with_eager
 def test_error_python(compiled, see):
     k = 0
 
@@ -81,7 +81,7 @@ def test_error_python(compiled, see):
         see(x)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_appended_argument(compiled, see):
 
     def g(x, o):
@@ -95,7 +95,7 @@ def test_appended_argument(compiled, see):
         see(len(o))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_appended_argument_new(compiled, see):
 
     def g(x, o):
@@ -109,7 +109,7 @@ def test_appended_argument_new(compiled, see):
         see(o)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_dict_argument_written(compiled, see):
 
     def g(d):
@@ -122,7 +122,7 @@ def test_dict_argument_written(compiled, see):
         see(d)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_ordered(compiled, see):
 
     def g(d):
@@ -133,7 +133,7 @@ def test_ordered(compiled, see):
         see(f(collections.OrderedDict(x=ramp(3) + i)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_defaultdict_arg(compiled, see):
     f = compiled(lambda d: d["x"] * 2 + (d["q"] or 0))
     for i in range(3):
@@ -142,7 +142,7 @@ def test_defaultdict_arg(compiled, see):
         see(f(d))
 
 
-@beside
+@compared_with_eager
 def test_alias_inputs(compiled, see):
 
     def g(x, y):
@@ -179,7 +179,7 @@ def test_alias_inputs(compiled, see):
     )
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_alias_param(compiled, see):
     w = ramp(3) + 2
 
@@ -208,7 +208,7 @@ def test_alias_param(compiled, see):
     )
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_alias_param_big(compiled, see):
     big = ramp(6) + 2
     w = big[2:5]
@@ -233,7 +233,7 @@ def test_alias_param_big(compiled, see):
     )
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_param_written(compiled, see):
     w = ramp(3) + 2
 
@@ -246,7 +246,7 @@ def test_param_written(compiled, see):
     see(f(ramp(3)), f(ramp(3)), w, f(w), f(w), w, f(ramp(3)), f(numgrad.from_numpy(w.numpy()[:])), w, w._version)
 
 
-@beside
+@compared_with_eager
 def test_strides_dtypes(compiled, see):
     f = compiled(lambda x: (x * 2).sum(0))
     for i in range(2):
@@ -266,7 +266,7 @@ def test_strides_dtypes(compiled, see):
             see(f(x))
 
 
-@beside
+@compared_with_eager
 def test_requires_then_not(compiled, see):
     f = compiled(lambda x: x * x)
     for i, r in enumerate((1, 0, 1, 0, 1, 1, 0)):
@@ -278,7 +278,7 @@ def test_requires_then_not(compiled, see):
             see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_graph_inputs(compiled, see):
     f = compiled(lambda x, y: (x * y).sum())
     for i in range(6):
@@ -289,7 +289,7 @@ def test_graph_inputs(compiled, see):
         see(d, a.grad)
 
 
-@beside
+@compared_with_eager
 def test_graph_inputs_views(compiled, see):
     f = compiled(lambda x, y: (x * y).sum())
     for i in range(6):
@@ -300,7 +300,7 @@ def test_graph_inputs_views(compiled, see):
         see(d, a.grad)
 
 
-@beside
+@compared_with_eager
 def test_in_place_views(compiled, see):
 
     def g(x):
@@ -317,7 +317,7 @@ def test_in_place_views(compiled, see):
         see(x, x._version)
 
 
-@beside
+@compared_with_eager
 def test_out_argument(compiled, see):
 
     def g(x, o):
@@ -334,7 +334,7 @@ def test_out_argument(compiled, see):
     see(f(x, x), f(x, x), x)
 
 
-@beside
+@compared_with_eager
 def test_module_argument(compiled, see):
     f = compiled(lambda m, x: m(x))
     a, b = (nn.Linear(3, 3), nn.Linear(3, 3))
@@ -345,7 +345,7 @@ def test_module_argument(compiled, see):
         see(y, m.weight.grad)
 
 
-@beside
+@compared_with_eager
 def test_callable_argument(compiled, see):
     f = compiled(lambda h, x: h(x))
     for h in (numgrad.sin, numgrad.cos, numgrad.sin, lambda x: x * 2, lambda x: x * 3):

@@ -3,13 +3,13 @@
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
 
 
-@beside
+@compared_with_eager
 def test_sum_then_full(compiled, see):
     f = compiled(lambda x: x * x)
     for i in range(5):
@@ -22,7 +22,7 @@ def test_sum_then_full(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_patience_random(compiled, see):
     w = numgrad.ones(30, requires_grad=True)
     f = compiled(lambda x: F.dropout(x * w))
@@ -33,7 +33,7 @@ def test_patience_random(compiled, see):
     see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_tuple_random(compiled, see):
     w = numgrad.ones(30, requires_grad=True)
     f = compiled(lambda x: (F.dropout(x * w), x * w))
@@ -44,7 +44,7 @@ def test_tuple_random(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_leaf_inside(compiled, see):
 
     def g(x):
@@ -58,7 +58,7 @@ def test_leaf_inside(compiled, see):
         see(k.grad)
 
 
-@beside
+@compared_with_eager
 def test_inner_grad(compiled, see):
 
     def g(b):
@@ -75,7 +75,7 @@ def test_inner_grad(compiled, see):
         see(a.grad)
 
 
-@beside
+@compared_with_eager
 def test_const_result_needed(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
 
@@ -93,7 +93,7 @@ def test_const_result_needed(compiled, see):
         m.add_(5)
 
 
-@beside
+@compared_with_eager
 def test_mean_vs_full(compiled, see):
     numgrad.manual_seed(1)
     w = numgrad.randn(50, 30, requires_grad=True)
@@ -108,7 +108,7 @@ def test_mean_vs_full(compiled, see):
         see(w.grad, b.grad)
 
 
-@beside
+@compared_with_eager
 def test_mean_vs_full_changes(compiled, see):
     numgrad.manual_seed(1)
     w = numgrad.randn(50, 30, requires_grad=True)
@@ -123,7 +123,7 @@ def test_mean_vs_full_changes(compiled, see):
         see(w.grad, b.grad)
 
 
-@beside
+@compared_with_eager
 def test_named_tuple_backward(compiled, see):
     f = compiled(lambda x: x.max(0))
     for i in range(5):
@@ -134,7 +134,7 @@ def test_named_tuple_backward(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_stacked_calls(compiled, see):
     f = compiled(lambda x, w: numgrad.tanh(x @ w))
     for i in range(5):
@@ -146,7 +146,7 @@ def test_stacked_calls(compiled, see):
         see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_empty_view(compiled, see):
     f = compiled(lambda v: v[1:1])
     for i in range(5):
@@ -156,7 +156,7 @@ def test_empty_view(compiled, see):
         see(y, a.grad)
 
 
-@beside
+@compared_with_eager
 def test_custom_function(compiled, see):
 
     class S(numgrad.autograd.Function):
@@ -177,7 +177,7 @@ def test_custom_function(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_custom_function_alone_uses(compiled, see):
     w = numgrad.ones(3)
 
@@ -264,7 +264,7 @@ def test_checkpoint_inside(preserve):
     assert "backward" in repr(numgrad.compiler.explain(compiled))
 
 
-@beside
+@compared_with_eager
 def test_checkpoint_and_modes(compiled, see):
     from numgrad.utils.checkpoint import checkpoint
 
@@ -293,7 +293,7 @@ def test_reentrant_checkpoints_end_a_program():
     assert layer.weight.grad.tolist() == first
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_checkpoint_random(compiled, see):
     from numgrad.utils.checkpoint import checkpoint
 
@@ -306,7 +306,7 @@ def test_checkpoint_random(compiled, see):
         see(x.grad, w.grad, numgrad.rand(1))
 
 
-@beside
+@compared_with_eager
 def test_checkpoint_outside(compiled, see):
     from numgrad.utils.checkpoint import checkpoint
 
@@ -321,7 +321,7 @@ def test_checkpoint_outside(compiled, see):
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled", "ignore:Error detected")
-@beside
+@compared_with_eager
 def test_anomaly(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w).sqrt())
@@ -344,7 +344,7 @@ def test_anomaly(compiled, see):
             see("err")
 
 
-@beside
+@compared_with_eager
 def test_profiler(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w).exp())
@@ -355,7 +355,7 @@ def test_profiler(compiled, see):
             see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_vmap_etc(compiled, see):
     w = ramp(3)
     f = compiled(lambda x: (x * w).sin().sum())
@@ -370,7 +370,7 @@ def test_vmap_etc(compiled, see):
         )
 
 
-@beside
+@compared_with_eager
 def test_vmap_inside(compiled, see):
     w = ramp(3)
 

@@ -5,13 +5,13 @@
 import math
 
 import numpy as np
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
 
 
-@beside
+@compared_with_eager
 def test_sizes_clash(compiled, see):
     f = compiled(lambda x, s, n=7: x * len(s) * n)
     see(
@@ -22,7 +22,7 @@ def test_sizes_clash(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_values_clash(compiled, see):
     f = compiled(lambda x, k: x * k)
     for k in (1, True, 1.0, 1, 0.0, -0.0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11):
@@ -31,7 +31,7 @@ def test_values_clash(compiled, see):
         see(numgrad.angle(f(-numgrad.ones(3), k)))
 
 
-@beside
+@compared_with_eager
 def test_keys_clash(compiled, see):
 
     def g(x, items):
@@ -44,21 +44,21 @@ def test_keys_clash(compiled, see):
         see(f(ramp(3), {key: 1}))
 
 
-@beside
+@compared_with_eager
 def test_np_scalars(compiled, see):
     f = compiled(lambda x, k: x * k)
     for k in (np.float32(1), np.float64(2), np.int64(3), np.float64(2)):
         see(f(ramp(3), k))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_np_array_argument(compiled, see):
     f = compiled(lambda x, k: x * numgrad.from_numpy(k))
     for k in range(4):
         see(f(ramp(3), np.full(3, k, np.float32)))
 
 
-@beside
+@compared_with_eager
 def test_arg_name_attr(compiled, see):
     f = compiled(lambda x: x * 2 if x.is_leaf else x * 3)
     for k in range(6):
@@ -67,7 +67,7 @@ def test_arg_name_attr(compiled, see):
         see(f(x))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_backward_inside_into_graph(compiled, see):
 
     def g(b):
@@ -81,7 +81,7 @@ def test_backward_inside_into_graph(compiled, see):
         see(a.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_backward_inside_param_unreached(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     w2 = w * 2
@@ -95,7 +95,7 @@ def test_backward_inside_param_unreached(compiled, see):
         see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_setattr_on_tensor_grad(compiled, see):
 
     def g(x, q):
@@ -108,7 +108,7 @@ def test_setattr_on_tensor_grad(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_requires_grad_inside(compiled, see):
 
     def g(x):
@@ -124,7 +124,7 @@ def test_requires_grad_inside(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_detach_inplace(compiled, see):
 
     def g(x):
@@ -140,7 +140,7 @@ def test_detach_inplace(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_data_inplace(compiled, see):
 
     def g(x):
@@ -156,7 +156,7 @@ def test_data_inplace(compiled, see):
         see(x.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_resize_inside(compiled, see):
 
     def g(x):
@@ -170,7 +170,7 @@ def test_resize_inside(compiled, see):
         see(x, y)
 
 
-@beside
+@compared_with_eager
 def test_kwargs(compiled, see):
     f = compiled(lambda x, *a, k=1, **q: x * k + sum(a) + q.get("z", 0))
     for r in range(3):
@@ -185,14 +185,14 @@ def test_kwargs(compiled, see):
         )
 
 
-@beside
+@compared_with_eager
 def test_empty_inputs(compiled, see):
     f = compiled(lambda x: (x * 2, x.sum(), x + 1))
     for i in range(3):
         see(f(numgrad.empty(0, 3)), f(numgrad.tensor(2.0)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_inplace_on_graph_arg(compiled, see):
     f = compiled(lambda x: F.relu(x, inplace=True))
     for i in range(3):
@@ -204,7 +204,7 @@ def test_inplace_on_graph_arg(compiled, see):
         see(a.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_inplace_on_graph_arg_unreturned(compiled, see):
 
     def g(x):
@@ -221,7 +221,7 @@ def test_inplace_on_graph_arg_unreturned(compiled, see):
         see(a.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_detach_arg(compiled, see):
 
     def g(x):
@@ -235,7 +235,7 @@ def test_detach_arg(compiled, see):
         see(x)
 
 
-@beside
+@compared_with_eager
 def test_what_backward_needs_is_changed_before_it_is_used(compiled, see):
     scaled = compiled(lambda x, buffer: (buffer.add_(1), (x * buffer).sum())[1])
     buffer = numgrad.ones(3)
@@ -245,7 +245,7 @@ def test_what_backward_needs_is_changed_before_it_is_used(compiled, see):
         see(x.grad, buffer, buffer._version)
 
 
-@beside
+@compared_with_eager
 def test_a_weight_is_renormalised_and_used(compiled, see):
     embedding = numgrad.nn.Embedding(5, 3, max_norm=0.5)
     looked_up = compiled(lambda indices: (embedding(indices) * embedding.weight.sum()).sum())

@@ -10,8 +10,8 @@ import types
 
 import numpy as np
 import pytest
-from programs.beside import Holder, beside
-from programs.beside import in_turn as in_turn_on
+from programs.comparison import Holder, compared_with_eager
+from programs.comparison import in_turn as in_turn_on
 
 import numgrad
 from numgrad import nn
@@ -25,7 +25,7 @@ sys.modules |= {"own_settings": cfg, "own_settings.sub": cfg.sub}
 in_turn = functools.partial(in_turn_on, shape=(2, 3))
 
 
-@beside
+@compared_with_eager
 def test_order_of_dictionaries(compiled, see):
     plain, ordered = {"a": 1.0, "b": 2.0}, collections.OrderedDict(a=1.0, b=2.0)
     parts, by_number = nn.ModuleDict({"a": nn.Tanh(), "b": nn.Sigmoid()}), {1: 1.0, 2: 2.0}
@@ -52,7 +52,7 @@ def test_order_of_dictionaries(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_order_of_parameters(compiled, see):
     layer = nn.Linear(3, 3)
 
@@ -64,7 +64,7 @@ def test_order_of_parameters(compiled, see):
     in_turn([compiled(fold)], see, lambda: layer._parameters.update(weight=layer._parameters.pop("weight")))
 
 
-@beside
+@compared_with_eager
 def test_attributes_of_classes(compiled, see):
     class Other:
         w = 3.0
@@ -101,7 +101,7 @@ def test_attributes_of_classes(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_modules_as_attributes_of_classes(compiled, see):
     class Net(nn.Module):
         drop = nn.Dropout(0.5)
@@ -112,7 +112,7 @@ def test_modules_as_attributes_of_classes(compiled, see):
     in_turn([compiled(Net())], see, Net.drop.eval, Net.drop.train)
 
 
-@beside
+@compared_with_eager
 def test_attributes_of_bases(compiled, see):
     class First:
         scale = 1.0
@@ -129,7 +129,7 @@ def test_attributes_of_bases(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_forward_of_classes_and_objects(compiled, see):
     class Net(nn.Module):
         def forward(self, x):
@@ -144,7 +144,7 @@ def test_forward_of_classes_and_objects(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_modules_of_the_program(compiled, see):
     def within(x):
         import own_settings
@@ -181,7 +181,7 @@ def test_modules_of_the_program(compiled, see):
     )
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_globals_by_name(compiled, see):
     cfg.X = 1.0
     in_turn(
@@ -190,7 +190,7 @@ def test_globals_by_name(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_what_functions_are_made_of(compiled, see):
     def g(x, k=1.0, *, s=1.0):
         return x * k * s * g.n
@@ -212,7 +212,7 @@ def test_what_functions_are_made_of(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_keywords_of_partial_functions(compiled, see):
     def scaled(x, k):
         return x * k
@@ -221,7 +221,7 @@ def test_keywords_of_partial_functions(compiled, see):
     in_turn([compiled(partial)], see, lambda: partial.keywords.update(k=3.0))
 
 
-@beside
+@compared_with_eager
 def test_configurations_that_answer_for_attributes(compiled, see):
     class Config:
         def __init__(self, **values):
@@ -248,7 +248,7 @@ def test_configurations_that_answer_for_attributes(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_objects_with_nothing_of_their_own(compiled, see):
     class Empty:
         def scaled(self, x):
@@ -349,7 +349,7 @@ class Abstract(abc.ABC):  # noqa: B024
     (lambda: numgrad.ones(1), lambda s: (s.grad is None) + 1, lambda s, _: setattr(s, "grad", numgrad.ones(1))),
     (lambda: [numgrad.ones(1)] * 2, lambda s: (s[0] is s[1]) + 1, lambda s, _: s.append(s.pop().clone())),
 ])
-def test_what_stands_beside_attributes(make, read, change, monkeypatch):
+def test_what_is_read_together_with_attributes(make, read, change, monkeypatch):
     held = make()
     compiled = numgrad.compile(lambda x: x * read(held), fullgraph=True)
     values = []
@@ -361,7 +361,7 @@ def test_what_stands_beside_attributes(make, read, change, monkeypatch):
     assert values[0] != values[1]
 
 
-@beside
+@compared_with_eager
 def test_which_tensors_are_one(compiled, see):
     held = Holder()
     held.a = held.b = numgrad.ones(3)

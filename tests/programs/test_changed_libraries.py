@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from programs.beside import Holder, beside, in_turn, ramp
+from programs.comparison import Holder, compared_with_eager, in_turn, ramp
 
 import numgrad
 from numgrad import nn
@@ -144,7 +144,7 @@ def test_functions_that_return_state_end_a_program(reads, reason):
         numgrad.compile(reads, fullgraph=True)(ramp(3))
 
 
-@beside
+@compared_with_eager
 def test_the_environment_arguments_of_the_process_and_loggers(compiled, see):
     logger = logging.getLogger(__name__)
     functions = [
@@ -162,7 +162,7 @@ def test_the_environment_arguments_of_the_process_and_loggers(compiled, see):
         logger.setLevel(0)
 
 
-@beside
+@compared_with_eager
 def test_functions_and_methods_of_numgrad_that_a_program_replaces(compiled, see):
     model = nn.Sequential(nn.ReLU())
     replaced = [(F, "relu"), (nn.ReLU, "forward"), (numgrad.Tensor, "relu")]
@@ -181,7 +181,7 @@ def test_functions_and_methods_of_numgrad_that_a_program_replaces(compiled, see)
     in_turn(functions, see, lambda: setattr(model[0], "__class__", nn.Sigmoid))
 
 
-@beside
+@compared_with_eager
 def test_settings(compiled, see):
     functions = [
         compiled(lambda x: x * numgrad.backends.cudnn.benchmark),
@@ -204,7 +204,7 @@ def test_settings(compiled, see):
 find = getattr
 
 
-@beside
+@compared_with_eager
 def test_names_that_code_does_not_spell(compiled, see):
     class Kinds:
         @functools.singledispatchmethod

@@ -1,12 +1,12 @@
 """Modules that change between calls: parts, options, parameters, hooks, what is in training."""
 
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 from numgrad import nn
 
 
-@beside
+@compared_with_eager
 def test_sequential_append(compiled, see):
     m = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
     f = compiled(m)
@@ -19,7 +19,7 @@ def test_sequential_append(compiled, see):
     see(f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_dropout_p(compiled, see):
     m = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
     f = compiled(m)
@@ -30,7 +30,7 @@ def test_dropout_p(compiled, see):
     see(f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_bn_momentum(compiled, see):
     m = nn.BatchNorm1d(3)
     f = compiled(m)
@@ -39,7 +39,7 @@ def test_bn_momentum(compiled, see):
         see(f(ramp(4, 3)), m.running_mean, m.running_var, m.num_batches_tracked)
 
 
-@beside
+@compared_with_eager
 def test_ln_eps(compiled, see):
     m = nn.LayerNorm(3)
     f = compiled(m)
@@ -48,7 +48,7 @@ def test_ln_eps(compiled, see):
         see(f(ramp(4, 3)))
 
 
-@beside
+@compared_with_eager
 def test_module_act(compiled, see):
 
     class M(nn.Module):
@@ -67,7 +67,7 @@ def test_module_act(compiled, see):
         see(f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_module_child_replaced(compiled, see):
     m = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
     f = compiled(m)
@@ -78,7 +78,7 @@ def test_module_child_replaced(compiled, see):
     see(f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_module_forward_replaced(compiled, see):
     m = nn.Linear(3, 3)
     f = compiled(m)
@@ -87,7 +87,7 @@ def test_module_forward_replaced(compiled, see):
     see(f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_submodule_eval(compiled, see):
     m = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Dropout(0.5))
     f = compiled(m)
@@ -110,7 +110,7 @@ def steps(module, compiled, see, *changes):
             see(y, module.weight.grad, None if module.bias is None else module.bias.grad)
 
 
-@beside
+@compared_with_eager
 def test_parameters_replaced(compiled, see):
     m = nn.Linear(3, 3)
     steps(
@@ -122,7 +122,7 @@ def test_parameters_replaced(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_parameters_frozen(compiled, see):
     m = nn.Linear(3, 3)
     steps(
@@ -131,7 +131,7 @@ def test_parameters_frozen(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_requires_grad_branch(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: x * 2 if w.requires_grad else x * 3)
@@ -140,7 +140,7 @@ def test_requires_grad_branch(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_shape_of_unused(compiled, see):
     o = nn.Module()
     o.w = numgrad.ones(3)

@@ -12,7 +12,7 @@ import sys
 from operator import attrgetter, methodcaller
 
 import pytest
-from programs.beside import Holder, beside, in_turn, ramp
+from programs.comparison import Holder, compared_with_eager, in_turn, ramp
 
 import numgrad
 
@@ -29,7 +29,7 @@ def _(x: numgrad.Tensor):
     return x * FACTOR
 
 
-@beside
+@compared_with_eager
 def test_methods_that_are_built_in(compiled, see):
     named, listed = {"a": 1.0}, [1.0]
     get, item, size, values = named.get, listed.__getitem__, listed.__len__, named.values()
@@ -40,7 +40,7 @@ def test_methods_that_are_built_in(compiled, see):
     in_turn(functions, see, lambda: named.update(a=2.0), lambda: listed.__setitem__(0, 3.0), lambda: listed.append(1))
 
 
-@beside
+@compared_with_eager
 def test_what_reads_attributes_by_name(compiled, see):
     held = Holder()
     held.k, held.f = 1.0, lambda x: x * 3
@@ -49,7 +49,7 @@ def test_what_reads_attributes_by_name(compiled, see):
     in_turn(functions, see, lambda: setattr(held, "k", 2.0), lambda: setattr(held, "f", lambda x: x * 5))
 
 
-@beside
+@compared_with_eager
 def test_attributes_that_patterns_read(compiled, see):
     class Point:
         __match_args__ = ("a",)
@@ -74,7 +74,7 @@ def test_attributes_that_patterns_read(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_what_is_wrapped(compiled, see):
     global FACTOR
     held, FACTOR = Holder(), 1.0
@@ -115,7 +115,7 @@ def test_what_is_wrapped(compiled, see):
     in_turn(functions, see, lambda: setattr(held, "k", 4.0), change)
 
 
-@beside
+@compared_with_eager
 def test_descriptors_and_classes_of_classes(compiled, see):
     class Meta(type):
         k = 1.0
@@ -144,7 +144,7 @@ def test_descriptors_and_classes_of_classes(compiled, see):
     )
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_counters_of_compiled_functions(compiled, see):
     @compiled
     def step(x):
@@ -156,7 +156,7 @@ def test_counters_of_compiled_functions(compiled, see):
         see(step(ramp(3)), step.n)
 
 
-@beside
+@compared_with_eager
 def test_attributes_of_compiled_functions(compiled, see):
     @compiled
     def step(x):
@@ -167,7 +167,7 @@ def test_attributes_of_compiled_functions(compiled, see):
     in_turn([step, outer], see, lambda: setattr(step, "n", 3.0))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_modules_by_name(compiled, see):
     global FACTOR
     f = compiled(lambda x: x * sys.modules[__name__].FACTOR)
@@ -175,7 +175,7 @@ def test_modules_by_name(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_names_that_are_built_in(compiled, see):
     builtins.own_factor = 1.0
     try:
@@ -184,7 +184,7 @@ def test_names_that_are_built_in(compiled, see):
         del builtins.own_factor
 
 
-@beside
+@compared_with_eager
 def test_objects_of_another_class(compiled, see):
     class One:
         def f(self, x):
@@ -209,7 +209,7 @@ def test_objects_of_another_class(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_records(compiled, see):
     @dataclasses.dataclass
     class Plain:
@@ -253,7 +253,7 @@ def test_records(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_another_dictionary_of_attributes(compiled, see):
     held = Holder()
     held.weight = 1.0
@@ -264,7 +264,7 @@ class Number(float):
     """A number that may have attributes."""
 
 
-@beside
+@compared_with_eager
 def test_attributes_of_numbers(compiled, see):
     number = Number(3.0)
     number.weight = 1.0
@@ -277,21 +277,21 @@ def test_attributes_of_numbers(compiled, see):
     in_turn([function], see, lambda: setattr(number, "weight", 2.0), replace)
 
 
-@beside
+@compared_with_eager
 def test_the_state_of_partial_functions(compiled, see):
     product = functools.partial(lambda one, other: one * other, other=1.0)
     state = (product.func, (), {"other": 2.0}, {})
     in_turn([compiled(lambda x: product(x))], see, lambda: product.__setstate__(state))
 
 
-@beside
+@compared_with_eager
 def test_dictionaries_that_add_what_is_missing(compiled, see):
     held = collections.defaultdict(lambda: 3.0, one=1.0, two=2.0)
     in_turn([compiled(lambda x: x * held["one"])], see, held.clear)
     see(len(held))
 
 
-@beside
+@compared_with_eager
 def test_a_default_factory_is_known(compiled, see):
     @dataclasses.dataclass
     class Options:
@@ -302,7 +302,7 @@ def test_a_default_factory_is_known(compiled, see):
     in_turn([compiled(lambda x: x * options.weight)], see, lambda: setattr(options, "weight", 2.0))
 
 
-@beside
+@compared_with_eager
 def test_levels_that_loggers_have_from_elsewhere(compiled, see):
     logger = logging.getLogger("programs")
     level = logging.root.level
@@ -314,7 +314,7 @@ def test_levels_that_loggers_have_from_elsewhere(compiled, see):
         logging.disable(0)
 
 
-@beside
+@compared_with_eager
 def test_a_tensor_that_comes_into_a_place_is_known_as_argument(compiled, see):
     held, other = [ramp(3)], ramp(3)
     pad = ramp(3)
@@ -327,7 +327,7 @@ def test_a_tensor_that_comes_into_a_place_is_known_as_argument(compiled, see):
 
 
 @pytest.mark.filterwarnings("ignore:grad and param do not obey")
-@beside
+@compared_with_eager
 def test_a_gradient_with_other_strides(compiled, see):
     parameter, flat = ramp(3).requires_grad_(), numgrad.zeros(9)
     parameter.grad = flat[:3]

@@ -2,14 +2,14 @@
 
 import contextlib
 
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn
 from numgrad.programs.environment import Environment
 
 
-@beside
+@compared_with_eager
 def test_options_of_losses(compiled, see):
     for make in (nn.CrossEntropyLoss, nn.NLLLoss):
         loss, target = make(), numgrad.tensor([0, 1])
@@ -30,7 +30,7 @@ def test_options_of_losses(compiled, see):
             see(f(ramp(4) + 2, ramp(4).abs()), f(ramp(4) + 2, ramp(4).abs()))
 
 
-@beside
+@compared_with_eager
 def test_options_of_pools(compiled, see):
     for make, change in (
         (nn.MaxPool1d, {"stride": 1}), (nn.AvgPool1d, {"kernel_size": (3,)}), (nn.MaxPool2d, {"padding": 1}),
@@ -81,7 +81,7 @@ def in_turn(functions, see, *changes):
             see(*[f(ramp(2, 2)) for f in functions])
 
 
-@beside
+@compared_with_eager
 def test_parameters_that_a_program_goes_through(compiled, see):
     m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
 
@@ -102,7 +102,7 @@ def test_parameters_that_a_program_goes_through(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_attributes_that_modules_come_to_have(compiled, see):
     m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     relu = m[1]

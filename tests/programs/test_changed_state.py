@@ -5,7 +5,7 @@
 import functools
 
 import numpy as np
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 from numgrad import nn, optim
@@ -15,7 +15,7 @@ class Thing:
     pass
 
 
-@beside
+@compared_with_eager
 def test_numpy_global(compiled, see):
     a = np.ones(3, np.float32)
     f = compiled(lambda x: x * numgrad.from_numpy(a))
@@ -26,7 +26,7 @@ def test_numpy_global(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_numpy_global_tensor(compiled, see):
     a = np.ones(3, np.float32)
     f = compiled(lambda x: x * numgrad.tensor(a))
@@ -37,7 +37,7 @@ def test_numpy_global_tensor(compiled, see):
     see(f(ramp(3)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_numpy_written(compiled, see):
     a = np.ones(3, np.float32)
     f = compiled(lambda x: numgrad.from_numpy(a).add_(x) * 1)
@@ -45,7 +45,7 @@ def test_numpy_written(compiled, see):
         see(f(ramp(3)), a.copy())
 
 
-@beside
+@compared_with_eager
 def test_list_to_tensor(compiled, see):
     a = [1.0, 2.0, 3.0]
     f = compiled(lambda x: x * numgrad.tensor(a))
@@ -54,7 +54,7 @@ def test_list_to_tensor(compiled, see):
     see(f(ramp(3)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_between(compiled, see):
 
     def triple(p):
@@ -93,7 +93,7 @@ def test_hooks_between(compiled, see):
     go()
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_counter_attr(compiled, see):
 
     class M(nn.Module):
@@ -111,7 +111,7 @@ def test_counter_attr(compiled, see):
         see(f(ramp(3)), m.n)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_counter_global(compiled, see):
     n = 0
 
@@ -125,7 +125,7 @@ def test_counter_global(compiled, see):
         see(f(ramp(3)), n)
 
 
-@beside
+@compared_with_eager
 def test_data_assigned(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: x * w)
@@ -138,7 +138,7 @@ def test_data_assigned(compiled, see):
         see(y, w.grad)
 
 
-@beside
+@compared_with_eager
 def test_expanded_data_that_begins_elsewhere(compiled, see):
     """With as many elements as its memory has, a tensor may still be a part of that."""
     memory = ramp(3)
@@ -149,7 +149,7 @@ def test_expanded_data_that_begins_elsewhere(compiled, see):
         see(f(ramp(3) + 2))
 
 
-@beside
+@compared_with_eager
 def test_deleted_parameter(compiled, see):
     o = Thing()
     o.w = ramp(3)
@@ -161,7 +161,7 @@ def test_deleted_parameter(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_optional_arrives(compiled, see):
     o = Thing()
     o.w = None
@@ -173,7 +173,7 @@ def test_optional_arrives(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_dict_key_arrives(compiled, see):
     o = {}
     f = compiled(lambda x: x * o.get("k", 1))
@@ -182,7 +182,7 @@ def test_dict_key_arrives(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_set_values(compiled, see):
     o = {2, 3}
     f = compiled(lambda x: x * sum(o))
@@ -195,7 +195,7 @@ def test_set_values(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_tuple_rebound(compiled, see):
     o = Thing()
     o.k = (1, 2)
@@ -205,7 +205,7 @@ def test_tuple_rebound(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_property_value(compiled, see):
 
     class M:
@@ -223,7 +223,7 @@ def test_property_value(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_partial_changed(compiled, see):
     o = [1.0]
     f = compiled(functools.partial(lambda o, x: x * o[0], o))
@@ -232,7 +232,7 @@ def test_partial_changed(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_default_argument_list(compiled, see):
 
     def g(x, o=[1.0]):  # noqa: B006
@@ -244,7 +244,7 @@ def test_default_argument_list(compiled, see):
     see(f(ramp(3)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_iterator_inside(compiled, see):
     it = iter([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     f = compiled(lambda x: x * next(it))
@@ -252,7 +252,7 @@ def test_iterator_inside(compiled, see):
         see(f(ramp(3)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_ema_inside(compiled, see):
     m = nn.Linear(3, 3)
     a = optim.swa_utils.AveragedModel(m)
@@ -270,7 +270,7 @@ def test_ema_inside(compiled, see):
         see(list(a.parameters()), a.n_averaged)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_scheduler_inside(compiled, see):
     w = nn.Parameter(numgrad.ones(3))
     o = optim.SGD([w], lr=0.1)
@@ -288,7 +288,7 @@ def test_scheduler_inside(compiled, see):
         see(w, o.param_groups[0]["lr"], s.last_epoch)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_buffers_float(compiled, see):
 
     class M(nn.Module):
@@ -306,7 +306,7 @@ def test_buffers_float(compiled, see):
         see(f(ramp(3)), m.h)
 
 
-@beside
+@compared_with_eager
 def test_object_argument(compiled, see):
     f = compiled(lambda h, x: h(x))
 
@@ -322,7 +322,7 @@ def test_object_argument(compiled, see):
         see(f(h, ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_custom_function_factor(compiled, see):
     k = 1.0
 
@@ -342,7 +342,7 @@ def test_custom_function_factor(compiled, see):
         see(x.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_closure_with_graph(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: x * w2)
@@ -353,7 +353,7 @@ def test_closure_with_graph(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_closure_with_graph_const(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     w2 = w * 2
@@ -364,7 +364,7 @@ def test_closure_with_graph_const(compiled, see):
         see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_threads_between(compiled, see):
     f = compiled(lambda x: (x.sum(), x.exp().mean(0), x @ x.t(), numgrad.softmax(x, 1)))
     x = numgrad.randn(600, 600)
@@ -377,7 +377,7 @@ def test_threads_between(compiled, see):
         numgrad.set_num_threads(n)
 
 
-@beside
+@compared_with_eager
 def test_fortran(compiled, see):
 
     def g(x):
@@ -390,7 +390,7 @@ def test_fortran(compiled, see):
         see(f(ramp(2, 3) + i))
 
 
-@beside
+@compared_with_eager
 def test_zero_d(compiled, see):
 
     def g(x):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from programs.beside import Holder, beside, in_turn, ramp
+from programs.comparison import Holder, compared_with_eager, in_turn, ramp
 
 import numgrad
 
@@ -18,7 +18,7 @@ LATER_GLOBAL = None
 del LATER_GLOBAL
 
 
-@beside
+@compared_with_eager
 def test_arrays_in_containers(compiled, see):
     ones = [np.ones(3, np.float32) for _ in range(6)]
     listed, pair, named, held = [ones[0]], (ones[1], 2.0), {"a": ones[2]}, Holder()
@@ -38,7 +38,7 @@ def test_arrays_in_containers(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_dictionaries_of_other_classes(compiled, see):
     user, inner = collections.UserDict(a=1.0), {"a": 1.0}
     chain, proxy = collections.ChainMap({}, inner), MappingProxyType(inner)
@@ -52,7 +52,7 @@ def test_dictionaries_of_other_classes(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_what_is_filled_later(compiled, see):
     global LATER_GLOBAL
 
@@ -83,7 +83,7 @@ def test_what_is_filled_later(compiled, see):
     in_turn(functions, see)
 
 
-@beside
+@compared_with_eager
 def test_attributes_of_tensors(compiled, see):
     w, v, ws = ramp(3), ramp(3), [ramp(3)]
 
@@ -103,14 +103,14 @@ def test_attributes_of_tensors(compiled, see):
     )
 
 
-@beside
+@compared_with_eager
 def test_tensors_in_lists_that_are_looked_at(compiled, see):
     ws, pair = [ramp(3)], (ramp(3),)
     functions = compiled(lambda x: x * ws[0].shape[0]), compiled(lambda x: x * pair[0].shape[0])
     in_turn(functions, see, lambda: setattr(ws[0], "data", ramp(5)), lambda: setattr(pair[0], "data", ramp(7)))
 
 
-@beside
+@compared_with_eager
 def test_views_that_come_to_require_gradients(compiled, see):
     b = numgrad.ones(4)
     v = b[:3]

@@ -10,7 +10,7 @@ import warnings
 import weakref
 
 import pytest
-from programs.beside import calls, replays
+from programs.comparison import calls, replays
 
 import numgrad
 from numgrad import nn

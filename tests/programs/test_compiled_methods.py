@@ -6,7 +6,7 @@ import copy
 import pickle
 import threading
 
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 from numgrad import nn
@@ -21,7 +21,7 @@ class Affine(nn.Module):
         return self.l(x)
 
 
-@beside
+@compared_with_eager
 def test_method_two_lambdas(compiled, see):
 
     class A:
@@ -33,7 +33,7 @@ def test_method_two_lambdas(compiled, see):
         see(a.f(ramp(3)), a.g(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_method_super(compiled, see):
 
     class A(nn.Module):
@@ -51,7 +51,7 @@ def test_method_super(compiled, see):
         see(b.forward(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_method_deepcopy(compiled, see):
 
     class A(nn.Module):
@@ -76,7 +76,7 @@ def test_method_deepcopy(compiled, see):
         see(sorted(a.state_dict()))
 
 
-@beside
+@compared_with_eager
 def test_pickled(compiled, see):
     m = Affine()
     f = compiled(m)
@@ -91,7 +91,7 @@ def test_pickled(compiled, see):
     see(b(ramp(2, 3)), b(ramp(2, 3)), f(ramp(2, 3)))
 
 
-@beside
+@compared_with_eager
 def test_compiled_in_place(compiled, see):
     m = Affine()
     m.l.forward = compiled(m.l.forward)
@@ -102,7 +102,7 @@ def test_compiled_in_place(compiled, see):
     see(b(ramp(2, 3)), b(ramp(2, 3)), m(ramp(2, 3)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_compiled_slots_instance(compiled, see):
 
     class A:
@@ -116,7 +116,7 @@ def test_compiled_slots_instance(compiled, see):
     see(a.g(ramp(3)), a.g(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_compiled_class_and_static(compiled, see):
 
     class A:
@@ -134,7 +134,7 @@ def test_compiled_class_and_static(compiled, see):
     see(A.k(ramp(3)), A.k(ramp(3)), A().k(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_nested_compiled(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     g = compiled(lambda x: x * w)
@@ -151,7 +151,7 @@ def test_nested_compiled(compiled, see):
         see(y, w.grad)
 
 
-@beside
+@compared_with_eager
 def test_two_threads(compiled, see):
     w = numgrad.ones(300, requires_grad=True)
     f = compiled(lambda x: (x * w * w).exp().cumsum(0).sin())

@@ -3,12 +3,12 @@
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
 import pytest
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 
 
-@beside
+@compared_with_eager
 def test_partial_gradients(compiled, see):
     a = numgrad.ones(3, requires_grad=True)
     b = numgrad.ones(3, requires_grad=True)
@@ -20,7 +20,7 @@ def test_partial_gradients(compiled, see):
         see(a.grad, b.grad)
 
 
-@beside
+@compared_with_eager
 def test_partial_gradients_inf(compiled, see):
     a = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * a, numgrad.log(a - 1)))
@@ -31,7 +31,7 @@ def test_partial_gradients_inf(compiled, see):
         see(a.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradient_is_input(compiled, see):
     f = compiled(lambda x: x * x)
     for i in range(5):
@@ -41,7 +41,7 @@ def test_gradient_is_input(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradient_is_result(compiled, see):
     f = compiled(lambda x: numgrad.exp(x))
     for i in range(5):
@@ -51,7 +51,7 @@ def test_gradient_is_result(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradients_alias(compiled, see):
     f = compiled(lambda x: (x * x, x * 3))
     for i in range(5):
@@ -62,7 +62,7 @@ def test_gradients_alias(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradients_cat(compiled, see):
     f = compiled(lambda x: (x * x, x * 3))
     for i in range(5):
@@ -75,7 +75,7 @@ def test_gradients_cat(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradients_cat_reversed(compiled, see):
     f = compiled(lambda x: (x * x, x * 3))
     for i in range(5):
@@ -88,7 +88,7 @@ def test_gradients_cat_reversed(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradient_is_weight(compiled, see):
     w = numgrad.ones(3) * 2
     f = compiled(lambda x: x * w)
@@ -99,7 +99,7 @@ def test_gradient_is_weight(compiled, see):
         see(x.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hook_on_temp(compiled, see):
     seen = []
 
@@ -115,7 +115,7 @@ def test_hook_on_temp(compiled, see):
         see(x.grad, list(seen))
 
 
-@beside
+@compared_with_eager
 def test_hook_on_temp_pure(compiled, see):
 
     def g(x):
@@ -130,7 +130,7 @@ def test_hook_on_temp_pure(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_backward_orders(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w * w).exp())
@@ -142,7 +142,7 @@ def test_backward_orders(compiled, see):
             see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_backward_twice(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w * w).exp())
@@ -159,7 +159,7 @@ def test_backward_twice(compiled, see):
             see(str(e)[:60])
 
 
-@beside
+@compared_with_eager
 def test_create_graph(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w * w).exp())
@@ -174,7 +174,7 @@ def test_create_graph(compiled, see):
         see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_create_graph_global_changed(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w * w).exp())
@@ -189,7 +189,7 @@ def test_create_graph_global_changed(compiled, see):
             see("error", str(e)[:30])
 
 
-@beside
+@compared_with_eager
 def test_saved_modified(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w).exp())
@@ -205,7 +205,7 @@ def test_saved_modified(compiled, see):
             see("error", str(e)[:30])
 
 
-@beside
+@compared_with_eager
 def test_unused_modified(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     b = numgrad.ones(3, requires_grad=True)
@@ -220,7 +220,7 @@ def test_unused_modified(compiled, see):
         see(w.grad, b.grad)
 
 
-@beside
+@compared_with_eager
 def test_create_graph_after_another_backward(compiled, see):
     w = numgrad.ones(2, requires_grad=True)
     f = compiled(lambda x: (x * x * w).sum())
@@ -233,7 +233,7 @@ def test_create_graph_after_another_backward(compiled, see):
         w.grad = None
 
 
-@beside
+@compared_with_eager
 def test_arg_grad_read(compiled, see):
 
     def g(p):
@@ -249,7 +249,7 @@ def test_arg_grad_read(compiled, see):
         see(p, p.grad)
 
 
-@beside
+@compared_with_eager
 def test_arg_grad_read_norequire(compiled, see):
 
     def g(p):
@@ -262,7 +262,7 @@ def test_arg_grad_read_norequire(compiled, see):
         see(f(p))
 
 
-@beside
+@compared_with_eager
 def test_arg_grad_returned(compiled, see):
     functions = [compiled(f) for f in (lambda p: p.grad, lambda p: (p.grad[1:], p * 2), lambda p: p.grad.detach())]
     for number in range(12):
@@ -272,7 +272,7 @@ def test_arg_grad_returned(compiled, see):
         see(*results, results[0] is p.grad)
 
 
-@beside
+@compared_with_eager
 def test_arg_list_grad(compiled, see):
 
     def g(ps):
@@ -290,7 +290,7 @@ def test_arg_list_grad(compiled, see):
         see(p, [q.grad for q in p])
 
 
-@beside
+@compared_with_eager
 def test_arg_grad_accumulated(compiled, see):
 
     def g(x):
@@ -305,7 +305,7 @@ def test_arg_grad_accumulated(compiled, see):
         see(x.grad, h, h is x.grad)
 
 
-@beside
+@compared_with_eager
 def test_arg_grad_none(compiled, see):
 
     def g(x):
@@ -319,7 +319,7 @@ def test_arg_grad_none(compiled, see):
 
 
 @pytest.mark.filterwarnings("ignore:grad and param do not obey")
-@beside
+@compared_with_eager
 def test_arg_grad_layout(compiled, see):
 
     def g(x):
@@ -333,7 +333,7 @@ def test_arg_grad_layout(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_a_result_without_elements_on_memory_that_backward_needs(compiled, see):
     def parts(x):
         copied = x.contiguous()
@@ -347,7 +347,7 @@ def test_a_result_without_elements_on_memory_that_backward_needs(compiled, see):
         see(empty, largest, x.grad, empty.storage_offset())
 
 
-@beside
+@compared_with_eager
 def test_arguments_without_elements(compiled, see):
     call = compiled(lambda x: (x[:0], x.sum(), x.t()))
     base = numgrad.arange(6.0)
@@ -355,7 +355,7 @@ def test_arguments_without_elements(compiled, see):
         see(*call(base[start:start].reshape(0, 1)))
 
 
-@beside
+@compared_with_eager
 def test_saved_memory_is_empty(compiled, see):
     x = numgrad.zeros(0, 3, requires_grad=True)
     f = compiled(lambda y: numgrad.mv(y.clamp_min(0.5), x[:, 0]))
@@ -366,7 +366,7 @@ def test_saved_memory_is_empty(compiled, see):
         see(z, x.grad)
 
 
-@beside
+@compared_with_eager
 def test_parts_of_a_gradient_are_added_in_order(compiled, see):
     weights = numgrad.tensor([1.13, -1.1, 0.72])
     indices = numgrad.tensor([0, 0, 0])

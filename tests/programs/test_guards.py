@@ -4,7 +4,7 @@
 
 from types import SimpleNamespace
 
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
@@ -20,7 +20,7 @@ class Slots:
     __slots__ = ("k",)
 
 
-@beside
+@compared_with_eager
 def test_global_number(compiled, see):
     global N
     N = 2.0
@@ -30,7 +30,7 @@ def test_global_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_global_flag(compiled, see):
     global FLAG
 
@@ -43,7 +43,7 @@ def test_global_flag(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_global_tensor(compiled, see):
     global W
     f = compiled(lambda x: x * W)
@@ -52,7 +52,7 @@ def test_global_tensor(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_global_function(compiled, see):
     global HELP
     HELP = numgrad.relu
@@ -65,7 +65,7 @@ def test_global_function(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_closure_number(compiled, see):
     n = 1
     f = compiled(lambda x: x * n)
@@ -73,7 +73,7 @@ def test_closure_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_closure_function(compiled, see):
     a = numgrad.tanh
     f = compiled(lambda x: a(x))
@@ -81,7 +81,7 @@ def test_closure_function(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_closure_string(compiled, see):
     a = "relu"
     f = compiled(lambda x: getattr(numgrad, a)(x))
@@ -89,7 +89,7 @@ def test_closure_string(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_attr_number(compiled, see):
     o = Thing()
     o.k = 1.0
@@ -99,7 +99,7 @@ def test_attr_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_slots_number(compiled, see):
     o = Slots()
     o.k = 1.0
@@ -109,7 +109,7 @@ def test_slots_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_dict_number(compiled, see):
     o = {"k": 1.0}
     f = compiled(lambda x: x * o["k"])
@@ -118,7 +118,7 @@ def test_dict_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_list_number(compiled, see):
     o = [1.0]
     f = compiled(lambda x: x * o[0])
@@ -127,7 +127,7 @@ def test_list_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_list_appended(compiled, see):
     o = [ramp(3) + 1]
 
@@ -144,7 +144,7 @@ def test_list_appended(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_class_attribute(compiled, see):
 
     class M:
@@ -160,7 +160,7 @@ def test_class_attribute(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_class_method_replaced(compiled, see):
 
     class M:
@@ -177,7 +177,7 @@ def test_class_method_replaced(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_namespaces(compiled, see):
     o = SimpleNamespace(k=1.0)
     f = compiled(lambda x: x * o.k)
@@ -187,7 +187,7 @@ def test_namespaces(compiled, see):
         see(f(ramp(3)), g(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_returned_as_it_is(compiled, see):
     thing = Thing()
     thing.w = numgrad.zeros(3)
@@ -202,7 +202,7 @@ def test_returned_as_it_is(compiled, see):
         see(*results, results[0] is thing.w)
 
 
-@beside
+@compared_with_eager
 def test_returned_memory(compiled, see):
     w = numgrad.zeros(3)
     functions = compiled(lambda: w), compiled(lambda: w[1:]), compiled(lambda: w.detach())
@@ -212,7 +212,7 @@ def test_returned_memory(compiled, see):
         see(*[f() for f in functions])
 
 
-@beside
+@compared_with_eager
 def test_gradient_returned(compiled, see):
     w, other = (numgrad.zeros(3, requires_grad=True) for _ in range(2))
 
@@ -229,7 +229,7 @@ def test_gradient_returned(compiled, see):
         see(*[f() for f in functions], other.grad is w.grad, other.grad, w.grad)
 
 
-@beside
+@compared_with_eager
 def test_options_read(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     optimizer = numgrad.optim.Adam([w], lr=0.1)
@@ -250,7 +250,7 @@ def test_options_read(compiled, see):
         see(f(ramp(3)), w)
 
 
-@beside
+@compared_with_eager
 def test_methods_of_instances(compiled, see):
     class Own:
         def scaled(self, x):

@@ -3,7 +3,7 @@
 # ruff: noqa: B007, B023 - what changes is found by functions that were made before
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn
@@ -26,7 +26,7 @@ def test_hooks_of_leaves_run_once(when):
     assert replays(compiled) == [0, 1] if when == "before" else [1]
 
 
-@beside
+@compared_with_eager
 def test_hooks_after_forward(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w).exp())
@@ -41,7 +41,7 @@ def test_hooks_after_forward(compiled, see):
             handle.remove()
 
 
-@beside
+@compared_with_eager
 def test_hooks_and_unexpected_backward(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w).exp())
@@ -53,7 +53,7 @@ def test_hooks_and_unexpected_backward(compiled, see):
     see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_hooks_and_second_derivatives(compiled, see):
     f = compiled(lambda x: (x * x).exp())
     for number in range(5):
@@ -67,7 +67,7 @@ def test_hooks_and_second_derivatives(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_hooks_and_other_gradients(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w, x * w * w))
@@ -80,7 +80,7 @@ def test_hooks_and_other_gradients(compiled, see):
         handle.remove()
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_on_arguments_within(compiled, see):
     def leaf(x):
         x.register_hook(lambda g: g * 100)
@@ -101,7 +101,7 @@ def test_hooks_on_arguments_within(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_handles_of_hooks_on_arguments_within(compiled, see):
     handles = []
 
@@ -121,7 +121,7 @@ def test_handles_of_hooks_on_arguments_within(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_on_weights_within(compiled, see):
     model = nn.Linear(2, 2)
 
@@ -138,7 +138,7 @@ def test_hooks_on_weights_within(compiled, see):
         see(model.weight.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_on_others_within(compiled, see):
     w = ramp(3).requires_grad_()
     h = w * 1
@@ -155,7 +155,7 @@ def test_hooks_on_others_within(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_gradients_of_arguments_are_kept(compiled, see):
     def inner(h):
         h.retain_grad()
@@ -169,7 +169,7 @@ def test_gradients_of_arguments_are_kept(compiled, see):
         see(w.grad, h.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_gradients_of_results_are_kept(compiled, see):
     def inner(x):
         y = x * 3
@@ -184,7 +184,7 @@ def test_gradients_of_results_are_kept(compiled, see):
         see(y.grad, x.grad)
 
 
-@beside
+@compared_with_eager
 def test_gradients_are_kept_around(compiled, see):
     f = compiled(lambda h: h * h)
     for number in range(5):
@@ -199,7 +199,7 @@ def test_gradients_are_kept_around(compiled, see):
         see(y.grad, h.grad, w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_after_accumulation_of_arguments(compiled, see):
     def step(x):
         (x * x).sum().backward()
@@ -212,7 +212,7 @@ def test_hooks_after_accumulation_of_arguments(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_leaves_that_need_no_gradient_any_more(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     b = numgrad.ones(3, requires_grad=True)

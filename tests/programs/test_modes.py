@@ -4,12 +4,12 @@ and the default dtype.
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 
 
-@beside
+@compared_with_eager
 def test_default_dtype(compiled, see):
     f = compiled(lambda x: x.long() * numgrad.ones(3) + numgrad.tensor(1.5))
     for d in (numgrad.float32, numgrad.float64, numgrad.float64, numgrad.float32):
@@ -20,7 +20,7 @@ def test_default_dtype(compiled, see):
             numgrad.set_default_dtype(numgrad.float32)
 
 
-@beside
+@compared_with_eager
 def test_modes(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: x * w)
@@ -38,7 +38,7 @@ def test_modes(compiled, see):
         see(w.grad)
 
 
-@beside
+@compared_with_eager
 def test_modes_inside(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
 
@@ -59,7 +59,7 @@ def test_modes_inside(compiled, see):
         see(w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_set_grad_left(compiled, see):
 
     def g(x):
@@ -72,7 +72,7 @@ def test_set_grad_left(compiled, see):
         numgrad.set_grad_enabled(True)
 
 
-@beside
+@compared_with_eager
 def test_inference_inputs(compiled, see):
     f = compiled(lambda x: x * 2)
     with numgrad.inference_mode():

@@ -10,7 +10,7 @@ from nn.test_normalization_against_torch import LAYERS as NORMALIZATIONS
 from nn.test_recurrent_against_torch import CELLS
 from nn.test_recurrent_against_torch import LAYERS as RECURRENT
 from nn.test_transformer_against_torch import NAMES, made
-from programs.beside import replays
+from programs.comparison import replays
 
 import numgrad
 from numgrad import nn

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from programs.beside import beside, replays
+from programs.comparison import compared_with_eager, replays
 
 import numgrad
 from numgrad import nn, optim
@@ -81,7 +81,7 @@ def test_a_step_of_given_parameters_is_replayed():
     assert replays(descend) == [2]
 
 
-@beside
+@compared_with_eager
 def test_gradients_are_accumulated_over_a_few_calls(compiled, see):
     net = model()
     optimizer = optim.SGD(net.parameters(), lr=0.1)
@@ -116,7 +116,7 @@ def replaced(weight, number):
     return numgrad.full((3, 4), float(number))
 
 
-@beside
+@compared_with_eager
 def test_gradients_of_all_kinds(compiled, see):
     weight = nn.Parameter(numgrad.ones(3, 4))
 
@@ -131,7 +131,7 @@ def test_gradients_of_all_kinds(compiled, see):
         see(*state([weight]))
 
 
-@beside
+@compared_with_eager
 def test_gradients_that_share_memory(compiled, see):
     one, other = nn.Parameter(numgrad.ones(3)), nn.Parameter(numgrad.ones(3))
 
@@ -154,7 +154,7 @@ def test_gradients_that_share_memory(compiled, see):
         see(*state([one, other]), x)
 
 
-@beside
+@compared_with_eager
 def test_a_gradient_that_is_given_and_found(compiled, see):
     weight = nn.Parameter(numgrad.ones(3))
     kept = []
@@ -170,7 +170,7 @@ def test_a_gradient_that_is_given_and_found(compiled, see):
         see(kept[-1] is weight.grad, *kept)
 
 
-@beside
+@compared_with_eager
 def test_gradients_of_arguments(compiled, see):
     def descend(x, *parameters):
         for p in parameters:
@@ -193,7 +193,7 @@ def test_gradients_of_arguments(compiled, see):
         see(*state([one, other]), x)
 
 
-@beside
+@compared_with_eager
 def test_a_gradient_that_is_found_by_two_ways(compiled, see):
     weight = nn.Parameter(numgrad.ones(3))
     found = {}

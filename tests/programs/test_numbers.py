@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 import pytest
-from programs.beside import Holder, beside, ramp
+from programs.comparison import Holder, compared_with_eager, ramp
 
 import numgrad
 from numgrad import nn
@@ -60,7 +60,7 @@ def test_a_number_that_chooses_another_branch_in_a_later_call(function):
 def test_c_code_that_takes_only_numbers_themselves(use, is_used):
     """The third call is undone, and then done with the numbers themselves."""
 
-    @beside
+    @compared_with_eager
     def scenario(compiled, see):
         weight = nn.Parameter(ramp(3))
         optimizer = numgrad.optim.Adam([weight], lr=0.1)
@@ -104,10 +104,10 @@ def test_numbers_that_a_dtype_cannot_hold():
 
 def test_a_function_with_ever_other_numbers_runs_as_it_is():
     compiled = numgrad.compile(lambda x, n: x * (n * n))
-    with pytest.warns(UserWarning, match="ever other numbers") as told:
+    with pytest.warns(UserWarning, match="ever other numbers") as caught:
         results = [compiled(numgrad.ones(()), number).item() for number in range(4, 24)]
     assert results == [number * number for number in range(4, 24)]
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("kind", [numgrad.optim.SGD, numgrad.optim.Adam, numgrad.optim.RMSprop])

@@ -35,12 +35,12 @@ def dtype_of(case):
     return "float32" if "float32" in case.sample.dtypes else case.sample.dtypes[0]
 
 
-def leaves_of(case, turned=False):
-    """The inputs; with ``turned`` their elements in the opposite order."""
+def leaves_of(case, reversed_order=False):
+    """The inputs; with ``reversed_order`` their elements in the opposite order."""
     leaves = case.leaves(dtype_of(case))
     made = []
     for leaf, differentiable in zip(leaves, case.differentiable(), strict=True):
-        if leaf is not None and turned:
+        if leaf is not None and reversed_order:
             leaf = laid_out(np.ascontiguousarray(np.flip(leaf.numpy())).reshape(leaf.shape), case.layout)
         if leaf is not None and differentiable and leaf.is_floating_point():
             leaf.requires_grad = True
@@ -81,9 +81,9 @@ def same(one, other):
 def test_bits_are_those_of_the_program_itself(case):
     program = program_of(case)
     compiled = numgrad.compile(program, fullgraph=True)
-    for turned in (False, True, False):
-        outputs, grads = compiled(*leaves_of(case, turned))
-        expected, expected_grads = program(*leaves_of(case, turned))
+    for reversed_order in (False, True, False):
+        outputs, grads = compiled(*leaves_of(case, reversed_order))
+        expected, expected_grads = program(*leaves_of(case, reversed_order))
         assert all(map(same, outputs, expected))
         assert all(map(same, grads, expected_grads))
     (signature,) = compiled.signatures.values()

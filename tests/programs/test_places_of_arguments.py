@@ -3,14 +3,14 @@
 import warnings
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn
 from numgrad.nn.functional import scaled_dot_product_attention
 
 
-@beside
+@compared_with_eager
 def test_a_tensor_with_a_graph_is_given_twice(compiled, see):
     product = compiled(lambda one, other: (one * other * other).sum() * (2 if one is other else 1))
     for number in range(4):
@@ -20,7 +20,7 @@ def test_a_tensor_with_a_graph_is_given_twice(compiled, see):
         see(leaf.grad)
 
 
-@beside
+@compared_with_eager
 def test_attention_of_a_tensor_to_itself(compiled, see):
     attention = nn.MultiheadAttention(8, 2, batch_first=True)
     call = compiled(attention)
@@ -31,7 +31,7 @@ def test_attention_of_a_tensor_to_itself(compiled, see):
         see(leaf.grad)
 
 
-@beside
+@compared_with_eager
 def test_views_of_one_tensor_with_a_graph(compiled, see):
     attention = compiled(scaled_dot_product_attention)
     for _ in range(4):
@@ -40,7 +40,7 @@ def test_views_of_one_tensor_with_a_graph(compiled, see):
         see(leaf.grad)
 
 
-def test_a_tensor_with_a_graph_changed_in_place_beside_a_view_of_it():
+def test_a_tensor_with_a_graph_changed_in_place_and_a_view_of_it():
     @numgrad.compile
     def change(whole, part):
         whole.mul_(3)
@@ -52,7 +52,7 @@ def test_a_tensor_with_a_graph_changed_in_place_beside_a_view_of_it():
         change(inner, inner[:2])
 
 
-@beside
+@compared_with_eager
 def test_one_tensor_or_two_on_the_same_memory(compiled, see):
     product, exchanged = compiled(lambda x, y: (x * y * 3).sum()), compiled(lambda x, y: (y, x))
     x = numgrad.ones(3, requires_grad=True)
@@ -64,7 +64,7 @@ def test_one_tensor_or_two_on_the_same_memory(compiled, see):
         see(x.grad, y.grad, one is y, other is x)
 
 
-@beside
+@compared_with_eager
 def test_changes_of_one_of_two_tensors_on_the_same_memory(compiled, see):
     add = compiled(lambda x, y: x.add_(1) + y)
     array = numgrad.zeros(3).numpy()
@@ -98,7 +98,7 @@ def test_where_an_argument_lies_is_nothing_to_be_kept(function):
     assert "depends on more than the layout" in signature.eager[0]
 
 
-@beside
+@compared_with_eager
 def test_an_argument_is_a_tensor_that_the_function_finds(compiled, see):
     pad, pair, model = numgrad.zeros(1), (numgrad.zeros(1), 1), nn.Linear(1, 1)
     named = {numgrad.zeros(1): 2.0}
@@ -115,7 +115,7 @@ def test_an_argument_is_a_tensor_that_the_function_finds(compiled, see):
         see(*[f(model.bias) for f in functions for _ in range(2)])
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_a_value_by_the_identity_of_an_argument(compiled, see):
     one, other = numgrad.ones(1), numgrad.ones(1)
     values = {id(one): 1.0, id(other): 2.0}
@@ -134,8 +134,8 @@ def test_strided_parts_of_what_is_given_are_found(function):
     assert replays(compiled) == [1]
 
 
-@beside
-def test_names_and_numbers_are_told_apart(compiled, see):
+@compared_with_eager
+def test_names_and_numbers_are_distinguished(compiled, see):
     call = compiled(lambda x, a=None, b=None, nan=None: x * 3 if nan is None else x * 2)
     x, y = numgrad.ones(2), numgrad.ones(2)
     for _ in range(3):
@@ -144,7 +144,7 @@ def test_names_and_numbers_are_told_apart(compiled, see):
         see(call(x, float("nan"), y))
 
 
-@beside
+@compared_with_eager
 def test_tensors_of_inference_mode_are_not_changed_outside(compiled, see):
     change = compiled(lambda x: x.add_(1) * 2)
     for number in range(5):
@@ -157,7 +157,7 @@ def test_tensors_of_inference_mode_are_not_changed_outside(compiled, see):
         see(x)
 
 
-@beside
+@compared_with_eager
 def test_methods_are_arguments(compiled, see):
     class Scale:
         by = 2.0
@@ -174,7 +174,7 @@ def test_methods_are_arguments(compiled, see):
         see(call(scale.twice, numgrad.ones(2)))
 
 
-@beside
+@compared_with_eager
 def test_a_tensor_that_is_found_lies_elsewhere_in_its_memory(compiled, see):
     base = numgrad.arange(8.0)
     part = base[:2]
@@ -184,7 +184,7 @@ def test_a_tensor_that_is_found_lies_elsewhere_in_its_memory(compiled, see):
         see(call(numgrad.ones(2)))
 
 
-@beside
+@compared_with_eager
 def test_an_argument_is_a_gradient_that_the_function_finds(compiled, see):
     weight = ramp(3).requires_grad_()
     weight.grad = ramp(3)

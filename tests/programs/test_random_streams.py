@@ -2,13 +2,13 @@
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
-from programs.beside import beside, ramp
+from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
 
 
-@beside
+@compared_with_eager
 def test_generator_rebound(compiled, see):
     g = numgrad.Generator().manual_seed(1)
     f = compiled(lambda x: x + numgrad.rand(3, generator=g))
@@ -23,7 +23,7 @@ def test_generator_rebound(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_rng_states(compiled, see):
     f = compiled(lambda x: F.dropout(x))
     x = numgrad.ones(20)
@@ -40,7 +40,7 @@ def test_rng_states(compiled, see):
     see(numgrad.rand(3))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_seed_inside(compiled, see):
 
     def g(x):
@@ -51,7 +51,7 @@ def test_seed_inside(compiled, see):
     see(f(ramp(3)), f(ramp(3)), numgrad.rand(2), f(ramp(3)), numgrad.rand(2))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_fork_inside(compiled, see):
 
     def g(x):
@@ -63,7 +63,7 @@ def test_fork_inside(compiled, see):
     see(f(ramp(3)), f(ramp(3)), numgrad.rand(2), f(ramp(3)), numgrad.rand(2))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_generator_inside_made(compiled, see):
 
     def g(x):
@@ -75,7 +75,7 @@ def test_generator_inside_made(compiled, see):
         see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_generator_argument(compiled, see):
     f = compiled(lambda x, g: x + numgrad.rand(3, generator=g))
     g = numgrad.Generator().manual_seed(1)

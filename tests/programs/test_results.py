@@ -6,12 +6,12 @@ import collections
 import io
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_generator_function(compiled, see):
 
     def g(x):
@@ -23,7 +23,7 @@ def test_generator_function(compiled, see):
         see(list(f(ramp(3) + i)))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_dict_result_defaultdict(compiled, see):
 
     def g(x):
@@ -36,7 +36,7 @@ def test_dict_result_defaultdict(compiled, see):
         see(f(ramp(3) + i))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_results_mutable(compiled, see):
 
     def g(x):
@@ -51,7 +51,7 @@ def test_results_mutable(compiled, see):
         see(l, d, sorted(s))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_result_object(compiled, see):
 
     class R:
@@ -69,21 +69,21 @@ def test_result_object(compiled, see):
         see(len(r.n))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_result_numpy(compiled, see):
     f = compiled(lambda x: (x * 2).numpy())
     for i in range(4):
         see(f(ramp(3) + i))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_result_tolist(compiled, see):
     f = compiled(lambda x: (x * 2).tolist())
     for i in range(4):
         see(f(ramp(3) + i))
 
 
-@beside
+@compared_with_eager
 def test_inference_inside(compiled, see):
 
     def g(x):
@@ -96,7 +96,7 @@ def test_inference_inside(compiled, see):
         see(y, y.is_inference())
 
 
-@beside
+@compared_with_eager
 def test_returns_inputs(compiled, see):
     f = compiled(lambda x: (x, x, x.view(-1), x * 2))
     for i in range(4):
@@ -107,7 +107,7 @@ def test_returns_inputs(compiled, see):
         see(v, v._version == x._version)
 
 
-@beside
+@compared_with_eager
 def test_same_twice(compiled, see):
 
     def g(x):
@@ -123,7 +123,7 @@ def test_same_twice(compiled, see):
         see(x.grad)
 
 
-@beside
+@compared_with_eager
 def test_kept_results(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
     f = compiled(lambda x: (x * w, numgrad.arange(3), numgrad.zeros(3)))
@@ -136,7 +136,7 @@ def test_kept_results(compiled, see):
     see(f(ramp(3)))
 
 
-@beside
+@compared_with_eager
 def test_made_inside(compiled, see):
 
     def g(x):
@@ -167,7 +167,7 @@ def test_made_inside(compiled, see):
     see(kept)
 
 
-@beside
+@compared_with_eager
 def test_nonfloat_out(compiled, see):
     f = compiled(
         lambda x: (
@@ -190,7 +190,7 @@ def test_nonfloat_out(compiled, see):
         see(f(ramp(3) * (-1) ** i))
 
 
-@beside
+@compared_with_eager
 def test_complex_views(compiled, see):
 
     def of_argument(x):
@@ -208,7 +208,7 @@ def test_complex_views(compiled, see):
         see(z, w, y, y.untyped_storage().nbytes())
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_printing(compiled, see):
     b = io.StringIO()
 
@@ -229,7 +229,7 @@ def test_printing(compiled, see):
         see(f(ramp(3) + i), b.getvalue()[-30:])
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_results_with_gradients(compiled, see):
     def leaf(x):
         y = (x * 2).detach().requires_grad_()
@@ -246,7 +246,7 @@ def test_results_with_gradients(compiled, see):
         see(y, y.grad, g, z, g is z.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_results_that_are_parameters(compiled, see):
     f = compiled(lambda x: numgrad.nn.Parameter(x * 2))
     for i in range(4):
@@ -254,7 +254,7 @@ def test_results_that_are_parameters(compiled, see):
         see(y, type(y).__name__)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_results_with_attributes(compiled, see):
     def f(x):
         y = x * 2
@@ -267,7 +267,7 @@ def test_results_with_attributes(compiled, see):
         see(y, y.tag)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_results_with_hooks(compiled, see):
     def f(x):
         y = (x * 2).detach().requires_grad_()
@@ -281,7 +281,7 @@ def test_results_with_hooks(compiled, see):
         see(y, y.grad)
 
 
-@beside
+@compared_with_eager
 def test_leaves_inside_of_steps(compiled, see):
     model = numgrad.nn.Linear(1, 1)
 
@@ -311,7 +311,7 @@ def test_leaves_inside_of_steps(compiled, see):
     lambda x: ((y := x.detach())[0], y[1] * x),
 ])
 def test_views_among_results_that_are_changed_in_place(function):
-    @beside
+    @compared_with_eager
     def changed(compiled, see):
         f = compiled(function)
         for number in range(24):

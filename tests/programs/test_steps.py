@@ -5,7 +5,7 @@ import copy
 import pytest
 from optim.test_formulas import CASES as FUSED
 from optim.test_matrix_optimizers import CASES as OF_MATRICES
-from programs.beside import replays
+from programs.comparison import replays
 
 import numgrad
 from numgrad import nn, optim

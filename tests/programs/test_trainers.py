@@ -1,7 +1,7 @@
 """Objects with a compiled method, and what code outside of it does to their attributes between calls."""
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn, optim
@@ -141,7 +141,7 @@ def test_what_a_module_does_not_read_may_change(make):
     assert replays(getattr(compiled, "compiled", compiled)) == [1]
 
 
-@beside
+@compared_with_eager
 def test_counters_outside_that_are_read(compiled, see):
     net = Warm()
     functions = compiled(net), compiled(net.forward), compiled(lambda x: net(x))
@@ -150,7 +150,7 @@ def test_counters_outside_that_are_read(compiled, see):
         net.advance()
 
 
-@beside
+@compared_with_eager
 def test_counters_read_by_methods_that_wait(compiled, see):
     class Task:
         def __init__(self):
@@ -197,7 +197,7 @@ def test_counters_read_by_methods_that_wait(compiled, see):
             Task.__init__ = lambda self: setattr(self, "count", 7)
 
 
-@beside
+@compared_with_eager
 def test_texts_of_objects(compiled, see):
     class Kind:
         name = "a"
@@ -212,7 +212,7 @@ def test_texts_of_objects(compiled, see):
         see(*[f(ramp(3)) for f in functions])
 
 
-@beside
+@compared_with_eager
 def test_methods_that_the_library_calls(compiled, see):
     class Scaled(optim.Optimizer):
         def __init__(self, parameters, scale):
@@ -243,7 +243,7 @@ def test_methods_that_the_library_calls(compiled, see):
         see(weight)
 
 
-@beside
+@compared_with_eager
 def test_schedules_of_the_program(compiled, see):
     class Halved(optim.lr_scheduler.LRScheduler):
         def __init__(self, optimizer):
@@ -270,7 +270,7 @@ def test_schedules_of_the_program(compiled, see):
         schedule.step()
 
 
-@beside
+@compared_with_eager
 def test_callbacks_that_count_outside(compiled, see):
     class Callback:
         def __init__(self):

@@ -6,7 +6,7 @@ import enum
 
 import numpy as np
 import pytest
-from programs.beside import beside
+from programs.comparison import compared_with_eager
 
 import numgrad
 from numgrad import nn, optim
@@ -18,7 +18,7 @@ def network(inputs, outputs):
     return nn.Sequential(nn.Linear(inputs, 6), nn.Tanh(), nn.Linear(6, outputs))
 
 
-@beside
+@compared_with_eager
 def test_gradients_accumulated_over_micro_batches(compiled, see):
     model = network(4, 1)
     optimizer = optim.SGD(model.parameters(), lr=0.1)
@@ -50,7 +50,7 @@ def test_gradients_accumulated_over_micro_batches(compiled, see):
     see(*model.parameters())
 
 
-@beside
+@compared_with_eager
 def test_the_two_steps_of_a_gan(compiled, see):
     generator, critic = network(4, 2), network(2, 1)
     optimizers = [optim.Adam(generator.parameters()), optim.Adam(critic.parameters())]
@@ -77,7 +77,7 @@ def test_the_two_steps_of_a_gan(compiled, see):
     see(*generator.parameters(), *critic.parameters())
 
 
-@beside
+@compared_with_eager
 def test_a_policy_gradient_whose_distribution_checks_its_arguments(compiled, see):
     policy = network(4, 3)
     optimizer = optim.Adam(policy.parameters())
@@ -108,7 +108,7 @@ def test_a_replay_checks_the_arguments_of_distributions():
     assert numgrad.equal(compiled(scale, x), Normal(0.0, scale).log_prob(x))
 
 
-@beside
+@compared_with_eager
 def test_points_that_require_gradients_in_the_step(compiled, see):
     model = network(1, 1)
     optimizer = optim.Adam(model.parameters())
@@ -135,7 +135,7 @@ def test_points_that_require_gradients_in_the_step(compiled, see):
         see(y.requires_grad, y.is_leaf, y.grad)
 
 
-@beside
+@compared_with_eager
 def test_the_gradient_of_an_argument_that_is_indexed(compiled, see):
     order = numgrad.tensor([2, 0, 1])
 
@@ -150,7 +150,7 @@ def test_the_gradient_of_an_argument_that_is_indexed(compiled, see):
         see(step(x).detach(), x.grad)
 
 
-@beside
+@compared_with_eager
 def test_a_trainer_that_counts_its_steps_and_averages_weights(compiled, see):
     class Trainer:
         steps = 0
@@ -179,7 +179,7 @@ def test_a_trainer_that_counts_its_steps_and_averages_weights(compiled, see):
     see(step(numgrad.randn(5, 4)), trainer.samples, *trainer.average.parameters())
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_a_counter_that_a_program_reads(compiled, see):
     class Decay:
         count = 0
@@ -216,7 +216,7 @@ class Output:
     inputs: numgrad.Tensor
 
 
-@beside
+@compared_with_eager
 def test_dataclasses_enums_slices_and_numbers_of_numpy_as_arguments(compiled, see):
     def by_batch(batch):
         loss = (batch.scaled() + batch.parts[0]).sum()

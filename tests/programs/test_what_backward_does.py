@@ -5,7 +5,7 @@
 import warnings
 
 import pytest
-from programs.beside import beside, ramp, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
@@ -24,7 +24,7 @@ def doubled(backward):
     return Doubled.apply
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_random_numbers(compiled, see):
     own = doubled(lambda ctx, g: g * numgrad.rand(3))
     f = compiled(lambda x: own(x).sum())
@@ -34,7 +34,7 @@ def test_random_numbers(compiled, see):
         see(x.grad, numgrad.rand(1))
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_changes_in_place(compiled, see):
     buffer = numgrad.zeros(3)
 
@@ -50,7 +50,7 @@ def test_changes_in_place(compiled, see):
         see(x.grad, buffer, buffer._version)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_kept_tensors(compiled, see):
     kept = {}
 
@@ -66,7 +66,7 @@ def test_kept_tensors(compiled, see):
         see(x.grad, kept["g"])
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_gradients_that_are_set(compiled, see):
     w = numgrad.ones(3, requires_grad=True)
 
@@ -82,7 +82,7 @@ def test_gradients_that_are_set(compiled, see):
         see(x.grad, w.grad)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_counting(compiled, see):
     count = {"all": 0}
 
@@ -98,7 +98,7 @@ def test_counting(compiled, see):
         see(x.grad, count)
 
 
-@beside(as_it_is=True)
+@compared_with_eager(falls_back=True)
 def test_hooks_that_keep_gradients(compiled, see):
     seen = []
 
@@ -137,7 +137,7 @@ def test_what_backward_finds_must_not_change_after_the_call(linked):
         y.backward()
 
 
-@beside
+@compared_with_eager
 def test_what_backward_finds_changes_after_the_first_call(compiled, see):
     scale = {"by": 2.0}
     own = doubled(lambda ctx, g: g * scale["by"])
@@ -167,7 +167,7 @@ class Scaled(numgrad.autograd.Function):
 @pytest.mark.parametrize("is_argument", [False, True])
 @pytest.mark.parametrize("late", [[0], [1], [2], [3], [1, 3], [0, 1, 2, 3]])
 def test_an_object_that_a_function_keeps_changes_before_backward(late, is_argument):
-    @beside(as_it_is=True)
+    @compared_with_eager(falls_back=True)
     def scenario(compiled, see):
         scale = {"by": 3.0}
         f = compiled(Scaled.apply) if is_argument else compiled(lambda x, _: Scaled.apply(x, scale))
@@ -182,7 +182,7 @@ def test_an_object_that_a_function_keeps_changes_before_backward(late, is_argume
     scenario()
 
 
-@beside
+@compared_with_eager
 def test_what_a_function_keeps_that_does_not_change(compiled, see):
     class Kept(numgrad.autograd.Function):
         @staticmethod

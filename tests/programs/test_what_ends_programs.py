@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from programs.beside import calls, replays
+from programs.comparison import calls, replays
 
 import numgrad
 from numgrad import nn
@@ -24,15 +24,15 @@ def branching(x):
 def test_what_needs_values_runs_as_it_is():
     compiled = numgrad.compile(branching)
     x = numgrad.ones(2)
-    with pytest.warns(UserWarning, match="cannot be compiled as a whole: asking whether it is true") as told:
+    with pytest.warns(UserWarning, match="cannot be compiled as a whole: asking whether it is true") as caught:
         assert numgrad.equal(compiled(x), x * 2)
-    assert "x.sum() > 0" in str(told[0].message)
-    assert told[0].filename == __file__
+    assert "x.sum() > 0" in str(caught[0].message)
+    assert caught[0].filename == __file__
     assert numgrad.equal(compiled(-x), x)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the same is said once, also of arguments of other shapes
         compiled(numgrad.ones(3))
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 def test_fullgraph_makes_an_error_of_each_call_that_is_not_one_program():
@@ -112,12 +112,12 @@ def test_errors_that_a_function_catches_end_a_program():
     assert compiled(x, numgrad.tensor([1, 2])).tolist() == [1, 2]
 
 
-def test_arguments_that_cannot_be_told_from_others_are_warned_of_once():
+def test_arguments_that_cannot_be_distinguished_are_warned_of_once():
     compiled = numgrad.compile(lambda x, array: x + float(array.sum()))
-    with pytest.warns(UserWarning, match="class ndarray") as told:
+    with pytest.warns(UserWarning, match="class ndarray") as caught:
         results = [compiled(numgrad.zeros(()), np.ones(size)).item() for size in range(4)]
     assert results == [0, 1, 2, 3]
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 def test_attributes_of_arguments_are_not_taken_for_those_of_others():
@@ -177,9 +177,9 @@ def test_calls_that_change_what_they_find_are_not_replayed():
 def test_a_function_with_ever_other_shapes_runs_as_it_is(monkeypatch):
     monkeypatch.setattr("numgrad.programs.compiled.SIGNATURES", 4)
     compiled = numgrad.compile(lambda x: x.sum())
-    with pytest.warns(UserWarning, match="in more than 4 ways") as told:
+    with pytest.warns(UserWarning, match="in more than 4 ways") as caught:
         assert [compiled(numgrad.ones(size)).item() for size in range(8)] == [*range(8)]
-    assert len(told) == 1
+    assert len(caught) == 1
     assert len(compiled.signatures) == 4
 
 
@@ -197,9 +197,9 @@ def test_what_changes_seldom_is_recorded_anew_after_a_pause(monkeypatch):
         return found
 
     compiled = numgrad.compile(weighted)
-    with pytest.warns(UserWarning, match="changes from call to call") as told:
+    with pytest.warns(UserWarning, match="changes from call to call") as caught:
         assert results(range(12)) == [number for number in range(12) for _ in range(3)]
-    assert len(told) == 1
+    assert len(caught) == 1
     assert replays(compiled) == [8]
     monkeypatch.setattr("numgrad.programs.compiled.PAUSE", 0.0)
     assert results(range(12, 30)) == [number for number in range(12, 30) for _ in range(3)]

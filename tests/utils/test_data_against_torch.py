@@ -1,4 +1,4 @@
-"""Data sets, samplers, batches and the state of the generators afterwards, beside PyTorch's for the same seed."""
+"""Data sets, samplers, batches and the state of the generators afterwards, against PyTorch's for the same seed."""
 
 import gc
 import itertools

@@ -152,12 +152,12 @@ def test_workers_read_ahead():
 
 
 def test_worker_info():
-    def told(index):
+    def options_of(index):
         info = get_worker_info()
         return info.id, info.num_workers, info.seed, info.dataset.count, numgrad.initial_seed()
 
     numgrad.manual_seed(5)
-    loader = DataLoader(Function(told, 2), batch_size=None, num_workers=2)
+    loader = DataLoader(Function(options_of, 2), batch_size=None, num_workers=2)
     first, second = loader
     seed = first[2]
     assert first == [0, 2, seed, 2, seed]

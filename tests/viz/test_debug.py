@@ -156,7 +156,7 @@ def test_only_the_thread_that_entered_and_only_in_the_block():
     assert not launches.listeners
 
 
-def test_beside_a_profile_and_within_itself():
+def test_inside_a_profile_and_inside_itself():
     x = leaf()
     outer, inner = io.StringIO(), io.StringIO()
     with debug(1, file=outer), profile() as prof:

@@ -45,7 +45,7 @@ AddBackward0
    #1 x, see above"""
 
 
-def test_outputs_of_one_node_are_told_apart():
+def test_outputs_of_one_node_are_distinguished():
     x = leaf(1.0, 2.0)
     a, b = x.unbind()
     assert draw((a * x[0]) * b, names={"second": b}, saved=False).text == """\
@@ -75,7 +75,7 @@ TanhBackwardBackward0
 
 
 @pytest.mark.parametrize("of", ["node", "edge", "leaf"])
-def test_what_may_be_drawn_besides_tensors_with_a_graph(of):
+def test_other_subjects_of_drawings(of):
     x = leaf(1.0)
     y = x.exp()
     subject = {"node": y.grad_fn, "edge": numgrad.autograd.graph.get_gradient_edge(y), "leaf": x}[of]

@@ -390,7 +390,7 @@ def test_it_changes_nothing(x):
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_none_is_told_where_it_may_come_from(x):
+def test_the_explanation_of_none_names_its_possible_causes(x):
     explanation = explain(x.grad)
     assert explanation.summary == "None: there is no tensor."
     assert list(explanation.topics) == [

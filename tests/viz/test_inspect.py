@@ -147,7 +147,7 @@ def test_what_other_threads_run_is_left_out():
     assert ("tanh", "forward") not in stages(torch.inspect(function))
 
 
-def test_a_gradient_that_is_handed_on_is_told_from_none():
+def test_a_gradient_that_is_passed_on_is_distinguished_from_none():
     assert "passes the gradient on" in torch.inspect(torch.add, leaf(3), 1).notes[0]
     assert "require a gradient" in torch.inspect(torch.add, torch.ones(3), 1).notes[0]
 
@@ -383,7 +383,7 @@ def test_the_main_loop_of_x86_code_is_found():
     assert ".size" not in function_of(X86, name)
 
 
-def test_single_numbers_in_vector_registers_are_told_from_vectors():
+def test_single_numbers_in_vector_registers_are_distinguished_from_vectors():
     (other,) = [loop for loop in loops(functions(X86)["work"]) if loop.lines[0] == ".LBB1_3:"]
     assert other.registers == {128: 1, 0: 2}
 

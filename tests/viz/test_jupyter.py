@@ -16,7 +16,7 @@ def shown():
     return lambda thing: formatter.format(thing)[0]
 
 
-def test_html_stands_beside_the_text(shown):
+def test_html_is_shown_with_the_text(shown):
     x = numgrad.ones(2, requires_grad=True)
     for thing in (x, x.shape, nn.Parameter(x.detach()), nn.Linear(2, 3), numgrad.optim.SGD([x], lr=0.1)):
         forms = shown(thing)

@@ -94,7 +94,7 @@ def test_print_options_count():
         assert numgrad.ones(10_001)._repr_html_() is None
 
 
-def test_where_only_the_text_tells_everything_there_is_only_the_text():
+def test_the_text_stands_alone_where_only_it_is_complete():
     seen = []
     vmap(lambda x: (seen.append(x._repr_html_()), x)[1])(numgrad.ones(2, 3))
     with forward_ad.dual_level():

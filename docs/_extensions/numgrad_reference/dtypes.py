@@ -71,7 +71,7 @@ def decided_dtypes(op: Op) -> dict[str, str]:
 
 def _chosen_dtype(sample: Sample) -> bool:
     """Return True if a sample's arguments include the dtype of the result."""
-    return any(isinstance(each, numgrad.dtype | TensorType) for each in (*sample.args, *sample.statics.values()))
+    return any(isinstance(each, numgrad.dtype | TensorType) for each in (*sample.args, *sample.attributes.values()))
 
 
 class _Deciding(Watcher):

@@ -232,16 +232,16 @@ def convolution_weight(address: Blas, plan, parts, grad, x, x_start, work: Out, 
 
 
 def gemm_of_any(
-    address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step
+    address, m, n, k, x, x_start, x_step, x_transposed, y, y_start, y_step, y_transposed, add, out, out_start, out_step
 ):  # fmt: skip
     """Replacement of ``gemm`` for elements that BLAS does not support, or if BLAS is not available."""
-    down, right = (1, x_step) if x_turned else (x_step, 1)
+    down, right = (1, x_step) if x_transposed else (x_step, 1)
     for i in range(m):
         source, target = x_start + i * down, out_start + i * out_step
         if add == 0:
             for j in range(n):
                 out[target + j] = T(0)
-        if y_turned:
+        if y_transposed:
             for j in range(n):
                 total = T(0)
                 for h in range(k):

@@ -188,15 +188,15 @@ def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
         transform(T(mean), T(std), part)
 
 
-def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
+def normal_pairs(state: InOut, draws: Out, kept: InOut, mean, std, out: Out):
     """Fill ``out`` with normals made in pairs, from four new ``draws`` each, for as many pairs as ``draws`` holds.
 
-    A remaining number is kept for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
+    A remaining number is kept for the next call in ``kept`` (float64, 2): its value, and 1 if there is one, else 0.
     """
     filled = 0
-    if out.size and spare[1]:
-        out[0] = T(spare[0] * std + mean)
-        spare[1] = 0.0
+    if out.size and kept[1]:
+        out[0] = T(kept[0] * std + mean)
+        kept[1] = 0.0
         filled = 1
     count = (out.size - filled + 1) // 2 * 4
     draw(state, draws[:count])
@@ -211,7 +211,7 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
         if filled + 1 < out.size:
             out[filled + 1] = T(sine * std + mean)
         else:
-            spare[0], spare[1] = sine, 1.0
+            kept[0], kept[1] = sine, 1.0
         filled += 2
 
 

@@ -1,6 +1,6 @@
 """Layers of recurrent networks, step by step: products by BLAS, and the next state computed from them.
 
-Examples are divided into slices, each of which goes through all steps by itself.  Rows of ``gates``, ``beside`` and
+Examples are divided into slices, each of which goes through all steps by itself.  Rows of ``gates``, ``extra`` and
 ``out`` belong to an example in a step: step after step, the first ``sizes[t]`` examples in step ``t``.  A state is the
 hidden state, (examples, size), followed by that of an LSTM's cells.  ``plan`` holds the numbers at the indices named
 below.
@@ -26,7 +26,7 @@ LANES = 16
 STEPS, EXAMPLES, SIZE, GATES = 0, 1, 2, 3
 
 #: Number of columns of the products with the hidden state that are added to the gates; the others are stored in
-#: ``beside``.
+#: ``extra``.
 ADDED = 4
 
 #: Number of columns multiplied at a time, number of slices, true if the last step comes first, and number of rows.
@@ -69,7 +69,7 @@ def put_element(x, offset, value):
     x[offset] = value
 
 
-def lstm_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, out, size):
+def lstm_step(read, write, j, gates, row, bias, extra, at, end, hidden, cell, out, size):
     """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
     i = read(gates, row + j, LANES) + read(bias, j, LANES)
     f = read(gates, row + size + j, LANES) + read(bias, size + j, LANES)
@@ -80,22 +80,22 @@ def lstm_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, o
     write(gates, row + size + j, f)
     write(gates, row + 2 * size + j, g)
     write(gates, row + 3 * size + j, o)
-    write(beside, at + j, c)
+    write(extra, at + j, c)
     write(end, cell + j, c)
     write(out, at + j, h)
     write(end, hidden + j, h)
 
 
-def gru_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, out, size):
+def gru_step(read, write, j, gates, row, bias, extra, at, end, hidden, cell, out, size):
     """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
     r = read(gates, row + j, LANES) + read(bias, j, LANES)
     z = read(gates, row + size + j, LANES) + read(bias, size + j, LANES)
-    share = read(beside, at + j, LANES) + read(bias, 2 * size + j, LANES)
+    share = read(extra, at + j, LANES) + read(bias, 2 * size + j, LANES)
     n, h = gru(r, z, read(gates, row + 2 * size + j, LANES), share, read(end, hidden + j, LANES))
     write(gates, row + j, r)
     write(gates, row + size + j, z)
     write(gates, row + 2 * size + j, n)
-    write(beside, at + j, share)
+    write(extra, at + j, share)
     write(out, at + j, h)
     write(end, hidden + j, h)
 
@@ -104,16 +104,16 @@ def gru_step(read, write, j, gates, row, bias, beside, at, end, hidden, cell, ou
 step = gru_step
 
 
-def step_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+def step_row(gates, row, bias, extra, at, end, hidden, cell, out, size):
     """A step of one example."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        step(block, put, j, gates, row, bias, beside, at, end, hidden, cell, out, size)
+        step(block, put, j, gates, row, bias, extra, at, end, hidden, cell, out, size)
     for j in range(whole, size):
-        step(element, put_element, j, gates, row, bias, beside, at, end, hidden, cell, out, size)
+        step(element, put_element, j, gates, row, bias, extra, at, end, hidden, cell, out, size)
 
 
-def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+def tanh_row(gates, row, bias, extra, at, end, hidden, cell, out, size):
     """Replacement of ``step_row``: ``h = tanh(gate)``; the argument of ``tanh`` is kept."""
     for j in range(size):
         gates[row + j] += bias[j]
@@ -122,7 +122,7 @@ def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
         end[hidden + j] = out[at + j]
 
 
-def relu_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+def relu_row(gates, row, bias, extra, at, end, hidden, cell, out, size):
     """Replacement of ``step_row``: ``h = relu(gate)``; NaN stays NaN."""
     for j in range(size):
         value = gates[row + j] + bias[j]
@@ -133,7 +133,7 @@ def relu_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
 
 @reaches(_reached)
 def recurrence(
-    address: Blas, plan, sizes, weight, bias, gates: InOut, beside: Out, end: InOut, out: Out
+    address: Blas, plan, sizes, weight, bias, gates: InOut, extra: Out, end: InOut, out: Out
 ):
     """``out`` becomes the hidden states; ``end`` holds the state before the first step and becomes that after the last.
 
@@ -159,13 +159,13 @@ def recurrence(
                 for column in range(plan[ADDED], width, plan[COLUMNS]):
                     gemm(
                         address, count, min(plan[COLUMNS], width - column), size, end, first * size, size, 0,
-                        weight, column, width, 0, 0, beside, row * size + column - plan[ADDED], size,
+                        weight, column, width, 0, 0, extra, row * size + column - plan[ADDED], size,
                     )  # fmt: skip
             for n in range(count):
                 hidden = (first + n) * size
                 at = (base + first + n) * size
                 step_row(
-                    gates, (base + first + n) * width, bias, beside, at, end, hidden,
+                    gates, (base + first + n) * width, bias, extra, at, end, hidden,
                     plan[EXAMPLES] * size + hidden, out, size,
                 )  # fmt: skip
             if not plan[BACKWARDS]:
@@ -205,13 +205,13 @@ def gru_slope(r, z, n, share, hidden, slope):
 
 
 def lstm_back(
-    read, write, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+    read, write, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
 ):  # fmt: skip
     """The gradients for the gates' pre-activations; those for the hidden state are the products."""
     i, f = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
     g, o = read(gates, row + 2 * size + j, LANES), read(gates, row + 3 * size + j, LANES)
     of_i, of_f, of_g, of_o, of_cell = lstm_slope(
-        i, f, g, o, read(beside, at + j, LANES), read(cells, kept + j, LANES),
+        i, f, g, o, read(extra, at + j, LANES), read(cells, kept + j, LANES),
         read(grads, hidden + j, LANES) + read(grad, at + j, LANES), read(grads, cell + j, LANES),
     )
     write(slopes, row + j, of_i)
@@ -222,13 +222,13 @@ def lstm_back(
 
 
 def gru_back(
-    read, write, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
+    read, write, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
 ):  # fmt: skip
     """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
     r, z = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
     slope = read(grads, hidden + j, LANES) + read(grad, at + j, LANES)
     of_r, of_z, of_n, of_share, of_hidden = gru_slope(
-        r, z, read(gates, row + 2 * size + j, LANES), read(beside, at + j, LANES), read(previous, at + j, LANES), slope
+        r, z, read(gates, row + 2 * size + j, LANES), read(extra, at + j, LANES), read(previous, at + j, LANES), slope
     )
     write(slopes, row + j, of_r)
     write(shares, row + j, of_r)
@@ -243,28 +243,28 @@ def gru_back(
 back = gru_back
 
 
-def slopes_row(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+def slopes_row(gates, row, extra, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
     """A step back of one example."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
         back(
-            block, put, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares,
+            block, put, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares,
             size,
         )  # fmt: skip
     for j in range(whole, size):
         back(
-            element, put_element, j, gates, row, beside, at, previous, cells, kept, grad, grads, hidden, cell, slopes,
+            element, put_element, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes,
             shares, size,
         )  # fmt: skip
 
 
-def tanh_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+def tanh_slopes(gates, row, extra, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
     """Replacement of ``slopes_row``: the gradients for the argument of ``tanh``."""
     for j in range(size):
         slopes[row + j] = (grads[hidden + j] + grad[at + j]) * tanh_slope(gates[row + j])
 
 
-def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+def relu_slopes(gates, row, extra, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
     """Replacement of ``slopes_row``: the gradients for the argument of ``relu``, 0 where it is not positive."""
     for j in range(size):
         slopes[row + j] = grads[hidden + j] + grad[at + j] if out[at + j] > T(0) else T(0)
@@ -272,7 +272,7 @@ def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads,
 
 @reaches(_reached)
 def recurrence_backward(
-    address: Blas, plan, sizes, weight, state, gates, beside, out, grad, grads: InOut, slopes: Out, shares: Out,
+    address: Blas, plan, sizes, weight, state, gates, extra, out, grad, grads: InOut, slopes: Out, shares: Out,
     previous: Out, cells: Out,
 ):  # fmt: skip
     """``grads``, the gradients for the state after the last step, become those for ``state``, before the first one.
@@ -305,7 +305,7 @@ def recurrence_backward(
                         previous[at + j] = out[source + j]
                     if state.size > plan[EXAMPLES] * size:
                         for j in range(size):
-                            cells[kept + j] = beside[source + j]
+                            cells[kept + j] = extra[source + j]
                 else:
                     for j in range(size):
                         previous[at + j] = state[n * size + j]
@@ -313,7 +313,7 @@ def recurrence_backward(
                         for j in range(size):
                             cells[kept + j] = state[cell + j]
                 slopes_row(
-                    gates, (base + n) * width, beside, at, out, previous, cells, kept, grad, grads, n * size, cell,
+                    gates, (base + n) * width, extra, at, out, previous, cells, kept, grad, grads, n * size, cell,
                     slopes, shares, size,
                 )  # fmt: skip
             if count:

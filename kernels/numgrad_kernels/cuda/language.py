@@ -127,13 +127,13 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
         context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_ONLY)
         implementation.__signature__ = own.replace(parameters=[context, *own.parameters.values()])  # type: ignore[attr-defined]
 
-        def tell() -> None:
+        def register() -> None:
             from numba.cuda.cudadecl import registry  # numba-cuda need not be installed
 
             template = make_intrinsic_template(public, implementation, public.__name__)
             registry.register_global(public, types.Function(template))
 
-        _pending.append(tell)
+        _pending.append(register)
         return generate
 
     return decorate

@@ -26,7 +26,7 @@ def _gate(gates, own, shares, other, bias, has_bias, column):
 
 
 def lstm_step(
-    gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
+    gates: InOut, row, shares, bias, has_bias, extra: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
     """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
@@ -41,14 +41,14 @@ def lstm_step(
         gates[own + size] = f
         gates[own + 2 * size] = g
         gates[own + 3 * size] = o
-        beside[at] = c
+        extra[at] = c
         out[at] = h
         end[n * size + j] = h
         end[(examples + n) * size + j] = c
 
 
 def gru_step(
-    gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
+    gates: InOut, row, shares, bias, has_bias, extra: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
     """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
@@ -63,12 +63,12 @@ def gru_step(
         gates[own] = r
         gates[own + size] = z
         gates[own + 2 * size] = new
-        beside[at] = share
+        extra[at] = share
         out[at] = h
         end[n * size + j] = h
 
 
-def tanh_step(gates: InOut, row, shares, bias, has_bias, beside, end: Out, out: Out, examples, size, count):
+def tanh_step(gates: InOut, row, shares, bias, has_bias, extra, end: Out, out: Out, examples, size, count):
     """``h = tanh(gate)``; the argument of ``tanh`` is kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
@@ -79,7 +79,7 @@ def tanh_step(gates: InOut, row, shares, bias, has_bias, beside, end: Out, out: 
         end[number] = h
 
 
-def relu_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, examples, size, count):
+def relu_step(gates, row, shares, bias, has_bias, extra, end: Out, out: Out, examples, size, count):
     """``h = relu(gate)``; NaN stays NaN."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
@@ -94,7 +94,7 @@ def relu_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, ex
 
 
 def lstm_slopes(
-    gates, row, beside, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
+    gates, row, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
     """The gradients for the gates' pre-activations, and for the cells' state before the step."""
@@ -104,12 +104,12 @@ def lstm_slopes(
         before = state[cell]
         hidden = state[number]
         if n < had:
-            before = beside[(ahead + n) * size + j]
+            before = extra[(ahead + n) * size + j]
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
         i, f, g, o = gates[own], gates[own + size], gates[own + 2 * size], gates[own + 3 * size]
         slope = grads[number] + grad[at]
-        of_i, of_f, of_g, of_o, of_cell = lstm_slope(i, f, g, o, beside[at], before, slope, grads[cell])
+        of_i, of_f, of_g, of_o, of_cell = lstm_slope(i, f, g, o, extra[at], before, slope, grads[cell])
         slopes[own] = of_i
         slopes[own + size] = of_f
         slopes[own + 2 * size] = of_g
@@ -118,7 +118,7 @@ def lstm_slopes(
 
 
 def gru_slopes(
-    gates, row, beside, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares: Out, previous: Out, examples,
+    gates, row, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares: Out, previous: Out, examples,
     size, count
 ):  # fmt: skip
     """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
@@ -131,7 +131,7 @@ def gru_slopes(
         previous[at] = hidden
         slope = grads[number] + grad[at]
         of_r, of_z, of_n, of_share, of_hidden = gru_slope(
-            gates[own], gates[own + size], gates[own + 2 * size], beside[at], hidden, slope
+            gates[own], gates[own + size], gates[own + 2 * size], extra[at], hidden, slope
         )
         slopes[own] = of_r
         shares[own] = of_r
@@ -158,7 +158,7 @@ def of_gate(slope, x, out):
 
 
 def plain_slopes(
-    gates, row, beside, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
+    gates, row, extra, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
     """The gradients for the argument of the function of a network without other gates."""

@@ -169,7 +169,7 @@ class EventList(list[Any]):
 
         Each event becomes a complete event ("ph": "X") with its thread, its start and duration in microseconds, and
         further data in "args".  So does each compilation, and each kernel on a GPU, with the GPU as its process.
-        Arrows link operations to their nodes.  The metadata are stored beside the events.
+        Arrows link operations to their nodes.  The metadata are stored with the events.
 
         Source: "Trace Event Format", the Chromium project.
         """

@@ -35,7 +35,7 @@ class ProfileRecording(Watcher):
         since: the start time, in nanoseconds since 1970.
     """
 
-    hears_operations = False
+    needs_operations = False
 
     def __init__(self, *, with_shapes: bool = False, with_stack: bool = False, with_gpus: bool = False):
         self.with_gpus = with_gpus

@@ -67,8 +67,8 @@ def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any)
 
     The second number of the last pair may remain for the next draw, of any dtype.
     """
-    draws, spare = p.new((out.size + 1) // 2 * 4, _DRAWS), GeneratorState(generator.number, "_spare", _FLOAT64)
-    p.run(random.normal_pairs, out.dtype, _state(generator), draws, spare, mean, std, out)
+    draws, second = p.new((out.size + 1) // 2 * 4, _DRAWS), GeneratorState(generator.number, "_second_normal", _FLOAT64)
+    p.run(random.normal_pairs, out.dtype, _state(generator), draws, second, mean, std, out)
     return out
 
 

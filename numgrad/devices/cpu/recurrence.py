@@ -42,7 +42,7 @@ def recurrence_is_fused(type: Any) -> bool:
 
 def recurrence(
     p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
-    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
+    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, extra: Buffer, end: Buffer,
     out: Buffer,
 ) -> None:  # fmt: skip
     """Add the run of all steps of a layer; see the kernel.
@@ -56,7 +56,7 @@ def recurrence(
     transposed = p.contiguous(weight.viewed(layout_of(layout.type, layout.shape[::-1], layout.strides[::-1])))
     p.run(
         kernels.recurrence, dtype, blas_addresses()[dtype], plan, _step_sizes(p, sizes, steps, examples), transposed,
-        np.zeros(gates, dtype) if bias is None else bias, gate_rows, beside, end, out,
+        np.zeros(gates, dtype) if bias is None else bias, gate_rows, extra, end, out,
         work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][0],
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _step_sizes(p: Plan, sizes: TensorRef | None, steps: int, examples: int) -> 
 
 def recurrence_backward(
     p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
-    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
+    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, extra: Buffer, out: Buffer,
     grad: Buffer, grads: Buffer,
 ) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
     """Add the run of the gradients of all steps; see the kernel.
@@ -80,7 +80,7 @@ def recurrence_backward(
     shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
     p.run(
         kernels.recurrence_backward, dtype, blas_addresses()[dtype], plan, _step_sizes(p, sizes, steps, examples),
-        p.contiguous(weight), state, gate_rows, beside, out, grad, grads, slopes, shares, previous,
+        p.contiguous(weight), state, gate_rows, extra, out, grad, grads, slopes, shares, previous,
         p.new(int(plan[kernels.SLICES]) * size, dtype),
         work=rows * size * gates // 8, one_thread=True, **_STEPS[kind][1],
     )  # fmt: skip

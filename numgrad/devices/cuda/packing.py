@@ -30,7 +30,7 @@ def launch(blocks, threads, stream, {names}):
     if side_streams:
         note_uses(stream, ({buffers}))
     try:
-        slots = spare.pop()
+        slots = idle_slots.pop()
     except IndexError:
         slots = new_slots()
     memory, pointers, _ = slots
@@ -39,7 +39,7 @@ def launch(blocks, threads, stream, {names}):
     except pack_error as failed:
         raise OverflowError(f"a kernel's argument: {{failed}}") from None
     (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
-    spare.append(slots)
+    idle_slots.append(slots)
     if error:
         raise failure(error)
 """
@@ -66,7 +66,7 @@ def launcher(
     packed = struct.Struct("=" + "".join(formats))
     namespace = {
         **driver, "functions": functions, "find": find, "pack": packed.pack_into, "pack_error": struct.error,
-        "spare": [], "new_slots": lambda: _new_slots(len(formats)),
+        "idle_slots": [], "new_slots": lambda: _new_slots(len(formats)),
     }
     names = [f"a{number}" for number in range(len(arguments))]
     pairs = zip(names, arguments, strict=True)

@@ -25,13 +25,13 @@ SMALLEST = 512
 class _PinnedBlock:
     """A block of pinned memory, with an event after the last copy on each stream, by GPU and the stream's address."""
 
-    __slots__ = ("address", "events", "size", "spare")
+    __slots__ = ("address", "events", "idle_events", "size")
 
     def __init__(self, address: int, size: int):
         self.address = address
         self.size = size
         self.events: dict[tuple[int, int], Any] = {}
-        self.spare: dict[int, Any] = {}  # an event that has occurred, for each GPU
+        self.idle_events: dict[int, Any] = {}  # an event that has occurred, for each GPU
 
     def is_done(self) -> bool:
         """Return True if the copies are complete."""
@@ -40,14 +40,14 @@ class _PinnedBlock:
     def forget_copies(self) -> None:
         """Remove the events, which have occurred, and keep one of each GPU for the next copy."""
         for (device, _), event in self.events.items():
-            if self.spare.setdefault(device, event) is not event:
+            if self.idle_events.setdefault(device, event) is not event:
                 runtime.driver.destroy_event(event)
         self.events.clear()
 
     def copied_on(self, stream: StreamHandle) -> None:
         """Note that a copy is on a stream."""
         key = stream.device, int(stream)
-        event = self.events.get(key) or self.spare.pop(stream.device, None)
+        event = self.events.get(key) or self.idle_events.pop(stream.device, None)
         if event is None:
             event = runtime.driver.create_event(stream.device)
         runtime.driver.record_event(event, stream)
@@ -119,7 +119,7 @@ def _release_idle() -> None:
             for event in block.events.values():
                 runtime.driver.wait_for_event(event)
             block.forget_copies()
-            for event in block.spare.values():
+            for event in block.idle_events.values():
                 runtime.driver.destroy_event(event)
             del _blocks[block.address]
             _starts.remove(block.address)

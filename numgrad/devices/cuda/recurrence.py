@@ -80,31 +80,31 @@ def _multiplier(type: Any, k: int, n: int, transposed: bool) -> Callable[[int], 
 
 def recurrence(
     p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
-    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
+    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, extra: Buffer, end: Buffer,
     out: Buffer,
 ) -> None:  # fmt: skip
     """Add the run of all steps of a layer; see the function of the CPU."""
     numbers = kind, examples, size, gates, backwards, weight.type, _step_sizes(sizes, steps, examples)
-    p.call(_forwards, *numbers, p.contiguous(weight), bias, gate_rows, beside, end, out)
+    p.call(_forwards, *numbers, p.contiguous(weight), bias, gate_rows, extra, end, out)
 
 
 def _forwards(
     kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray,
-    weight: DeviceBuffer, bias: DeviceBuffer | None, gate_rows: DeviceBuffer, beside: DeviceBuffer, end: DeviceBuffer,
+    weight: DeviceBuffer, bias: DeviceBuffer | None, gate_rows: DeviceBuffer, extra: DeviceBuffer, end: DeviceBuffer,
     out: DeviceBuffer,
 ) -> None:  # fmt: skip
     multiply = _multiplier(type, size, gates, True)
     for count, row, *_ in _order(sizes, backwards):
         products = multiply(count)(_Operand(end), _Operand(weight))
         launch(
-            _STEPS[kind][0], out.dtype, gate_rows, row, products, *optional(bias, out.dtype), beside, end, out,
+            _STEPS[kind][0], out.dtype, gate_rows, row, products, *optional(bias, out.dtype), extra, end, out,
             examples, size, count, blocks=blocks_for(count * size),
         )
 
 
 def recurrence_backward(
     p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
-    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
+    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, extra: Buffer, out: Buffer,
     grad: Buffer, grads: Buffer,
 ) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
     """Add the run of the gradients of all steps; see the function of the CPU."""
@@ -112,14 +112,14 @@ def recurrence_backward(
     slopes, previous = p.new(rows * gates, dtype), p.new(rows * size, dtype)
     shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
     numbers = kind, examples, size, gates, backwards, weight.type, _step_sizes(sizes, steps, examples)
-    buffers = state, gate_rows, beside, out, grad, grads, slopes, shares, previous
+    buffers = state, gate_rows, extra, out, grad, grads, slopes, shares, previous
     p.call(_backwards, *numbers, p.contiguous(weight), *buffers)
     return slopes, shares, previous
 
 
 def _backwards(
     kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray,
-    weight: DeviceBuffer, state: DeviceBuffer, gate_rows: DeviceBuffer, beside: DeviceBuffer, out: DeviceBuffer,
+    weight: DeviceBuffer, state: DeviceBuffer, gate_rows: DeviceBuffer, extra: DeviceBuffer, out: DeviceBuffer,
     grad: DeviceBuffer, grads: DeviceBuffer, slopes: DeviceBuffer, shares: DeviceBuffer, previous: DeviceBuffer,
 ) -> None:  # fmt: skip
     _, slopes_of, parts = _STEPS[kind]
@@ -127,7 +127,7 @@ def _backwards(
     for count, row, count_before, row_before in reversed([*_order(sizes, backwards)]):
         blocks = blocks_for(count * size)
         launch(
-            slopes_of, out.dtype, gate_rows, row, beside, row_before, count_before, state, out, grad, grads, slopes,
+            slopes_of, out.dtype, gate_rows, row, extra, row_before, count_before, state, out, grad, grads, slopes,
             shares, previous, examples, size, count, blocks=blocks, **parts,
         )
         products = multiply(count)(_Operand(shares[row * gates :]), _Operand(weight))

@@ -148,11 +148,11 @@ def multi_head_attention_forward(
 
 
 def added_mask(
-    name: str, mask: Tensor | None, kind: dtype, beside: Tensor | None = None, beside_name: str = "attn_mask"
+    name: str, mask: Tensor | None, kind: dtype, other: Tensor | None = None, other_name: str = "attn_mask"
 ) -> Tensor | None:
     """Return the mask as numbers of this dtype to add to scores: minus infinity where a bool mask is true.
 
-    ``beside`` is another mask, which should have the same dtype.
+    ``other`` is another mask, which should have the same dtype.
 
     Raises:
         AssertionError: the mask is neither bool nor floating-point.
@@ -161,9 +161,9 @@ def added_mask(
         return None
     if mask.dtype is not bool_ and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {name} are supported, not {mask.dtype}")
-    if beside is not None and mask.dtype is not beside.dtype:
+    if other is not None and mask.dtype is not other.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and {beside_name} is deprecated. Use same type for both instead.",
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
             stacklevel=4,
         )
     return zeros_like(mask, dtype=kind).masked_fill_(mask, -math.inf) if mask.dtype is bool_ else mask

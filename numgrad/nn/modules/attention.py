@@ -106,19 +106,19 @@ class MultiheadAttention(Configured):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        turned = self.batch_first and query.dim() == 3
-        if turned:
-            query, key, value = _turned(query, key, value)
+        transposed = self.batch_first and query.dim() == 3
+        if transposed:
+            query, key, value = _transposed(query, key, value)
         out, weights = functional.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
             self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
             key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight,
             self.k_proj_weight, self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
         )
-        return out.transpose(0, 1) if turned else out, weights
+        return out.transpose(0, 1) if transposed else out, weights
 
 
-def _turned(*tensors: Tensor) -> list[Tensor]:
+def _transposed(*tensors: Tensor) -> list[Tensor]:
     """Return the tensors with their first two dimensions exchanged; identical tensors stay one, for one projection."""
     views = {id(tensor): tensor.transpose(0, 1) for tensor in tensors}
     return [views[id(tensor)] for tensor in tensors]

@@ -1,1 +1,1 @@
-"""Operations under ``vmap``: how each call is done for all examples at once; rules stand beside the operations."""
+"""Operations under ``vmap``: how each call is done for all examples at once.  The rules stand with the operations."""

@@ -285,7 +285,7 @@ def requires_below(tensor: Tensor) -> bool:
     return own is not None and (own.tensor.requires_grad or requires_below(own.tensor))
 
 
-def zeros_beside(
+def zeros_with(
     others: Sequence[Any], shape: tuple[int, ...], type: TensorType, strides: tuple[int, ...] | None = None
 ) -> Tensor:
     """Return zeros that may be overwritten with values computed from ``others``: batched if one of these is."""

@@ -43,7 +43,7 @@ def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
 
 def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     """Compute a pointwise operation, in place if there is a target."""
-    op, statics, target = call.op, call.statics, call.target
+    op, attributes, target = call.op, call.attributes, call.target
     operands = list(call.args)
     if target is not None:
         operands[0] = target = _to_overwrite(level, target, operands, "inplace arithmetic")
@@ -53,8 +53,8 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     shape = common_shape(given_of(tensors))
     if target is not None:
         check_target(target, operands)
-    entry, operands = op.entry(operands, statics, target)
-    pending = begin(entry, (*operands, *[statics[name] for name in entry.details.passed]), target)
+    entry, operands = op.entry(operands, attributes, target)
+    pending = begin(entry, (*operands, *[attributes[name] for name in entry.details.passed]), target)
     batched = not all(map(is_shared, tensors))
     with below(level):
         values = [aligned(value, len(shape)) if isinstance(value, Tensor) else value for value in operands]
@@ -66,7 +66,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
             ]
             if target is not None:
                 values[0] = physical(target)
-        done = op.run(values, statics, None if target is None else values[0])
+        done = op.run(values, attributes, None if target is None else values[0])
     if target is None:
         out = mapped(level, done, batched)
     else:

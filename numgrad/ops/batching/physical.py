@@ -10,7 +10,7 @@ from ..memory.overwriting import copy_
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
-from .batches import is_batched, is_mapped, zeros_beside
+from .batches import is_batched, is_mapped, zeros_with
 
 
 def expanded(tensor: Any) -> Tensor:
@@ -37,7 +37,7 @@ def like_examples(input: Any, made: Tensor) -> Tensor:
     """Return a new tensor made like ``input``: batched if ``input`` is, so that examples may differ."""
     if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
         return made
-    out = zeros_beside((input,), made._layout.shape, made._layout.type, made._layout.strides)
+    out = zeros_with((input,), made._layout.shape, made._layout.type, made._layout.strides)
     with no_grad():
         copy_(out, made)
     out._counter[0] = 0

@@ -167,7 +167,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         if dtype not in (int64, bool_, int32, uint8):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if index._layout.type.device is not input._layout.type.device:
-            index = _beside(index, input)
+            index = _on_device_of(index, input)
         given.append((index, dim))
         dim += len(index._layout.shape) if dtype in (bool_, uint8) else 1
     if dim > len(shape):
@@ -185,7 +185,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     return _combined(input, given)
 
 
-def _beside(index: Tensor, input: Tensor) -> Tensor:
+def _on_device_of(index: Tensor, input: Tensor) -> Tensor:
     """Return an index tensor on the CPU copied to the device of its input."""
     check(
         index._layout.type.device is CPU,

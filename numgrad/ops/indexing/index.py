@@ -13,7 +13,7 @@ from ...core.layout import Ints, all_dims, broadcasts, contiguous_strides, layou
 from ...core.types import int64
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
-from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_beside
+from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_with
 from ..batching.physical import aligned, expanded
 from ..creation.factories import arange
 from ..memory.copying import buffer_of, contiguous_op, convert, repeated_zero, zeros_of
@@ -40,8 +40,8 @@ def _(input, flat_index, dims, distinct):
         part = index_op(physical(input), physical(flat_index), dims, False)
         first = index_begin(dims)
         return _row_major(permute_op(part, (first, *[d for d in range(len(part._layout.shape)) if d != first])))
-    turned = permute_op(expanded(input), _order(len(shape), dims))
-    part = index_op(turned, *_turned_index(flat_index, shape, dims), distinct)
+    permuted = permute_op(expanded(input), _order(len(shape), dims))
+    part = index_op(permuted, *_permuted_index(flat_index, shape, dims), distinct)
     return _row_major(permute_op(part, _inverse(_index_first(part, dims, rank))))
 
 
@@ -95,7 +95,7 @@ def _(grad_output, flat_index, shape, dims, distinct):
     order = _order(len(shape), dims)
     wide, grads = (size_of(grad_output), *shape), expanded(grad_output)
     grads = permute_op(grads, _index_first(grads, dims, len(flat_index._layout.shape)))
-    own, along = _turned_index(flat_index, shape, dims)
+    own, along = _permuted_index(flat_index, shape, dims)
     return permute_op(index_backward(grads, own, tuple([wide[d] for d in order]), along, distinct), _inverse(order))
 
 
@@ -133,8 +133,8 @@ def _(input, flat_index, values, dims, accumulate, distinct):
         given = unsqueeze_op(given, 0)
     given = expand_op(given, (size_of(input), *part))
     given = permute_op(given, _index_first(given, dims, rank))
-    own, turned = indices_of_all(flat_index, _count(shape, dims)), permute_op(expanded(input), order)
-    return permute_op(index_put_op(turned, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
+    own, permuted = indices_of_all(flat_index, _count(shape, dims)), permute_op(expanded(input), order)
+    return permute_op(index_put_op(permuted, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
 
 
 @index_put_op.gradient("input")
@@ -160,7 +160,7 @@ def writes_last(flat_index: Tensor, size: int) -> Tensor:
     """Return a mask of an index into ``size`` elements: True for its last occurrence, whose write persists."""
 
     def written(numbers: Tensor) -> Tensor:
-        target = zeros_beside((flat_index,), (size,), numbers._layout.type)
+        target = zeros_with((flat_index,), (size,), numbers._layout.type)
         return index_op(index_put_op.in_place(target, flat_index, numbers, (0,), False, False), flat_index, (0,), False)
 
     return stays(flat_index, written)
@@ -194,7 +194,7 @@ def _index_first(part: Tensor, dims: Ints, rank: int) -> Ints:
     return _order(len(part._layout.shape) - 1, tuple(range(first, first + rank)))
 
 
-def _turned_index(flat_index: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
+def _permuted_index(flat_index: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
     """Return the flat index in a physical tensor whose ``dims`` follow the batch, and the dimensions that it spans."""
     if is_shared(flat_index):
         return physical(flat_index), tuple(range(1, len(dims) + 1))

@@ -79,7 +79,7 @@ def _filled(
     if into is not None and shape != input.shape:
         raise outgrown(input.shape, shape)
     out = p.new_tensor(layout_of(type, shape)) if into is None else into
-    program = choose.op.program([mask.type.numpy, kind, type.numpy], choose.op.statics, type.dtype, type.dtype)
+    program = choose.op.program([mask.type.numpy, kind, type.numpy], choose.op.attributes, type.dtype, type.dtype)
     p.pointwise(program, [mask, value, input], out)
     return out
 
@@ -324,9 +324,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.legacy}"
         )
-    for number, beside in ((input, other), (other, input)):
-        if number.__class__ is int and isinstance(beside, Tensor):
-            check_fits(number, result_dtype((number, beside)))
+    for number, partner in ((input, other), (other, input)):
+        if number.__class__ is int and isinstance(partner, Tensor):
+            check_fits(number, result_dtype((number, partner)))
     return choose(condition, input, other)
 
 

@@ -14,7 +14,7 @@ from ...core.layout import Layout, layout_of, normal_dim
 from ...core.types import TensorType, bool_, dtype, int64
 from ...devices import Given, Plan, TensorRef
 from ...tensors.tensor import Tensor, tensor_of
-from ..batching.batches import is_batched, zeros_beside
+from ..batching.batches import is_batched, zeros_with
 from ..batching.examples import each
 from ..memory.copying import convert, filled_of
 from ..memory.overwriting import as_number
@@ -75,7 +75,7 @@ def _(grad, index, input_shape, dim):
         return picked
 
     def written(numbers: Tensor) -> Tensor:
-        target = zeros_beside((index,), input_shape, numbers._layout.type)
+        target = zeros_with((index,), input_shape, numbers._layout.type)
         return gather_op(scatter_op.in_place(target, index, numbers, dim), index, dim)
 
     return choose(stays(index, written), picked, 0)

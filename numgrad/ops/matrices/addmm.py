@@ -18,7 +18,7 @@ from ..pointwise.integers import logical_and, logical_or
 from ..reductions.sums import sum_dims
 from ..shapes.broadcasting import expand, expand_op
 from ..shapes.dimensions import permute_op, transpose_op, unsqueeze_op
-from ..shapes.views import passed_on
+from ..shapes.views import grad_view
 from ..table.checks import check
 from ..table.dispatch import perform
 from ..table.lookup import operation
@@ -39,7 +39,7 @@ from .products import (
     refuse_bools,
     right_gradient,
     times,
-    turned_mv,
+    transposed_mv,
 )
 
 
@@ -193,7 +193,7 @@ def _(grad, vec, alpha):
 
 @addmv_op.gradient("vec")
 def _(grad, mat, alpha):
-    return times(turned_mv(conj(mat), grad), conj(alpha))
+    return times(transposed_mv(conj(mat), grad), conj(alpha))
 
 
 @public(direct=True)
@@ -232,7 +232,7 @@ def _(grad, vec2, alpha):
 
 @addr_op.gradient("vec2")
 def _(grad, vec1, alpha):
-    return times(turned_mv(grad, conj(vec1)), conj(alpha))
+    return times(transposed_mv(grad, conj(vec1)), conj(alpha))
 
 
 @public(direct=True)
@@ -291,8 +291,8 @@ def addbmm_op(
     # The sum over the stack is one longer product: of the first matrices side by side and the second ones stacked.
     _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
     count, rows, inner = batch1.shape
-    beside = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])
-    first = p.tensor(p.contiguous(beside), batch1.type, (rows, count * inner))
+    permuted = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])
+    first = p.tensor(p.contiguous(permuted), batch1.type, (rows, count * inner))
     second = p.tensor(p.contiguous(batch2), batch2.type, (count * inner, batch2.shape[2]))
     return _added(p, input, multiplied(p, first, second), beta, alpha, how)
 
@@ -315,14 +315,14 @@ def _(grad, beta):
 @addbmm_op.gradient("batch1")
 def _(grad, batch2, alpha):
     """``alpha * grad @ transpose(conj(batch2), 1, 2)``."""
-    return times(bmm_op(_stacked(grad, batch2), passed_on(transpose_op, conj(batch2), 1, 2)), conj(alpha))
+    return times(bmm_op(_stacked(grad, batch2), grad_view(transpose_op, conj(batch2), 1, 2)), conj(alpha))
 
 
 @baddbmm_op.gradient("batch2")
 @addbmm_op.gradient("batch2")
 def _(grad, batch1, alpha):
     """``alpha * transpose(conj(batch1), 1, 2) @ grad``."""
-    return times(bmm_op(passed_on(transpose_op, conj(batch1), 1, 2), _stacked(grad, batch1)), conj(alpha))
+    return times(bmm_op(grad_view(transpose_op, conj(batch1), 1, 2), _stacked(grad, batch1)), conj(alpha))
 
 
 def _stacked(grad: Tensor, batch: Tensor) -> Tensor:

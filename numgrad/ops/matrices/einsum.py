@@ -237,7 +237,7 @@ def _check_sizes(operands: Sequence[_Chain], order: Sequence[Any]) -> None:
                 )
 
 
-def _turned_bmm(left: Tensor, right: Tensor) -> Tensor:
+def _swapped_bmm(left: Tensor, right: Tensor) -> Tensor:
     return bmm(right, left)
 
 
@@ -257,7 +257,7 @@ def _product(left: _Chain, right: _Chain, summed: Sequence[int]) -> tuple[Callab
             (both if m != 1 and n != 1 else rows if m != 1 else columns).append(dim)
     product: Callable[..., Tensor] = bmm
     if rows and columns and columns[-1] < rows[0]:  # so that the result is contiguous in its final order
-        left, right, rows, columns, product = right, left, columns, rows, _turned_bmm
+        left, right, rows, columns, product = right, left, columns, rows, _swapped_bmm
     order = [*both, *rows, *summed, *columns]
     shape = [1 if d in summed else (right if d in columns else left).shape[d] for d in order]
     batch, height, inner, width = [

@@ -313,8 +313,8 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
         "linalg.solve is equivalent to B / A.squeeze(-1)", A, B,
     )
     out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
-    turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions are column-major
-    return layout_of(A.type, out, (*turned[:-2], *turned[:-3:-1]) if left else None)
+    column_major = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions are column-major
+    return layout_of(A.type, out, (*column_major[:-2], *column_major[:-3:-1]) if left else None)
 
 
 @linalg_solve_op.gradient("A", "B")

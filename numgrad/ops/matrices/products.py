@@ -15,7 +15,7 @@ from ..batching.physical import expanded
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import squeeze_dim, t_op, transpose_op, unsqueeze_op
-from ..shapes.views import passed_on, reshape
+from ..shapes.views import grad_view, reshape
 from ..table.checks import check
 from ..table.dispatch import caller
 from ..table.entries import Entries
@@ -108,11 +108,12 @@ def mm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
 
 
 def multiplied(
-    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
+    p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool] = (False, False),
+    bias: Buffer | None = None,
 ) -> TensorRef:
-    """Add the steps of the product of two matrices or stacks, transposed where ``turned``; the bias joins each row."""
-    shape = (*left.shape[:-2], left.shape[-1 if turned[0] else -2], right.shape[-2 if turned[1] else -1])
-    return p.tensor(p.backend.product(p, left, right, turned, bias), left.type, shape)
+    """Add the steps of the product of two matrices or stacks, of which some are transposed, plus a bias in each row."""
+    shape = (*left.shape[:-2], left.shape[-1 if transposed[0] else -2], right.shape[-2 if transposed[1] else -1])
+    return p.tensor(p.backend.product(p, left, right, transposed, bias), left.type, shape)
 
 
 @mm_op.batched
@@ -129,8 +130,8 @@ def left_gradient(grad, mat2, input_layout):
     """``grad @ t(conj(mat2))``, column by column if the first factor lies so."""
     other = conj(mat2)
     if _by_columns(input_layout):
-        return _turned_product(other, False, grad, True, True)
-    return _turned_product(grad, False, other, True)
+        return _transposed_product(other, False, grad, True, True)
+    return _transposed_product(grad, False, other, True)
 
 
 @mm_op.gradient("mat2")
@@ -138,26 +139,26 @@ def right_gradient(grad, input, mat2_layout):
     """``t(conj(input)) @ grad``, column by column if the second factor lies so."""
     other = conj(input)
     if _by_columns(mat2_layout):
-        return _turned_product(grad, True, other, False, True)
-    return _turned_product(other, True, grad, False)
+        return _transposed_product(grad, True, other, False, True)
+    return _transposed_product(other, True, grad, False)
 
 
-def _turned_product(
-    left: Tensor, turn_left: bool, right: Tensor, turn_right: bool, turn_result: bool = False
+def _transposed_product(
+    left: Tensor, transpose_left: bool, right: Tensor, transpose_right: bool, transpose_result: bool = False
 ) -> Tensor:
     """Return the product of two matrices, or two stacks of them, with the chosen factors and result transposed."""
     if state.mode & TRACED:
-        turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
-        out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
-        return turned(out) if turn_result else out
-    key = _turned_plan, left._layout, right._layout, turn_left, turn_right, turn_result
-    layout, launch = _known_turned.get(key) or _decided(key)
+        transposed, product = (_transposed_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
+        out = product(transposed(left) if transpose_left else left, transposed(right) if transpose_right else right)
+        return transposed(out) if transpose_result else out
+    key = _transposed_plan, left._layout, right._layout, transpose_left, transpose_right, transpose_result
+    layout, launch = _known_transposed.get(key) or _decided(key)
     return tensor_of(layout, launch(left, right))
 
 
 #: The layouts and launchers of products in rules, by the plan's function and its arguments.
-_turned = Entries()
-_known_turned = _turned.recent
+_transposed_products = Entries()
+_known_transposed = _transposed_products.recent
 
 
 def _decided(key: Any) -> tuple[Layout, Any]:
@@ -168,21 +169,22 @@ def _decided(key: Any) -> tuple[Layout, Any]:
         made = plan(*arguments)
         return made.layout, made.launcher(again)
 
-    return _turned.find(key) or _turned.make(key, make)
+    return _transposed_products.find(key) or _transposed_products.make(key, make)
 
 
-def _turned_plan(
-    left: Layout, right: Layout, turn_left: bool = False, turn_right: bool = False, turn_result: bool = False
+def _transposed_plan(
+    left: Layout, right: Layout, transpose_left: bool = False, transpose_right: bool = False,
+    transpose_result: bool = False,
 ) -> Plan:
     """Return the plan of the product of such factors."""
     p = Plan(left.type.backend, left.type.device.index)
-    out = multiplied(p, p.operand(left), p.operand(right), (turn_left, turn_right))
-    if turn_result:
+    out = multiplied(p, p.operand(left), p.operand(right), (transpose_left, transpose_right))
+    if transpose_result:
         out = out.viewed(layout_of(left.type, out.shape[::-1], out.layout.strides[::-1]))
     return p.returns(out)
 
 
-def _turned_stack(stack: Tensor) -> Tensor:
+def _transposed_stack(stack: Tensor) -> Tensor:
     return transpose_op(stack, 1, 2)
 
 
@@ -253,26 +255,26 @@ def _(grad, vec):
 
 @mv_op.gradient("vec")
 def _(grad, input):
-    return turned_mv(conj(input), grad)
+    return transposed_mv(conj(input), grad)
 
 
-def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
+def transposed_mv(matrix: Tensor, vec: Tensor) -> Tensor:
     """Return the product of the transposed matrix and a vector."""
     if state.mode & TRACED:
         return mv_op(t_op(matrix), vec)
-    key = _turned_mv_plan, matrix._layout, vec._layout
-    layout, launch = _known_turned.get(key) or _decided(key)
+    key = _transposed_mv_plan, matrix._layout, vec._layout
+    layout, launch = _known_transposed.get(key) or _decided(key)
     return tensor_of(layout, launch(matrix, vec))
 
 
-def _turned_mv_plan(matrix: Layout, vec: Layout) -> Plan:
+def _transposed_mv_plan(matrix: Layout, vec: Layout) -> Plan:
     p = Plan(matrix.type.backend, matrix.type.device.index)
     return p.returns(mv_op.build(p, p.operand(matrix).viewed(t_op.prepare(matrix)[0]), p.operand(vec)))
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:
     """Return the outer product of two vectors."""
-    return mul(passed_on(unsqueeze_op, left, 1), right)
+    return mul(grad_view(unsqueeze_op, left, 1), right)
 
 
 @public(direct=True)
@@ -383,13 +385,13 @@ def bmm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
 @bmm_op.gradient("input")
 def _(grad, mat2):
     """``grad @ transpose(conj(mat2), 1, 2)``."""
-    return _turned_product(grad, False, conj(mat2), True)
+    return _transposed_product(grad, False, conj(mat2), True)
 
 
 @bmm_op.gradient("mat2")
 def _(grad, input):
     """``transpose(conj(input), 1, 2) @ grad``."""
-    return _turned_product(conj(input), True, grad, False)
+    return _transposed_product(conj(input), True, grad, False)
 
 
 @public(direct=True)

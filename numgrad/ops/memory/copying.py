@@ -24,7 +24,7 @@ from ..table.op import attach, public
 from ..table.promotion import bounds
 
 #: The number of elements from which a device may have a faster way to copy than element by element.
-STRETCHES_FROM = 4096
+RUNS_FROM = 4096
 
 
 def _copy(p: Plan, input: TensorRef, type: TensorType, memory_format: Any = None) -> TensorRef:

@@ -197,11 +197,11 @@ def _gradients(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value, computed by other operations."""
     weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
-    slopes = mul(softmax_backward(matmul(grad_output, _turned(value)), weights, 3), scale)
-    return matmul(slopes, key), matmul(_turned(slopes), query), matmul(_turned(weights), grad_output)
+    slopes = mul(softmax_backward(matmul(grad_output, _transposed(value)), weights, 3), scale)
+    return matmul(slopes, key), matmul(_transposed(slopes), query), matmul(_transposed(weights), grad_output)
 
 
-def _turned(heads: Tensor) -> Tensor:
+def _transposed(heads: Tensor) -> Tensor:
     return transpose_op(heads, 2, 3)
 
 

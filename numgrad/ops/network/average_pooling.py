@@ -251,15 +251,15 @@ def check_adaptive(name: str, input: Layout, rank: int, colon: str = "") -> None
     Raises:
         RuntimeError: the number of dimensions is wrong, or one of them is empty.
     """
-    told = list(input.shape)
+    sizes = list(input.shape)
     if len(input.shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {told}")
+        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {sizes}")
     first = len(input.shape) - 2 if name == "adaptive_avg_pool2d" else 1  # it accepts images without channels
     for dim in range(first, len(input.shape)):
         check(
             input.shape[dim] != 0,
             "{}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {} with "
-            "dimension {} being empty", name, told, dim,
+            "dimension {} being empty", name, sizes, dim,
         )
 
 

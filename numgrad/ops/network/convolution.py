@@ -197,16 +197,16 @@ def _spread(
         if made is not None:
             return p.tensor(made, type, shape)
     if one_by_one:
-        turned = _turned(p, weight, groups)
+        flipped = _flipped_filters(p, weight, groups)
         before = tuple([d * (k - 1) - low for k, d, low in zip(kernel, dilation, padding, strict=True)])
-        return _correlated(p, grad_output, turned, bias, size, stride, before, dilation, groups)
+        return _correlated(p, grad_output, flipped, bias, size, stride, before, dilation, groups)
     padded = p.new_tensor(layout_of(type, (*shape[:2], *_padded_sizes(shape, padding))))
     grad, matrices, added = p.contiguous(grad_output), p.contiguous(weight), bias and p.contiguous(bias)
     p.backend.spread_products(p, grad, matrices, added, windows, padded, kernel, stride, dilation, groups)
     return spread(p, padded, size, [-extra for extra in padding])
 
 
-def _turned(p: Plan, weight: TensorRef, groups: int) -> TensorRef:
+def _flipped_filters(p: Plan, weight: TensorRef, groups: int) -> TensorRef:
     """Add the steps that copy flipped filters, with the filters of a group grouped by channel."""
     steps, (filters, channels, *kernel) = weight.layout.strides, weight.shape
     filters //= groups

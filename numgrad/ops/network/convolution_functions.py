@@ -65,11 +65,12 @@ def _check(
         NotImplementedError: the images are of bools.
     """
     filters, channels = weight.shape[:2]
-    told = f"weight of size {list(weight.shape)}"
+    shown = f"weight of size {list(weight.shape)}"
     check(groups >= 1, "non-positive groups is not supported")
     check(
         filters >= groups,
-        "Given groups={}, expected weight to be at least {} at dimension 0, but got {} instead", groups, groups, told,
+        "Given groups={}, expected weight to be at least {} at dimension 0, but got {} instead",
+        groups, groups, shown,
     )
     if filters % groups:
         raise RuntimeError(
@@ -80,12 +81,12 @@ def _check(
     taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
     check(
         input.shape[1] == taken, "Given {}, {}, expected input{} to have {} channels, but got {} channels instead",
-        given, told, input, taken, input.shape[1],
+        given, shown, input, taken, input.shape[1],
     )
     if bias is not None and bias.shape != (made,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}{told}, expected bias to be 1-dimensional with {made} elements, but "
-            f"got bias of size {list(bias.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}{shown}, expected bias to be 1-dimensional with {made} elements, "
+            f"but got bias of size {list(bias.shape)} instead"
         )
     if any(extent > size for extent, size in zip(reach, sizes, strict=True)):
         padded, extents = [f"({_by(each)})" for each in (sizes, reach)]
@@ -185,11 +186,11 @@ def _transposed_convolution(rank: int) -> Any:
         _check(images, weight, bias, groups, True)
         if any(extra >= max(step, gap) for extra, step, gap in zip(extras, steps, gaps, strict=True)):
             given = ("output_padding", extras), ("stride", steps), ("dilation", gaps)
-            told = " ".join([
+            sizes = " ".join([
                 f"{what}_{dim}: {number}" for what, numbers in given
                 for dim, number in zip(("depth", "height", "width")[-rank:], numbers, strict=True)
             ])
-            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {told}")
+            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {sizes}")
         how = steps, widths, extras, gaps, groups
         if images.shape == input.shape:
             return conv_transpose_op, (input, weight, bias, *how)

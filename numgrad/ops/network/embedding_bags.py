@@ -38,8 +38,8 @@ def embedding_bag_op(
         scale_grad_by_freq: whether to divide a row's gradient by the number of its indices.
     """
     count, (rows, width) = starts.size - 1, weight.shape
-    buffers, beside = _buffers(p, weight, indices, starts), None if factors is None else p.contiguous(factors)
-    out, divisors = p.backend.bag_sums(p, *buffers, beside, rows, width, padding_idx, mean)
+    buffers, scales = _buffers(p, weight, indices, starts), None if factors is None else p.contiguous(factors)
+    out, divisors = p.backend.bag_sums(p, *buffers, scales, rows, width, padding_idx, mean)
     return p.tensor(out, weight.type, (count, width)), p.tensor(divisors, weight.type, (count,))
 
 

@@ -223,12 +223,12 @@ def _check(input: Layout, grid: Layout, mode: str) -> None:
         RuntimeError: the shapes, dtypes or devices do not match.
         NotImplementedError: the images' dtype is not a floating-point one.
     """
-    told = f"grid_sampler(): expected {{}}, but got input with sizes {list(input.shape)} and grid with sizes " + str(
+    message = f"grid_sampler(): expected {{}}, but got input with sizes {list(input.shape)} and grid with sizes " + str(
         list(grid.shape)
     )
     check_one_device(input, grid)
     if input.shape[:1] != grid.shape[:1]:
-        raise RuntimeError(told.format("grid and input to have same batch size"))
+        raise RuntimeError(message.format("grid and input to have same batch size"))
     rank = len(input.shape)
     check(
         grid.shape[-1] == rank - 2,
@@ -236,7 +236,7 @@ def _check(input: Layout, grid: Layout, mode: str) -> None:
     )
     if rank not in (4, 5) or rank != len(grid.shape):
         shown = rank if rank in (4, 5) else "4D or 5"
-        raise RuntimeError(told.format(f"{shown}D input and grid with same number of dimensions"))
+        raise RuntimeError(message.format(f"{shown}D input and grid with same number of dimensions"))
     for dim in range(2, rank):
         check(
             input.shape[dim] != 0,

@@ -76,8 +76,8 @@ def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints,
     numbers = ("kernel size", "k", kernel_size), ("stride", "d", stride), ("dilation", "dilation", dilation)
     for name, letter, given in numbers:
         if min(given) < 1:
-            told = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], given, strict=True)])
-            raise RuntimeError(f"{name} should be greater than zero, but got {told}")
+            sizes = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], given, strict=True)])
+            raise RuntimeError(f"{name} should be greater than zero, but got {sizes}")
     if 0 in input.shape[-rank - 1 :]:
         raise RuntimeError(f"Expected {ranks} with optional 0 dim batch size for input, but got:{list(input.shape)}")
 

@@ -135,7 +135,7 @@ _MODES: dict[str, tuple[Callable[..., LineMap], dict[int, str]]] = {
     "trilinear": (_linear, {3: "Trilinear3D"}), "bicubic": (_cubic, {2: "Bicubic2D"}),
 }
 
-_MODES_TOLD = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+_MODE_NAMES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 
 
 @map_maker
@@ -161,7 +161,7 @@ def _operation(input: Layout, mode: str, antialias: bool) -> str:
     if rank in (1, 2, 3) and mode in ("linear", "bilinear", "trilinear") and (rank, mode) != (3, "bicubic"):
         raise NotImplementedError(f"Got {rank + 2}D input, but {mode} mode needs {next(iter(names)) + 2}D input")
     raise NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {rank + 2}D) for the modes: {_MODES_TOLD} "
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {rank + 2}D) for the modes: {_MODE_NAMES} "
         f"(got {mode})"
     )
 
@@ -220,8 +220,8 @@ def _check_sizes(input: Layout, sizes: Ints) -> None:
             f"Input and output sizes should be greater than 0, but got input ({before}) {joined} ({after})"
         )
     if input.shape[1] == 0:
-        told = list(input.shape)
-        raise RuntimeError(f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes {told}")
+        shape = list(input.shape)
+        raise RuntimeError(f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes {shape}")
 
 
 @lookup(export=False)

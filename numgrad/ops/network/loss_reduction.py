@@ -54,7 +54,7 @@ class Loss(Planned):
         operands = parameters(formula)[: formula.__code__.co_argcount]
         self.each, self.symmetric = _each(formula, node, operands, aten), symmetric
         tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
-        numbers = self.each.op.statics
+        numbers = self.each.op.attributes
 
         def decide(p: Plan, *args: Any) -> TensorRef:
             given = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class Loss(Planned):
     def _add_rule(self, name: str, backward: Any, roles: tuple[str, str]) -> None:
         """Declare the gradient of ``name``: ``backward`` applied to the gradients of the elements' losses."""
         factors, weight = self.each.op.inputs[2:], "weight" if "weight" in self.inputs else None
-        numbers = self.each.op.statics
+        numbers = self.each.op.attributes
 
         def rule(grad: Tensor, *args: Any) -> Tensor:
             given = dict(zip(self.parameters, args, strict=True))
@@ -102,9 +102,10 @@ class Loss(Planned):
 
         rule.parameters = ("grad", *self.parameters)  # type: ignore[attr-defined]
         rule.__module__ = self.function.__module__
-        told = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *[f"{n}={n}" for n in numbers]])
+        named = [f"{number}={number}" for number in numbers]
+        arguments = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *named])
         divided = "" if weight else ", over the number of elements for a mean"
-        rule.__doc__ = f"``{backward.op.name}({told})``{divided}."
+        rule.__doc__ = f"``{backward.op.name}({arguments})``{divided}."
         self.gradient(name)(rule)
 
     def _of_examples(self, *args: Any) -> Tensor:

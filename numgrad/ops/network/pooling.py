@@ -165,7 +165,7 @@ def _max_pool(rank: int, indices: bool) -> Any:
         padding: by how many elements windows reach beyond either end of a dimension, at most half of their size.
         dilation: by how many elements those of a window lie apart.
         ceil_mode: whether a window that reaches further beyond the end counts, if it begins before that.
-        return_indices: whether to return besides where the elements are, int64, in each image as one row.
+        return_indices: True to also return the int64 indices of the elements in each flattened image.
 
     Raises:
         RuntimeError: the shape, or the numbers, do not fit.
@@ -213,7 +213,7 @@ def _adaptive_max_pool(rank: int, indices: bool) -> Any:
     Args:
         input: floating-point numbers, of shape (n, channels, ...) or (channels, ...).
         output_size: a number for all dimensions or one for each; None stands for the input's size.
-        return_indices: whether to return besides where the elements are, int64, in each image as one row.
+        return_indices: True to also return the int64 indices of the elements in each flattened image.
 
     Raises:
         RuntimeError, ValueError: the shape, or the numbers, do not fit.

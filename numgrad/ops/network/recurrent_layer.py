@@ -86,7 +86,7 @@ def _check(
 @operation(
     "MkldnnRnnLayerBackward0", aten="mkldnn_rnn_layer",
     inputs=["input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes"], nondifferentiable=["sizes"],
-    outputs=["out", "end"], extras=["gates", "beside"], joint=True, anywhere=["sizes"],
+    outputs=["out", "end"], extras=["gates", "extra"], joint=True, anywhere=["sizes"],
 )
 def recurrent_layer(
     p: Plan, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
@@ -117,11 +117,11 @@ def recurrent_layer(
     added, other = [None if one is None else p.contiguous(one) for one in (bias, bias_hh)]
     rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
     gates = multiplied(p, rows, weight, (False, True), added)
-    beside = p.new_tensor(layout_of(type, (own.rows, own.size if kind in ("lstm", "gru") else 0)))
+    extra = p.new_tensor(layout_of(type, (own.rows, own.size if kind in ("lstm", "gru") else 0)))
     out, end = [p.new_tensor(layout) for layout in layouts]
     p.assign(begin, end)
-    backend.recurrence(p, *own[1:], sizes, weight_hh, other, *map(p.contiguous, (gates, beside, end, out)))
-    return out, end, gates, beside
+    backend.recurrence(p, *own[1:], sizes, weight_hh, other, *map(p.contiguous, (gates, extra, end, out)))
+    return out, end, gates, extra
 
 
 def _given(*tensors: TensorRef | None) -> list[Given | None]:
@@ -149,13 +149,13 @@ def steps_of_layer(
 
 @recurrent_layer.gradient("input", "begin", "weight", "weight_hh", "bias", "bias_hh")
 def _(
-    grad, input, begin, weight, weight_hh, bias, bias_hh, sizes, out, gates, beside, needed, kind, backwards
+    grad, input, begin, weight, weight_hh, bias, bias_hh, sizes, out, gates, extra, needed, kind, backwards
 ):  # fmt: skip
     """``S, first = through_the_steps(grad, gates, weight_hh); (S @ weight, first, transpose(S) @ input,
     transpose(S) @ hidden, sum(S), sum(S))``.
     """
     found = recurrent_layer_backward(
-        *grad, input, begin, weight, weight_hh, bias, bias_hh, sizes, out, gates, beside, kind, backwards, needed
+        *grad, input, begin, weight, weight_hh, bias, bias_hh, sizes, out, gates, extra, kind, backwards, needed
     )
     return [one if is_needed else None for one, is_needed in zip(found, needed, strict=True)]
 
@@ -167,14 +167,14 @@ _GRADIENTS = ["of_input", "of_begin", "of_weight", "of_weight_hh", "of_bias", "o
     "MkldnnRnnLayerBackwardBackward0", aten="mkldnn_rnn_layer_backward",
     inputs=[
         "grad_out", "grad_end", "input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes", "out", "gates",
-        "beside",
+        "extra",
     ],
-    nondifferentiable=["sizes", "out", "gates", "beside"], outputs=_GRADIENTS, anywhere=["sizes"],
+    nondifferentiable=["sizes", "out", "gates", "extra"], outputs=_GRADIENTS, anywhere=["sizes"],
 )
 def recurrent_layer_backward(
     p: Plan, grad_out: TensorRef | None, grad_end: TensorRef | None, input: TensorRef, begin: TensorRef,
     weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None, bias_hh: TensorRef | None,
-    sizes: TensorRef | None, out: TensorRef, gates: TensorRef, beside: TensorRef, kind: str, backwards: bool,
+    sizes: TensorRef | None, out: TensorRef, gates: TensorRef, extra: TensorRef, kind: str, backwards: bool,
     wanted: tuple[bool, ...],
 ) -> Sequence[TensorRef]:
     """Add the steps that compute the gradients of the layer's inputs; those not ``wanted`` are empty tensors.
@@ -192,7 +192,7 @@ def recurrent_layer_backward(
     if grad_end is not None:
         p.assign(grad_end, grads)
     grad = p.new(out.size, type.numpy, zeroed=True) if grad_out is None else p.contiguous(grad_out)
-    known = [p.contiguous(one) for one in (begin, gates, beside, out)]
+    known = [p.contiguous(one) for one in (begin, gates, extra, out)]
     found = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
     widths = own.gates, own.gates, own.size
     slopes, shares, before = [p.tensor(one, type, (own.rows, w)) for one, w in zip(found, widths, strict=True)]

@@ -142,9 +142,9 @@ def _max_unpool(rank: int) -> Any:
             try:
                 out = op(*pair, shape, dims)
             except devices.OutOfBoundsError as error:
-                told = "x".join(map(str, shape[-dims:]))
+                volume = "x".join(map(str, shape[-dims:]))
                 raise RuntimeError(
-                    f"Found an invalid max index: {error.index} (output volumes are of size {told})"
+                    f"Found an invalid max index: {error.index} (output volumes are of size {volume})"
                 ) from None
             return squeeze_dim(out, last) if behind else out
 
@@ -289,7 +289,7 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
         kernel_size: the size of a window, a number for all dimensions or one for each.
         output_size: how many windows there are.
         output_ratio: that by the input's size, where it is not given.
-        return_indices: whether to return besides where the elements are, int64, in each image as one row.
+        return_indices: True to also return the int64 indices of the elements in each flattened image.
 
     Raises:
         RuntimeError, IndexError, ValueError: the shape, or the numbers, do not fit.

@@ -1,6 +1,6 @@
 """Piecewise linear activation functions, as in ``nn.functional``.
 
-Each formula is a pointwise operation with its derivative; the public function beside it takes PyTorch's arguments.
+Each formula is a pointwise operation with its derivative; the public function after it takes PyTorch's arguments.
 All are defined for floating-point tensors of any shape, and those that only cut off also for integers.  With
 ``inplace=True`` the tensor itself is overwritten.  The derivative at a kink is PyTorch's.
 """
@@ -38,7 +38,7 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
         check_tensors(name, input=input)
     if inplace:
         return op.inplace(input, **numbers)
-    if numbers == op.op.statics and all(numbers.values()):  # a zero may be -0.0
+    if numbers == op.op.attributes and all(numbers.values()):  # a zero may be -0.0
         return op.short(input)
     return op.configured(input, *numbers.values())
 

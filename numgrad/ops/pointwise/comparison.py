@@ -66,7 +66,7 @@ def _(grad, condition):
 
 def where(condition: Any, input: Any, other: Any) -> Any:
     """Return ``input`` where ``condition``, a bool tensor, holds and ``other`` elsewhere; for use in rules."""
-    if isinstance(condition, bool):  # a comparison of static numbers
+    if isinstance(condition, bool):  # a comparison of attributes
         return input if condition else other
     return choose(condition, input, other)
 

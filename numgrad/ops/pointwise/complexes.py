@@ -17,7 +17,7 @@ from ..memory.copying import clone, contiguous, filled_of
 from ..memory.overwriting import copy_
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
-from ..shapes.views import passed_on
+from ..shapes.views import grad_view
 from ..table.checks import check
 from ..table.declaring import pointwise
 from ..table.lookup import operation
@@ -44,7 +44,7 @@ def view_as_real_op(input: Layout) -> Prepared:
 def _(grad):
     """``view_as_complex(grad)``."""
     pairs = contiguous(grad)
-    return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
+    return grad_view(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
 @operation("ViewAsComplexBackward0", public=True, view=True, dims=(), method=False)
@@ -80,7 +80,7 @@ def view_as_complex_op(input: Layout) -> Prepared:
 
 @view_as_complex_op.gradient("input")
 def _(grad):
-    return passed_on(view_as_real_op, grad)
+    return grad_view(view_as_real_op, grad)
 
 
 def _part(input: Tensor, part: int) -> Tensor:

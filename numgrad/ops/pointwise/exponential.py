@@ -88,8 +88,8 @@ def tanh_backward(grad_output, input, output):
 
     1 - t is (1 + t) * exp(-2 * input).
     """
-    rest = 1 + scalar.turned(output, input)
-    return grad_output * conj(rest * rest * exp(-2 * scalar.turned(input, input)))
+    rest = 1 + scalar.signed_like(output, input)
+    return grad_output * conj(rest * rest * exp(-2 * scalar.signed_like(input, input)))
 
 
 @tanh_backward.gradient("grad_output")
@@ -130,8 +130,8 @@ def sigmoid_backward(grad_output, input, output):
 
     1 - s is s * exp(-input).
     """
-    larger = 0.5 + scalar.turned(output - 0.5, input)
-    return grad_output * conj(larger * larger * exp(-scalar.turned(input, input)))
+    larger = 0.5 + scalar.signed_like(output - 0.5, input)
+    return grad_output * conj(larger * larger * exp(-scalar.signed_like(input, input)))
 
 
 @sigmoid_backward.gradient("grad_output")
@@ -289,7 +289,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 #: The powers that have their own kernel.
 _powers = {
-    (cls, cls(exponent)): call_of(pow_number.op.with_statics({"exponent": cls(exponent)}))
+    (cls, cls(exponent)): call_of(pow_number.op.with_attributes({"exponent": cls(exponent)}))
     for exponent in _EXPONENTS["exponent"]
     for cls in (int, float)
     if cls(exponent) == exponent

@@ -15,7 +15,7 @@ from ...tensors.tensor import Tensor
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op, unsqueeze_op
-from ..shapes.views import passed_on, reshape
+from ..shapes.views import grad_view, reshape
 
 #: The result of preparing an operation without a plan: the layout of its result, or layouts of several, and the
 #: function that computes it.
@@ -113,7 +113,7 @@ def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Return a reduced tensor with its dimensions of size 1 restored."""
     if not keepdim:
         for dim in dims:
-            tensor = passed_on(unsqueeze_op, tensor, dim)
+            tensor = grad_view(unsqueeze_op, tensor, dim)
     return tensor
 
 

@@ -33,9 +33,9 @@ def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[Tenso
     """Add the steps that sort the elements; return them and their original indices, with the input's strides order."""
     strides = output_strides(input.shape, ((input.shape, input.layout.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
-    turned = input.viewed(permute_op.prepare(input.layout, order)[0])
+    permuted = input.viewed(permute_op.prepare(input.layout, order)[0])
     axis = order.index(dim) if order else 0
-    found = picked(p, "sort_axis", turned, (axis,), turned.shape, descending)
+    found = picked(p, "sort_axis", permuted, (axis,), permuted.shape, descending)
     return [one.viewed(layout_of(one.type, input.shape, strides)) for one in found]
 
 

@@ -14,7 +14,7 @@ from ..table.arguments import Dim
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite, public
-from .views import alias, in_shape, passed_on, sizes_of
+from .views import alias, grad_view, in_shape, sizes_of
 
 
 @operation("PermuteBackward0", view=True)
@@ -35,7 +35,7 @@ def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
 @permute_op.gradient("input")
 def _(grad, dims):
     """``permute(grad, argsort(dims))``."""
-    return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
+    return grad_view(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
 
 
 @lookup
@@ -78,7 +78,7 @@ def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
 
 @transpose_op.gradient("input")
 def _(grad, dim0, dim1):
-    return passed_on(transpose_op, grad, dim0, dim1)
+    return grad_view(transpose_op, grad, dim0, dim1)
 
 
 @operation("TBackward0", public=True, view=True)
@@ -99,7 +99,7 @@ def _(input):
 
 @t_op.gradient("input")
 def _(grad):
-    return passed_on(t_op, grad)
+    return grad_view(t_op, grad)
 
 
 t = t_op.public
@@ -170,7 +170,7 @@ def unsqueeze_op(input: Layout, dim: int) -> tuple[Layout, int]:
 
 @unsqueeze_op.gradient("input")
 def _(grad, dim):
-    return passed_on(squeeze_dim, grad, dim)
+    return grad_view(squeeze_dim, grad, dim)
 
 
 @lookup

@@ -12,7 +12,7 @@ from ...core.types import tensor_type
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..batching.physical import expanded
-from ..memory.copying import STRETCHES_FROM, convert, zeros_of
+from ..memory.copying import RUNS_FROM, convert, zeros_of
 from ..memory.images import following
 from ..table.arguments import Dim
 from ..table.checks import check, check_index, check_type, check_value
@@ -26,7 +26,7 @@ from ..table.public_signatures import Several
 from .broadcasting import atleast_1d, atleast_2d, atleast_3d
 from .dimensions import unsqueeze_op
 from .parts import select_op, slice_op
-from .views import passed_on, reshape
+from .views import grad_view, reshape
 
 
 @operation("UnbindBackward0", public=True, view=True)
@@ -53,17 +53,17 @@ def _(grad, input_shape, dim):
 @operation("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
 @following("tensors")
 def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int | None, ...]) -> TensorRef:
-    """Add the steps that join tensors along a dimension; rows of no elements have extent None and any neighbours."""
+    """Add the steps that join tensors along a dimension; empty 1-D tensors have the extent None and fit any others."""
     first = next(tensor for tensor, extent in zip(tensors, extents, strict=True) if extent is not None)
     shape = (*first.shape[:dim], sum([extent or 0 for extent in extents]), *first.shape[dim + 1 :])
-    return _beside_each_other(p, tensors, dim, layout_of(first.type, shape))
+    return _concatenated(p, tensors, dim, layout_of(first.type, shape))
 
 
-def _beside_each_other(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layout) -> TensorRef:
-    """Add the steps that join the tensors along a dimension; rows of no elements are left out."""
+def _concatenated(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layout) -> TensorRef:
+    """Add the steps that join the tensors along a dimension; tensors without elements are left out."""
     out = p.new_tensor(layout)
     parts, on_gpu = [one for one in tensors if one.size], out.type.device.type != "cpu"
-    if (on_gpu or out.size < STRETCHES_FROM) and all(one.layout.contiguous and one.type is out.type for one in parts):
+    if (on_gpu or out.size < RUNS_FROM) and all(one.layout.contiguous and one.type is out.type for one in parts):
         p.backend.join_rows(p, parts, dim, out)
         return out
     start = 0
@@ -88,7 +88,7 @@ def _(grad, dim, extents):
     return [
         zeros_of((0,), grad._layout.type)
         if extent is None
-        else passed_on(slice_op, grad, dim, start, start + extent, 1)
+        else grad_view(slice_op, grad, dim, start, start + extent, 1)
         for start, extent in zip(starts, extents, strict=True)
     ]
 
@@ -207,7 +207,7 @@ def stack_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int) -> TensorRef:
     dtype = functools.reduce(promote_types, [tensor.type.dtype for tensor in tensors])
     first = tensors[0]
     out = layout_of(tensor_type(dtype, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
-    return _beside_each_other(p, [one.viewed(unsqueeze_op.prepare(one.layout, dim)[0]) for one in tensors], dim, out)
+    return _concatenated(p, [one.viewed(unsqueeze_op.prepare(one.layout, dim)[0]) for one in tensors], dim, out)
 
 
 @stack_op.batched

@@ -16,7 +16,7 @@ from ...tensors.tensor import Tensor
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
 from ..indexing.launchers import flat_result
-from ..memory.copying import STRETCHES_FROM, contiguous_op, convert
+from ..memory.copying import RUNS_FROM, contiguous_op, convert
 from ..memory.images import in_format
 from ..reductions.sums import sum_dims
 from ..table.checks import check
@@ -35,7 +35,7 @@ def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int,
         return roll_op.build(p, row, shifts, (0,)).viewed(layout_of(input.type, input.shape))
     out = p.new_tensor(layout_of(input.type, input.shape))
     totals = _total_shifts(input.shape, shifts, dims)
-    if len(totals) == 1 and input.layout.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
+    if len(totals) == 1 and input.layout.contiguous and input.size < RUNS_FROM and input.type.device is CPU:
         devices.cpu.roll_rows(p, input, *totals.popitem(), out)
         return out
     # Along each dimension two segments are exchanged: (source, destination, length).
@@ -102,8 +102,8 @@ def rot90_op(p: Plan, input: TensorRef, k: int, dims: tuple[int, int]) -> Tensor
         return contiguous_op.build(p, input)
     if k == 2:
         return flip_op.build(p, input, dims)
-    turned = flip_op.build(p, input, (dims[1] if k == 1 else dims[0],))
-    return turned.viewed(transpose_op.prepare(turned.layout, *dims)[0])
+    flipped = flip_op.build(p, input, (dims[1] if k == 1 else dims[0],))
+    return flipped.viewed(transpose_op.prepare(flipped.layout, *dims)[0])
 
 
 @rot90_op.gradient("input")

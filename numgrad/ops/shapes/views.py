@@ -35,7 +35,7 @@ primal_of.hides_tangents = True
 attach("_primal", lambda self: primal_of(self))
 
 
-def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
+def grad_view(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
     """Return a view of a gradient, ``op(grad, *arguments)``, recorded if computations are recorded or transformed.
 
     Otherwise, the result replaces the gradient: it may be overwritten if the gradient may.  So the view must show all
@@ -50,7 +50,7 @@ def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
 
 def in_shape(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return the gradient in the input's shape."""
-    return passed_on(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
+    return grad_view(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
 
 
 def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argument 'size'") -> tuple[int, ...]:

@@ -43,7 +43,7 @@ _compiled = 0
 
 _process: subprocess.Popen[bytes] | None = None
 _wanted = True
-_telling = threading.Lock()
+_submitting = threading.Lock()
 
 
 class Sample(NamedTuple):
@@ -53,7 +53,7 @@ class Sample(NamedTuple):
     requires_grad: bool
 
 
-def tell(job: Callable[[], Any]) -> None:
+def submit(job: Callable[[], Any]) -> None:
     """Send the second process what ``job`` returns, unless no kernel was compiled since the last time.
 
     A job is a name that ``numgrad.commands.ahead`` defines, and arguments.  If two threads send at once, one message is
@@ -61,7 +61,7 @@ def tell(job: Callable[[], Any]) -> None:
     """
     global _compiled
     compiled = devices.kernels_compiled()
-    if compiled == _compiled or not _wanted or not _telling.acquire(blocking=False):
+    if compiled == _compiled or not _wanted or not _submitting.acquire(blocking=False):
         return
     try:
         _compiled = compiled
@@ -71,7 +71,7 @@ def tell(job: Callable[[], Any]) -> None:
     except Exception:  # an argument of a user's own may fail to pickle
         pass
     finally:
-        _telling.release()
+        _submitting.release()
 
 
 def _write(process: subprocess.Popen[bytes], message: bytes) -> None:
@@ -131,8 +131,8 @@ def _stop() -> None:
 
 def _forget() -> None:
     """Drop the parent's process in the child of a fork."""
-    global _process, _wanted, _telling
-    _telling = threading.Lock()  # a thread that the fork did not copy may hold the old lock
+    global _process, _wanted, _submitting
+    _submitting = threading.Lock()  # a thread that the fork did not copy may hold the old lock
     if _process is not None:
         _process.returncode = 0  # the child must not wait for it
         _process.stdin.close()  # type: ignore[union-attr]

@@ -37,7 +37,7 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
         result = own(*operands, *_completed(op, numbers))
         return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
 
-    keywords = "*, out=None, **numbers" if op.statics else "*, out=None"
+    keywords = "*, out=None, **numbers" if op.attributes else "*, out=None"
     call: Any = call_of(op, keywords=keywords, special=special)
     call.__name__ = call.__qualname__ = op.name
     call.short, call.configured = call_of(op), own
@@ -46,7 +46,7 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
 
 def _linked(call: Any, op: Pointwise, *, out: bool) -> Any:
     names = call.__code__.co_varnames[: len(op.inputs)]
-    return linked(call, op.function, lambda function: of_operands(names, op.statics, out))
+    return linked(call, op.function, lambda function: of_operands(names, op.attributes, out))
 
 
 def _completed(op: Pointwise, numbers: dict[str, Any]) -> list[Any]:
@@ -55,11 +55,11 @@ def _completed(op: Pointwise, numbers: dict[str, Any]) -> list[Any]:
     Raises:
         TypeError: if the operation has no such number.
     """
-    statics = op.statics
-    if not numbers.keys() <= statics.keys():
-        unknown = next(name for name in numbers if name not in statics)
+    attributes = op.attributes
+    if not numbers.keys() <= attributes.keys():
+        unknown = next(name for name in numbers if name not in attributes)
         raise TypeError(f"{op.name}() got an unexpected keyword argument '{unknown}'")
-    return [numbers.get(name, default) for name, default in statics.items()]
+    return [numbers.get(name, default) for name, default in attributes.items()]
 
 
 def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
@@ -77,7 +77,7 @@ def in_place(op: Pointwise) -> Callable[..., Any]:
     def special(operands, numbers):
         return own(*operands, *_completed(op, numbers))
 
-    call = call_of(op, in_place=True, keywords="**numbers" if op.statics else "", special=special)
+    call = call_of(op, in_place=True, keywords="**numbers" if op.attributes else "", special=special)
     return _linked(named_in_place(call, op.name.removesuffix("_op")), op, out=False)
 
 
@@ -87,19 +87,19 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
     The launcher writes directly if ``out`` has the result's shape and type.  Otherwise the result is computed first and
     then copied.
     """
-    recent, run, statics = op.entries.recent, op.run, op.statics
+    recent, run, attributes = op.entries.recent, op.run, op.attributes
     name = op.name.removesuffix("_op")
 
     def call(operands, out):
         try:
             entry = recent[*[v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands], out._layout]
         except (KeyError, AttributeError):
-            result = run(operands, statics)
+            result = run(operands, attributes)
             alike = isinstance(out, Tensor) and out._layout.type is result._layout.type
             alike = alike and out._layout.shape == result._layout.shape
             written = write_out(name, out, result)
             if alike:
-                op.entry(operands, statics, out)  # the next call finds it
+                op.entry(operands, attributes, out)  # the next call finds it
             return written
         mode = state.mode
         recorded, storage = mode & GRAD, out._storage
@@ -112,7 +112,7 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
             ):
                 plain = False
         if not plain:
-            return write_out(name, out, run(operands, statics))
+            return write_out(name, out, run(operands, attributes))
         entry.launch(*operands, out)
         out._counter[0] += 1
         return out

@@ -47,9 +47,9 @@ check_implemented = _check(NotImplementedError)
 
 def not_implemented(kernel: str, *layouts: Layout | TensorRef, dtype: str | None = None) -> NotImplementedError:
     """Return the error for the dtype of the first layout that PyTorch's kernel of this name does not support."""
-    told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
+    shapes = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
     return NotImplementedError(
-        f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {told})"
+        f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {shapes})"
     )
 
 

@@ -158,11 +158,11 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:
-            recipe = entry.recipes.get(1) or entry.recipe(1)
+            plan = entry.backward_plans.get(1) or entry.backward_plan(1)
             if layout.__class__ is tuple or mode > ORDINARY:
-                finish((recipe, (edge,), operands, None), out)
+                finish((plan, (edge,), operands, None), out)
             else:
-                record(recipe, out, (edge,), operands)
+                record(plan, out, (edge,), operands)
     return out
 
 

@@ -24,12 +24,13 @@ from ...tensors.tensor import Tensor
 from .ahead import Sample
 from .checks import check, check_type
 from .dispatch import change, perform
-from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
+from .elementwise_backward import PointwiseBackwardPlan, PointwiseNode, Rules
 from .entries import Entries, Entry
 from .op import Op, parameters
 from .operands import (
+    attribute_number,
+    check_attributes,
     check_real,
-    check_statics,
     check_target,
     common_device,
     common_shape,
@@ -39,7 +40,6 @@ from .operands import (
     no_operand,
     operand,
     operand_of,
-    static_number,
 )
 from .out import not_cast
 from .promotion import meeting_dtype, number_dtype
@@ -58,7 +58,7 @@ class Pointwise(Op):
         nondifferentiable: operands that have no gradient.
         passed, constant: operands whose gradient is that of the result, and operands whose gradient is 0.
         conditions: operands that are read as they are and take no part in type promotion.
-        baked: for a static number, the values that get a kernel of their own, with the value written into it.
+        baked: for an attribute, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and the error message; a message with "not implemented"
             is raised as NotImplementedError, as in PyTorch, any other as RuntimeError.
         refused_operands: dtypes that no operand may have, whatever dtype the operation computes in, and the error
@@ -68,7 +68,7 @@ class Pointwise(Op):
         complex: the operation that computes complex numbers, if they have formulas of their own.
 
     Attributes:
-        statics: the keyword-only parameters and their defaults.
+        attributes: the keyword-only parameters and their defaults.
         complex_entry: the entry that computes complex numbers.
         of_result: the operation with a rule that does not need the input: see ``by_result``.
     """
@@ -97,7 +97,7 @@ class Pointwise(Op):
         aten: str = "",
     ):
         operands = parameters(function)[: function.__code__.co_argcount]
-        self.statics: Mapping[str, Any] = function.__kwdefaults__ or {}
+        self.attributes: Mapping[str, Any] = function.__kwdefaults__ or {}
         self.result = result
         self.real = real
         self.dtypes = dtypes
@@ -124,7 +124,7 @@ class Pointwise(Op):
         return {self.inputs.index(name): self.make_node_class(node, name) for name, node in self._numbers.items()}
 
     def saveable(self) -> set[str]:
-        return super().saveable() | {*self.statics}
+        return super().saveable() | {*self.attributes}
 
     def forget(self) -> None:
         super().forget()
@@ -133,54 +133,54 @@ class Pointwise(Op):
     def node_classes(self) -> Sequence[type[Node]]:
         return [self.node_class, *self.numbers.values()]
 
-    def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the static numbers written into the kernel: defaults, and values that have a kernel of their own.
+    def constants(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes written into the kernel: defaults, and values that have a kernel of their own.
 
         A given zero is not written into the kernel, since it may be -0.0.
         """
-        if statics is self.statics:
-            return dict(statics)
+        if attributes is self.attributes:
+            return dict(attributes)
         return {
             name: value
-            for name, value in statics.items()
-            if value and (value == self.statics[name] or value in self.baked.get(name, ()))
+            for name, value in attributes.items()
+            if value and (value == self.attributes[name] or value in self.baked.get(name, ()))
         }
 
     def completed(self, given: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
-        """Return the given static numbers, completed with the defaults.
+        """Return the given attributes, completed with the defaults.
 
         Raises:
             TypeError: if the operation has no such number, or the value is not a number.
         """
-        statics = dict(self.statics)
+        attributes = dict(self.attributes)
         for name, value in given:
-            check_type(name in statics, "{}() got an unexpected keyword argument '{}'", self.name, name)
-            statics[name] = value if value.__class__ in NUMBERS else static_number(self, name, value)
-        return statics
+            check_type(name in attributes, "{}() got an unexpected keyword argument '{}'", self.name, name)
+            attributes[name] = value if value.__class__ in NUMBERS else attribute_number(self, name, value)
+        return attributes
 
     def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return example operands for a call with this entry, with samples for tensors, and its static numbers."""
+        """Return example operands for a call with this entry, with samples for tensors, and its attributes."""
         shape: tuple[int, ...] = entry.layout.shape
         args = [
             float if own is None else Sample(layout_of(own, shape), bool(needed >> position & 1))
             for position, own in enumerate(entry.details.types)
         ]
-        return args, dict(entry.details.statics)
+        return args, dict(entry.details.attributes)
 
-    def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
-        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
+    def backward_plan(self, entry: Entry, needed: int) -> PointwiseBackwardPlan:
+        """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
         details: _Details = entry.details
-        rules = self._rules(needed, details.statics)
-        without = None if self.of_result is None else self.of_result.recipe(entry, needed)
-        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types, without)
+        rules = self._rules(needed, details.attributes)
+        without = None if self.of_result is None else self.of_result.backward_plan(entry, needed)
+        return PointwiseBackwardPlan(details.node_class, rules, details.compute, details.passed, details.types, without)
 
-    def _rules(self, needed: int, statics: Mapping[str, Any]) -> Rules:
-        constants = self.constants(statics)
+    def _rules(self, needed: int, attributes: Mapping[str, Any]) -> Rules:
+        constants = self.constants(attributes)
         key = (needed, *[(name, value, value.__class__) for name, value in constants.items()])
         rules = self.rules_of.get(key)
         if rules is None:
             which = tuple([bool(needed >> n & 1) for n in range(len(self.inputs))])
-            rules = self.rules_of[key] = Rules(self, which, statics)
+            rules = self.rules_of[key] = Rules(self, which, attributes)
         return rules
 
     def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
@@ -215,13 +215,13 @@ class Pointwise(Op):
         return compute, real_of(compute) if self.real else compute
 
     def program(
-        self, operand_types: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
+        self, operand_types: Sequence[Any], attributes: Mapping[str, Any], compute: dtype, out: dtype
     ) -> devices.PointwiseProgram:
         """Return the kernel description for operands of these dtypes, or numbers of these classes."""
         key: Any = (tuple(operand_types), compute, out)
-        constants = self.constants(statics)
-        if statics is not self.statics:
-            key = (key, *[(n, constants.get(n), v.__class__) for n, v in statics.items()])
+        constants = self.constants(attributes)
+        if attributes is not self.attributes:
+            key = (key, *[(n, constants.get(n), v.__class__) for n, v in attributes.items()])
         program = self.programs.get(key)
         if program is None:
             inputs = [
@@ -230,7 +230,7 @@ class Pointwise(Op):
             ]
             inputs += [
                 devices.Operand(name, constant=value) if name in constants else operand(name, value.__class__, True)
-                for name, value in statics.items()
+                for name, value in attributes.items()
             ]
             program = self.programs[key] = devices.PointwiseProgram(
                 self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
@@ -240,7 +240,7 @@ class Pointwise(Op):
     def plan(self, given: Sequence[Layout], out: Layout, into: bool = False) -> devices.Plan:
         """Return the plan for tensors of these layouts, computed in the dtype of the first one."""
         types = [own.type.numpy for own in given]
-        program = self.program(types, self.statics, given[0].type.dtype, out.type.dtype)
+        program = self.program(types, self.attributes, given[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, given, [out], into)
 
     def build(
@@ -248,7 +248,8 @@ class Pointwise(Op):
     ) -> devices.TensorRef:
         """Add the computation on tensors of a plan and numbers, into a new tensor or ``into``.
 
-        Operands may be numbers that come with the call, or Python numbers.  The static ``numbers`` are Python numbers.
+        Operands may be numbers that come with the call, or Python numbers.  The attributes ``numbers`` are Python
+        numbers.
         """
         kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
         given = [getattr(one, kinds.get(one.__class__, "__class__")) for one in operands]
@@ -257,7 +258,7 @@ class Pointwise(Op):
         out = into
         if out is None:
             out = p.new_tensor(new_layout(given, common_shape(given), tensor_type(result, common_device(given))))
-        statics = op.completed(numbers.items()) if numbers else op.statics
+        attributes = op.completed(numbers.items()) if numbers else op.attributes
         types = list(kinds_passed(given, out.layout))
         values: list[Any] = list(operands)
         for position, one in enumerate(operands):
@@ -266,41 +267,41 @@ class Pointwise(Op):
                     values[position] = devices.InputNumber(one.memory.number)
                 else:
                     types[position] = one.type.numpy
-        program = op.program(types, statics, compute, result)
-        values += [statics[i.name] for i in program.arguments if i.name in statics]
+        program = op.program(types, attributes, compute, result)
+        values += [attributes[i.name] for i in program.arguments if i.name in attributes]
         p.pointwise(program, values, out)
         return out
 
-    def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
+    def run(self, operands: Sequence[Any], attributes: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute into a new tensor, or in place into ``into``, and record the call."""
         if state.mode & TRANSFORMED:
             operands = self.prepared(operands)
             op = self._for(given_of(operands), into is not None)
-            return transformed(PointwiseCall(op, operands, statics, into))
+            return transformed(PointwiseCall(op, operands, attributes, into))
         if into is not None:
             check_target(into, operands)
-        entry, operands = self.entry(operands, statics, into)
-        operands = (*operands, *[statics[name] for name in entry.details.passed])
+        entry, operands = self.entry(operands, attributes, into)
+        operands = (*operands, *[attributes[name] for name in entry.details.passed])
         return perform(entry, operands, True) if into is None else change(entry, operands, into)
 
-    def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
+    def with_attributes(self, attributes: Mapping[str, Any]) -> Pointwise:
         """Return the operation with other defaults for its numbers."""
         other = self.recorded_by(*self.node)
         other.node_class = self.node_class
-        other.statics = statics
+        other.attributes = attributes
         other.programs, other.rules_of = {}, {}
         return other.with_own_entries()
 
     def with_own_entries(self) -> Pointwise:
         """Give the operation, a copy of another one, entries of its own and return it."""
         self.entries = Entries()
-        numbers = {*self.statics.values()}.union(*self.baked.values())
+        numbers = {*self.attributes.values()}.union(*self.baked.values())
         #: Static numbers that may be written into a kernel.
         self.baked_numbers = frozenset([number for number in numbers if number])
         return self
 
     def entry(
-        self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None
+        self, operands: Sequence[Any], attributes: Mapping[str, Any], into: Tensor | None = None
     ) -> tuple[Entry, Sequence[Any]]:
         """Return the entry of a call, and its operands as tensors and Python numbers.
 
@@ -313,24 +314,24 @@ class Pointwise(Op):
         except AttributeError:
             operands = self.prepared(operands)
             given = given_of(operands)
-        entry = self._found(given, statics, None if into is None else into._layout)
+        entry = self._found(given, attributes, None if into is None else into._layout)
         if entry is None:
             raise no_operand(self, self.inputs[0], operands[0], Tensor)
         return entry, operands
 
-    def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
+    def _found(self, given: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
         """Return the entry of a call with such operands; None if no tensor is among them."""
         key: Any = given
-        if statics is not self.statics:
+        if attributes is not self.attributes:
             baked = self.baked_numbers
-            key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]]
+            key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in attributes.values()]]
         if into is not None:
             key = [*key, into]
         key = key[0] if len(key) == 1 else tuple(key)
         entry = self.entries.find(key)
         if entry is None and any(own.__class__ is Layout for own in given):
             op = self._for(given, into is given[0])
-            entry = self.entries.make(key, functools.partial(op.prepare, given, statics, into))
+            entry = self.entries.make(key, functools.partial(op.prepare, given, attributes, into))
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:
@@ -351,12 +352,12 @@ class Pointwise(Op):
         return other
 
     def prepare(
-        self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None, again: bool = True
+        self, given: Sequence[Any], attributes: Mapping[str, Any], into: Layout | None, again: bool = True
     ) -> Entry:
         """Return a new entry for operands of these layouts, or numbers of these classes."""
         compute, result = self.compute_types(given)
         if not compute.is_complex:
-            check_real(statics)
+            check_real(attributes)
         shape = common_shape(given)
         if into is None:
             out = new_layout(given, shape, tensor_type(result, common_device(given)))
@@ -367,44 +368,44 @@ class Pointwise(Op):
             if result.category > out.type.dtype.category:
                 raise not_cast(result, out.type.dtype)
             common_device(given, out)
-        program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
-        passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()
+        program = self.program(kinds_passed(given, out), attributes, compute, out.type.dtype)
+        passed = tuple([i.name for i in program.arguments if i.name in self.attributes]) if self.attributes else ()
         types = [own.type if isinstance(own, Layout) else None for own in given]
         checks: list[Any] = []
         if compute.kind in "bi":
             if self.check_integers is not None:
                 checks.append((self.check_integers, range(len(given))))
-            if statics is not self.statics:
-                check_statics(statics.items(), compute)
+            if attributes is not self.attributes:
+                check_attributes(attributes.items(), compute)
                 checks += [(_fits(name, compute), [number]) for number, name in enumerate(passed, len(given))]
-        numbers = [statics[name].__class__ for name in passed]
+        numbers = [attributes[name].__class__ for name in passed]
         plan = devices.pointwise_plan(program, [*given, *numbers], [out], into is not None, checks)
         node_class = self.node_class
         for position, own in self.numbers.items():
             if given[position].__class__ is not Layout:
                 node_class = own
         recorded = self.has_gradient and out.type.dtype.differentiable
-        positions = None if len(passed) == len(self.statics) else (
-            *range(len(given)), *[len(given) + n for n, name in enumerate(self.statics) if name in passed]
+        positions = None if len(passed) == len(self.attributes) else (
+            *range(len(given)), *[len(given) + n for n, name in enumerate(self.attributes) if name in passed]
         )
-        details = _Details(compute, statics, passed, positions, types, node_class)
+        details = _Details(compute, attributes, passed, positions, types, node_class)
         return Entry(self, plan, out, recorded, details, again)
 
 
 class _Details(NamedTuple):
-    """Details of a pointwise entry that its recipes need.
+    """Details of a pointwise entry that its backward plans need.
 
     Attributes:
         compute: the dtype of the computation.
-        statics: the static numbers.
-        passed: the names of the static numbers that are passed at run time.
+        attributes: the attributes.
+        passed: the names of the attributes that are passed at run time.
         positions: the positions of the launcher's arguments among operands and numbers; None for all.
         types: the types of the operands; None for a number.
         node_class: the class of the nodes.
     """
 
     compute: dtype
-    statics: Mapping[str, Any]
+    attributes: Mapping[str, Any]
     passed: tuple[str, ...]
     positions: tuple[int, ...] | None
     types: Sequence[Any]
@@ -413,5 +414,5 @@ class _Details(NamedTuple):
 
 @functools.cache
 def _fits(name: str, compute: dtype) -> Callable[[Any], None]:
-    """Return the check that a static number is exact in an integer dtype."""
-    return lambda value: check_statics([(name, value)], compute)
+    """Return the check that an attribute is exact in an integer dtype."""
+    return lambda value: check_attributes([(name, value)], compute)

@@ -13,11 +13,11 @@ from ...core.layout import Layout, layout_of
 from ...core.types import dtype, tensor_type
 from ...devices import NUMBERS
 from ...tensors.tensor import Tensor, tensor_of
-from ..batching.batches import zeros_beside
+from ..batching.batches import zeros_with
 from ..memory.copying import convert, filled_of
 from .op import Rule, parameters
 from .operands import given_of, kinds_passed, new_layout, operand
-from .recording import OUTPUT, OpNode, Recipe
+from .recording import OUTPUT, BackwardPlan, OpNode
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -32,11 +32,11 @@ class Rules:
         names: the values that the computed rules need besides ``grad`` and the ``constants``.
     """
 
-    def __init__(self, op: Pointwise, needed: tuple[bool, ...], statics: Mapping[str, Any]):
+    def __init__(self, op: Pointwise, needed: tuple[bool, ...], attributes: Mapping[str, Any]):
         self.op = op
-        self.constants = constants = op.constants(statics)
+        self.constants = constants = op.constants(attributes)
         rules = {i: op.rule(name) for i, name in enumerate(op.inputs) if needed[i]}
-        passed = [i for i, rule in rules.items() if _hands_on(rule, statics, constants)]
+        passed = [i for i, rule in rules.items() if _hands_on(rule, attributes, constants)]
         self.computed = {i: rule for i, rule in rules.items() if i not in passed}
         self.pattern = tuple([
             "kernel" if i in self.computed else "passed" if i in passed else None for i in range(len(op.inputs))
@@ -69,31 +69,33 @@ class Rules:
         return program
 
 
-#: Number of launchers that a recipe keeps.
+#: Number of launchers that a backward plan keeps.
 _MOST_LAUNCHES = 64
 
 
-class PointwiseRecipe(Recipe):
-    """Recipe to record a pointwise call and to compute its gradients.
+class PointwiseBackwardPlan(BackwardPlan):
+    """Backward plan of pointwise calls.
 
     Attributes:
         types: the types of the inputs whose gradients are computed.
         launches: the launchers that compute gradients, and the gradients' layouts.  The key is the layout of the
             incoming gradient if the saved values are unchanged and the gradients have the types of their inputs, which
             the entry has settled; otherwise the layouts of all operands and the types.
-        without_input: the recipe to use if the input has changed; None if that is an error.
+        without_input: the plan to use if the input has changed; None if that is an error.
     """
 
     __slots__ = ("compute", "launches", "rules", "types", "without_input")
 
     def __init__(
-        self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any],
-        without_input: PointwiseRecipe | None,
+        self, node_class: type[Any], rules: Rules, compute: dtype, attributes: Sequence[str], types: Sequence[Any],
+        without_input: PointwiseBackwardPlan | None,
     ):
-        positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
+        positions = {name: n for n, name in enumerate((*rules.op.inputs, *attributes))}
         for name in rules.names:
             if name != "out" and name not in positions:
-                raise TypeError(f"{rules.op.name} has nothing called '{name}', which one of its rules asks for")
+                raise TypeError(
+                    f"{rules.op.name}: a rule has the parameter '{name}', which is no input, attribute or result"
+                )
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)
         self.rules = rules
@@ -122,19 +124,19 @@ class PointwiseNode(OpNode):
     __slots__ = ()
 
     op: Pointwise
-    recipe: PointwiseRecipe
+    backward_plan: PointwiseBackwardPlan
 
     @property
     def compute(self) -> dtype:
         """Dtype of the operation's computation."""
-        return self.recipe.compute
+        return self.backward_plan.compute
 
     def apply(self, gradient: Tensor) -> tuple[Any, ...]:
-        recipe = self.recipe
-        rules = recipe.rules
+        plan = self.backward_plan
+        rules = plan.rules
         computed: Any = gradient
         if rules.computed:
-            found = recipe.launches.get(gradient._layout)
+            found = plan.launches.get(gradient._layout)
             saved: Any = self.saved  # a local reference, as another thread may release it
             if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
                 return self._in_general(gradient)
@@ -166,7 +168,7 @@ class PointwiseNode(OpNode):
 
     def _arranged(self, computed: Sequence[Tensor], gradient: Tensor) -> tuple[Any, ...]:
         """Return each input's gradient: a computed one, the incoming one, or None."""
-        rules = self.recipe.rules
+        rules = self.backward_plan.rules
         count = len(rules.pattern)
         if rules.passed > 1:
             gradient._shared = True
@@ -181,40 +183,42 @@ class PointwiseNode(OpNode):
 
     def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
         """Return the gradients, whatever has happened to the saved values."""
-        recipe = self._recipe_now()
+        plan = self._current_backward_plan()
         if state.mode & TRACED:
-            return self._arranged(self._traced(recipe, gradient), gradient)
+            return self._arranged(self._traced(plan, gradient), gradient)
         values: Sequence[Any] = self.kept()
         as_saved = all(v is None or value._counter[0] == v for value, v in zip(values, self.versions, strict=True))
         if not as_saved:
-            values = list(self._unpacked(recipe).values())
-        edges: list[Any] = [self.edges[i] for i in recipe.rules.computed]
+            values = list(self._unpacked(plan).values())
+        edges: list[Any] = [self.edges[i] for i in plan.rules.computed]
         types = self._types(gradient, [node.output(number).type for node, number in edges])
         key: Any = gradient._layout
-        if not as_saved or types_given or types != self._types(gradient, recipe.types):
+        if not as_saved or types_given or types != self._types(gradient, plan.types):
             key = (key, *[v._layout for v in values if v.__class__ not in NUMBERS], *types)
-        launch, layouts = recipe.launches.get(key) or recipe.find(key, gradient, values, types)
+        launch, layouts = plan.launches.get(key) or plan.find(key, gradient, values, types)
         buffers = launch(gradient, *values)
         buffers = buffers if len(layouts) > 1 else (buffers,)
         return self._arranged([tensor_of(own, buffer) for own, buffer in zip(layouts, buffers, strict=True)], gradient)
 
-    def _recipe_now(self) -> PointwiseRecipe:
-        """Return the recipe, or the one without the input if the input has changed since it was saved."""
-        without = self.recipe.without_input
-        return self.recipe if without is None or not has_changed(self.kept()[0], self.versions[0]) else without
+    def _current_backward_plan(self) -> PointwiseBackwardPlan:
+        """Return the backward plan, or the one without the input if the input has changed since it was saved."""
+        without = self.backward_plan.without_input
+        return self.backward_plan if without is None or not has_changed(self.kept()[0], self.versions[0]) else without
 
-    def _unpacked(self, recipe: PointwiseRecipe) -> dict[str, Any]:
-        """Return the saved values that the rules of a recipe need, by name."""
-        return self.unpack() if recipe is self.recipe else {n: self.value_of(n) for n in recipe.names}
+    def _unpacked(self, plan: PointwiseBackwardPlan) -> dict[str, Any]:
+        """Return the saved values that the rules of a backward plan need, by name."""
+        return self.unpack() if plan is self.backward_plan else {n: self.value_of(n) for n in plan.names}
 
     def modified(self) -> list[tuple[Any, int]]:
-        found = super().modified()
-        return found if self._recipe_now() is self.recipe else [one for one in found if one[0] is not self.kept()[0]]
+        modified = super().modified()
+        if self._current_backward_plan() is self.backward_plan:
+            return modified
+        return [pair for pair in modified if pair[0] is not self.kept()[0]]  # the input is not needed
 
-    def _traced(self, recipe: PointwiseRecipe, gradient: Tensor) -> tuple[Tensor, ...]:
+    def _traced(self, plan: PointwiseBackwardPlan, gradient: Tensor) -> tuple[Tensor, ...]:
         """Return the computed gradients, from operations that are recorded or transformed themselves."""
-        rules = recipe.rules
-        values = {name: self._operand(name, value) for name, value in self._unpacked(recipe).items()}
+        rules = plan.rules
+        values = {name: self._operand(name, value) for name, value in self._unpacked(plan).items()}
         known = {**rules.constants, **values, "grad": gradient}
         return tuple([
             as_gradient(rule(*[known[name] for name in rules.arguments[i]]), gradient)
@@ -244,7 +248,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     if result.__class__ is not int:
         return result
     own = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
-    return zeros_beside((gradient,), own.shape, own.type, own.strides)  # batched like the gradient, for later writes
+    return zeros_with((gradient,), own.shape, own.type, own.strides)  # batched like the gradient, for later writes
 
 
 class _Probe:
@@ -258,12 +262,12 @@ class _Probe:
     __rmul__ = __mul__
 
 
-def _hands_on(rule: Rule, statics: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:
+def _hands_on(rule: Rule, attributes: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:
     names = parameters(rule)
     if any(name != "grad" and name not in constants for name in names):
         return False
     probe = _Probe()
     try:
-        return rule(*[probe if name == "grad" else statics[name] for name in names]) is probe
+        return rule(*[probe if name == "grad" else attributes[name] for name in names]) is probe
     except (TypeError, AttributeError):
         return False

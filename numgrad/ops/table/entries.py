@@ -13,10 +13,10 @@ from ...core.deterministic import deterministic_changed
 from ...core.types import default_dtype_changed
 from ...devices import Plan
 from ...tensors.tensor import Tensor
-from .ahead import tell
+from .ahead import submit
 
 if TYPE_CHECKING:
-    from .recording import Recipe
+    from .recording import BackwardPlan
 
 
 class Entry:
@@ -33,11 +33,11 @@ class Entry:
         layout: the layout of the result; a tuple for several results; None if it depends on values: then ``launch``
             returns it with the memory.
         recorded: True if the result has a derivative.
-        details: other data that the operation needs to make a recipe.
+        details: other data that the operation needs to make a backward plan.
         step: the step that makes a view from a tensor again; for several views, a tuple of steps.
     """
 
-    __slots__ = ("delta", "details", "launch", "layout", "op", "plan", "recipes", "recorded", "step", "views")
+    __slots__ = ("backward_plans", "delta", "details", "launch", "layout", "op", "plan", "recorded", "step", "views")
 
     def __init__(
         self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None, again: bool = True
@@ -50,8 +50,8 @@ class Entry:
         self.details = details
         self.step: Any = None
         self.delta: Any = None
-        #: Recipes to record calls, by the inputs that need a gradient, as bits.
-        self.recipes: dict[int, Recipe] = {}
+        #: Backward plans, by the inputs that need a gradient, as bits.
+        self.backward_plans: dict[int, BackwardPlan] = {}
         #: Views of tensors that are not views themselves, by the mode.
         self.views: dict[int, Any] = {}
 
@@ -64,13 +64,13 @@ class Entry:
             found = self.views[mode] = views(input, self.step, mode)
         return found
 
-    def recipe(self, needed: int) -> Recipe:
-        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
-        found = self.recipes.get(needed)
+    def backward_plan(self, needed: int) -> BackwardPlan:
+        """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
+        found = self.backward_plans.get(needed)
         if found is None:
-            found = self.recipes[needed] = self.op.recipe(self, needed)
+            found = self.backward_plans[needed] = self.op.backward_plan(self, needed)
             found.plan = self.plan
-            tell(lambda: ("differentiate", (self.op.name, *self.op.example(self, needed))))
+            submit(lambda: ("differentiate", (self.op.name, *self.op.example(self, needed))))
         return found
 
 

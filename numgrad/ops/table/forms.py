@@ -48,7 +48,7 @@ def call_of(
         keywords: further parameters: ``out=None``, ``**numbers``, or both.
         special: ``special(operands, numbers, out)``, without ``out`` if there is none, takes over if one is given.
     """
-    count, numbers = len(op.inputs), len(op.statics) if configured else 0
+    count, numbers = len(op.inputs), len(op.attributes) if configured else 0
     names = ("input", "other")[:count] if count <= 2 else ("input", *[f"operand{n}" for n in range(1, count)])
     graded = tuple([position in op.edge_positions for position in range(count)])
     return _maker(names, graded, numbers, in_place, operator, keywords)(op, special)
@@ -69,7 +69,7 @@ def _maker(
     ]
     key += [f"({name}.__class__, {name}) if {name} in baked else {name}.__class__" for name in numbers]
     operands = f"({', '.join(names)},)"
-    given = [operands, f"op.completed(zip(statics, ({', '.join(numbers)},)))" if numbers else "statics"]
+    given = [operands, f"op.completed(zip(attributes, ({', '.join(numbers)},)))" if numbers else "attributes"]
     if in_place:
         key.append("input._layout")
         given.append("input")
@@ -85,7 +85,7 @@ def _maker(
     ]
     if keywords:
         with_numbers, with_out = "numbers" in keywords, "out" in keywords
-        arguments = [operands, "numbers" if with_numbers else "statics", *["out"] * with_out]
+        arguments = [operands, "numbers" if with_numbers else "attributes", *["out"] * with_out]
         condition = " or ".join(["numbers"] * with_numbers + ["out is not None"] * with_out)
         lines[:0] = [f"if {condition}:", f"    return special({', '.join(arguments)})"]
     if numbers:
@@ -98,7 +98,7 @@ def _maker(
     lines += _change(if_tensor, *values) if in_place else _new(if_tensor, graded, *values)
     text = [
         "def make(op, special):",
-        "    recent, run, statics, baked = op.entries.recent, op.run, op.statics, op.baked_numbers",
+        "    recent, run, attributes, baked = op.entries.recent, op.run, op.attributes, op.baked_numbers",
         f"    def call({', '.join([*names, *numbers, *[keywords] * bool(keywords)])}):",
         *[f"        {line}" for line in lines],
         "    return call",
@@ -135,7 +135,7 @@ def _new(if_tensor: Mapping[str, str], graded: Sequence[bool], values: str, laun
     return [
         *lines,
         "    if needed:",
-        f"        record(entry.recipes.get(needed) or entry.recipe(needed), out, ({edges}), {values})",
+        f"        record(entry.backward_plans.get(needed) or entry.backward_plan(needed), out, ({edges}), {values})",
         "return out",
     ]
 

@@ -85,7 +85,7 @@ class _Readable(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self.visit(node.func)
         name = function.id if isinstance(function, ast.Name) else ""
-        if name == "passed_on":  # an operation with its arguments
+        if name == "grad_view":  # an operation with its arguments
             return self.visit_Call(ast.Call(node.args[0], node.args[1:], []))
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in node.keywords]

@@ -169,7 +169,7 @@ class Op:
         return [self.node_class]
 
     def forget(self) -> None:
-        """Forget the entries of calls and their recipes, because a rule has been replaced."""
+        """Forget the entries of calls and their backward plans, because a rule has been replaced."""
         forget_calls()
 
     def gradient(self, *names: str) -> Callable[[Rule], Rule]:

@@ -89,8 +89,8 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
 NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
-def static_number(op: Op, name: str, value: Any) -> bool | int | float | complex:
-    """Return a static number as a Python number, given one of Python's or NumPy's or a 0-d tensor.
+def attribute_number(op: Op, name: str, value: Any) -> bool | int | float | complex:
+    """Return an attribute as a Python number, given one of Python's or NumPy's or a 0-d tensor.
 
     Raises:
         TypeError: if it is not a number.
@@ -123,15 +123,15 @@ def no_operand(op: Op, name: str, value: Any, wanted: Any) -> TypeError:
     return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, wanted, value)
 
 
-def check_real(statics: Mapping[str, Any]) -> None:
-    """Raise if a static number beside real operands is complex."""
-    for name, value in statics.items():
+def check_real(attributes: Mapping[str, Any]) -> None:
+    """Raise if an attribute is complex; the operands are real."""
+    for name, value in attributes.items():
         if isinstance(value, complex):
             raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
-def check_statics(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
-    """Raise if a static number would be truncated, or wrap around, to become an integer."""
+def check_attributes(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
+    """Raise if an attribute would be truncated, or wrap around, to become an integer."""
     for name, value in numbers:
         if isinstance(value, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")

@@ -39,7 +39,7 @@ from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .op import Op, builds_plan, enter, parameters
-from .recording import OUTPUT, RuleNode, RuleRecipe
+from .recording import OUTPUT, RuleBackwardPlan, RuleNode
 from .transforms import ChangeCall, GeneralCall
 
 
@@ -151,7 +151,7 @@ class Planned(Op):
         self.batch_rule: Callable[..., Any] | None = None
         self.decomposition: Callable[..., Any] | None = None
         self.hides_tangents = False  # True if the view has a tangent of its own, or none
-        self.statics: Mapping[str, Any] = {}
+        self.attributes: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
         self._decides, self.prepare = prepare, _by_position(prepare)
         #: The function that builds the plan from the plan, its tensors and the other arguments; None for a view.
@@ -168,7 +168,7 @@ class Planned(Op):
         #: The inputs that have an edge, and their positions among the arguments and among the operands.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
-        self._beside = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
+        self._same_device_positions = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
         self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
         #: The function that maps the arguments of a call to the key of its entry and the operands.
         self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
@@ -201,7 +201,7 @@ class Planned(Op):
         key, operands = self.keyed(args)
         return perform(self.recent.get(key) or self.entry(args)[0], operands)
 
-    def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
+    def run(self, operands: tuple[Any, ...], attributes: Any) -> Any:
         """Call an operation that has only tensors for arguments (see ``forms``)."""
         return self(*operands)
 
@@ -261,7 +261,7 @@ class Planned(Op):
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
-        check_one_device(*given[0] if self.sequence else [given[position] for position in self._beside])
+        check_one_device(*given[0] if self.sequence else [given[position] for position in self._same_device_positions])
         for position in self._number_positions:
             if given[position].__class__ in NUMBERS:
                 given[position] = given[position].__class__
@@ -356,8 +356,8 @@ class Planned(Op):
             args[0] = tuple([Sample(layout, True) for layout in entry.details[0]])
         return args, {}
 
-    def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
-        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
+    def backward_plan(self, entry: Entry, needed: int) -> RuleBackwardPlan:
+        """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
         given = zip(self.parameters, entry.details, strict=False)
         known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
         operands = [self.parameters[position] for position in self.operand_positions]
@@ -384,7 +384,7 @@ class Planned(Op):
                     constants[each] = known[each]
                 elif each != "grad":
                     raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
-        return RuleRecipe(self.node_class, saved, constants, rules)
+        return RuleBackwardPlan(self.node_class, saved, constants, rules)
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:

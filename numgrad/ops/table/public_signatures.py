@@ -89,7 +89,7 @@ def of_decision(function: Callable[..., Any], results: Any, out: bool) -> Signat
     return with_out(own) if out else own
 
 
-def of_operands(names: Sequence[str], statics: Mapping[str, Any], out: bool) -> Signature:
+def of_operands(names: Sequence[str], attributes: Mapping[str, Any], out: bool) -> Signature:
     """Return the signature of a public function of a pointwise operation: operands after the first may be numbers."""
     operands = [
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=Tensor | complex if number else Tensor)
@@ -97,7 +97,7 @@ def of_operands(names: Sequence[str], statics: Mapping[str, Any], out: bool) -> 
     ]
     numbers = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=complex)
-        for name, default in statics.items()
+        for name, default in attributes.items()
     ]
     own = Signature([*operands, *numbers], return_annotation=Tensor)
     return with_out(own) if out else own

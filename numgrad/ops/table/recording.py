@@ -1,7 +1,7 @@
 """Recording of calls: the node of a result, the values that it saves for the rules, and the calls of the rules.
 
-An ``OpNode`` keeps the values that the rules of its operation need.  A ``Recipe`` holds the names of these values and
-their sources, once for all calls with one entry and one choice of gradients.  Before a call, ``begin`` finds the
+An ``OpNode`` keeps the values that the rules of its operation need.  A ``BackwardPlan`` holds the names of these values
+and their sources, once for all calls with one entry and one choice of gradients.  Before a call, ``begin`` finds the
 operands that have gradients; after it, ``finish`` gives the result a node.  ``record`` is the short way to do both, for
 one result in a mode that is not out of the ordinary.
 """
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 class OpNode(SavingNode):
     """A node of a table entry, with the values that its rules need."""
 
-    __slots__ = ("recipe",)
+    __slots__ = ("backward_plan",)
 
     op: Op
-    recipe: Any
+    backward_plan: Any
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the saved values in the rules."""
-        return self.recipe.names
+        return self.backward_plan.names
 
     @property
     def constants(self) -> Mapping[str, Any]:
         """Values that the rules need and that are not saved."""
-        return self.recipe.constants
+        return self.backward_plan.constants
 
     def unpack(self) -> dict[str, Any]:
         """Return the saved values by name.
@@ -71,7 +71,7 @@ class OpNode(SavingNode):
         return self.output_number(self.names[index])
 
     def release(self, freed_by: Location) -> None:
-        if self.recipe.frees:
+        if self.backward_plan.frees:
             self.saved = freed_by
 
     def value_of(self, name: str) -> Any:
@@ -121,8 +121,8 @@ def shown_name(name: str) -> str:
 OUTPUT = -1
 
 
-class Recipe:
-    """Recipe to record a call with one entry, for one choice of inputs that need a gradient.
+class BackwardPlan:
+    """Plan of the nodes of calls with one entry, for one choice of inputs that need a gradient.
 
     Attributes:
         node_class: the class of the nodes.
@@ -150,8 +150,8 @@ class Recipe:
         self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # numbers alone are kept
 
 
-class RuleRecipe(Recipe):
-    """Recipe to record a call whose gradients are computed by rules that call other operations.
+class RuleBackwardPlan(BackwardPlan):
+    """Backward plan of calls whose gradients are computed by rules that call other operations.
 
     Attributes:
         calls: for each edge (once, if one rule serves all) the rule and the positions of its arguments among the
@@ -200,24 +200,24 @@ class RuleNode(OpNode):
     __slots__ = ()
 
     op: Any
-    recipe: RuleRecipe
+    backward_plan: RuleBackwardPlan
 
     def output_number(self, name: str) -> int | None:
         return self.op.outputs.index(name) if name in self.op.outputs else None
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        recipe = self.recipe
-        results = recipe.gradients(gradient, self.unpacked() if recipe.sources else ())
+        plan = self.backward_plan
+        results = plan.gradients(gradient, self.unpacked() if plan.sources else ())
         return tuple(results[0]) if self.op.joint else tuple(results)
 
     def add_to(self, total: Any, gradient: Any) -> bool:
-        recipe, adder = self.recipe, self.op.adder
+        plan, adder = self.backward_plan, self.op.adder
         if adder is None:
             return False
-        _, slots, constants = recipe.calls[0]
+        _, slots, constants = plan.calls[0]
         if slots is None:
             return adder(total, gradient, *constants)
-        values = [gradient, *self.unpacked(), *recipe.known]
+        values = [gradient, *self.unpacked(), *plan.known]
         return adder(total, *[values[slot] for slot in slots])
 
     def unpacked(self) -> Any:
@@ -241,8 +241,8 @@ _new = object.__new__
 def begin(entry: Entry, operands: Sequence[Any], target: Any = None) -> Any:
     """Return the argument of ``finish`` for a call about to run; None if nothing is to be recorded.
 
-    It contains the recipe, the edges, the operands and, if ``target`` is about to be overwritten, the operands' values
-    that a node keeps: the target is copied first if the rules need it.
+    It contains the backward plan, the edges, the operands and, if ``target`` is about to be overwritten, the operands'
+    values that a node keeps: the target is copied first if the rules need it.
     """
     if not (state.mode & GRAD and entry.recorded):
         return None
@@ -265,27 +265,27 @@ def begin(entry: Entry, operands: Sequence[Any], target: Any = None) -> Any:
         edges.append(edge)
     if not needed:
         return None
-    recipe = entry.recipe(1 if positions is None else needed)
+    plan = entry.backward_plan(1 if positions is None else needed)
     if target is None:
-        return recipe, tuple(edges), operands, None
-    if 0 in recipe.sources:
+        return plan, tuple(edges), operands, None
+    if 0 in plan.sources:
         operands = (target._kept_copy(), *operands[1:])
-    return recipe, tuple(edges), operands, _kept(recipe, operands)  # as they were before the change
+    return plan, tuple(edges), operands, _kept(plan, operands)  # as they were before the change
 
 
 def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
-    recipe, edges, operands, before = pending
+    plan, edges, operands, before = pending
     outputs = out if out.__class__ is tuple else (out,)
-    graded = len(outputs) if recipe.node_class.op.graded is None else recipe.node_class.op.graded
+    graded = len(outputs) if plan.node_class.op.graded is None else plan.node_class.op.graded
     if target is None and graded == 1 and state.mode <= ORDINARY:
-        record(recipe, outputs[0], edges, operands, outputs)
+        record(plan, outputs[0], edges, operands, outputs)
         return
     differentiable = [one for one in outputs[:graded] if one._layout.type.dtype.differentiable]
-    node = recipe.node_class(edges, differentiable[0]._layout)
+    node = plan.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])
-    node.recipe = recipe
+    node.backward_plan = plan
     node.saved, node.versions = None, ()
     if target is not None:
         record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
@@ -293,7 +293,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
         for number, one in enumerate(differentiable):
             one._edge = (node, number)
             one._requires_grad = True
-    _save(node, recipe, outputs, before or _kept(recipe, operands))
+    _save(node, plan, outputs, before or _kept(plan, operands))
 
 
 def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
@@ -303,25 +303,25 @@ def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
     if edge is None or input._view is not None:
         edge = edge_of(input)
     if edge is not None:
-        record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), operands)
+        record(entry.backward_plans.get(1) or entry.backward_plan(1), out, (edge,), operands)
 
 
 def record(
-    recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
+    plan: BackwardPlan, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
 ) -> None:
     """Give the only result that has a gradient its node, in a mode that is not out of the ordinary."""
-    node: Any = _new(recipe.node_class)  # does the work of ``Node.__init__`` in less time
+    node: Any = _new(plan.node_class)  # does the work of ``Node.__init__`` in less time
     node.edges = edges
     node.layout = out._layout
     node.more_outputs = node.attached = None
     node.sequence = next_sequence()
-    node.recipe = recipe
+    node.backward_plan = plan
     out._edge = (node, 0)
     out._requires_grad = True
-    sources = recipe.sources
+    sources = plan.sources
     if not sources:
         node.saved = node.versions = ()
-    elif recipe.of_operands:
+    elif plan.of_operands:
         if len(sources) == 1:
             value = operands[sources[0]]
             plain = value is None or value.__class__ in NUMBERS
@@ -329,8 +329,8 @@ def record(
         else:
             node.saved = saved = tuple([operands[source] for source in sources])
             node.versions = tuple([None if v is None or v.__class__ in NUMBERS else v._counter[0] for v in saved])
-    elif not recipe.of_first:
-        _save(node, recipe, outputs or (out,), _kept(recipe, operands))
+    elif not plan.of_first:
+        _save(node, plan, outputs or (out,), _kept(plan, operands))
     else:
         value = tensor_of(out._layout, out._storage, out._offset)
         value._counter = counter = out._counter
@@ -341,12 +341,12 @@ def record(
             node.versions = tuple([None if v is None or v.__class__ in NUMBERS else v._counter[0] for v in saved])
 
 
-def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+def _kept(plan: BackwardPlan, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
     """Return the operands that a node keeps, with the versions of tensors; results are added later."""
     saved: list[Any] = []
     versions: list[int | None] = []
     plain = state.mode <= ORDINARY
-    for source in recipe.sources:
+    for source in plan.sources:
         value = operands[source] if source >= 0 else None
         version: int | None = None
         if value is not None and value.__class__ not in NUMBERS:
@@ -359,10 +359,10 @@ def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int 
     return saved, versions
 
 
-def _save(node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]) -> None:
+def _save(node: Any, plan: BackwardPlan, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]) -> None:
     """Save the operands ``inputs`` and the results that the rules need in a node."""
     saved, versions = inputs
-    for position, source in enumerate(recipe.sources):
+    for position, source in enumerate(plan.sources):
         if source < 0:
             number = OUTPUT - source
             one = outputs[number]

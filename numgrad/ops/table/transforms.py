@@ -36,13 +36,13 @@ class PointwiseCall(TableCall):
     """A pointwise operation on operands."""
 
     def __init__(
-        self, op: Pointwise, operands: Sequence[Any], statics: Mapping[str, Any], target: Tensor | None = None
+        self, op: Pointwise, operands: Sequence[Any], attributes: Mapping[str, Any], target: Tensor | None = None
     ):
         super().__init__(op, operands, target)
-        self.statics = statics
+        self.attributes = attributes
 
     def run(self) -> Any:
-        return self.op.run(self.args, self.statics, self.target)
+        return self.op.run(self.args, self.attributes, self.target)
 
 
 class GeneralCall(TableCall):

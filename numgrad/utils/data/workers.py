@@ -113,7 +113,7 @@ class WorkerIterator(Iterator[Any]):
     def restart(self) -> None:
         """Begin another pass with the same workers."""
         for worker in range(len(self._connections)):
-            self._tell(worker, None, Restart())
+            self._send(worker, None, Restart())
         waiting = set(range(len(self._processes)))
         while waiting:  # results that precede the answers belong to the last pass
             worker, (_, result) = self._receive()
@@ -169,11 +169,11 @@ class WorkerIterator(Iterator[Any]):
             index = next(self._indices)
         except StopIteration:
             return
-        self._tell(worker, self._sent, index)
+        self._send(worker, self._sent, index)
         self._pending[self._sent] = worker
         self._sent += 1
 
-    def _tell(self, worker: int, number: int | None, index: Any) -> None:
+    def _send(self, worker: int, number: int | None, index: Any) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the worker detects its exit
             self._connections[worker].send((number, index))
 

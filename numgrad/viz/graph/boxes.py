@@ -238,7 +238,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
                 blocks.append([Row("", f"{text}: version {version}, now {now}", "alarm")])
             else:
                 blocks.append([Row("", line) for line in [text, *(values_text(value) if values else [])]])
-    defaults = getattr(getattr(node, "op", None), "statics", {})
+    defaults = getattr(getattr(node, "op", None), "attributes", {})
     for name, value in getattr(node, "constants", {}).items():
         others += _setting(shown_name(name), value) if value != defaults.get(name) else []
     if len(blocks) > LISTED:

@@ -174,9 +174,9 @@ def _forward(node: Node) -> tuple[list[InspectedKernel], list[str]]:
     """Return the kernels of the operation that a node records, from its plan, or the reason why there are none."""
     if not isinstance(node, OpNode):
         return [], [f"{node.name()} does not record an operation of the table: inspect the function that was called."]
-    if node.recipe.plan is None:
+    if node.backward_plan.plan is None:
         return [], ["The forward runs no kernel: it makes a view."]
-    kernels = planned_kernels(node.recipe.plan, "forward", node.layout.size)
+    kernels = planned_kernels(node.backward_plan.plan, "forward", node.layout.size)
     return kernels, [] if kernels else ["The forward runs no kernel."]
 
 

@@ -127,10 +127,10 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"subgraph cluster_{item.key} {{ margin=10; labeljust=l; label=<{room}>;"
         else:
             yield "}"
-    turned = ", dir=back" if picture.arrowheads == "backward" else ""
+    direction = ", dir=back" if picture.arrowheads == "backward" else ""
     for number, arrow in enumerate(picture.arrows):
         label = f"label=<{_blank(*label_size(arrow.label))}>" if arrow.label else 'label=""'
-        yield f'"{arrow.tail}" -> "{arrow.head}" [{label}{turned}, comment={number}];'
+        yield f'"{arrow.tail}" -> "{arrow.head}" [{label}{direction}, comment={number}];'
     yield "}"
 
 

@@ -169,7 +169,7 @@ def steps_html(steps: Sequence[BackwardStep], frames: Frames | None) -> str:
     parts = []
     for step in shown:
         title = element("summary", f"{step.number}. {step.title}", style="cursor:pointer")
-        content = _beside(_image(picture(step, frames), drawing), text_html(step)) if each else text_html(step)
+        content = _side_by_side(_image(picture(step, frames), drawing), text_html(step)) if each else text_html(step)
         is_open = {"open": ""} if step is shown[0] else {}
         parts.append(element("details", title, content, name=group, **is_open, style=_FRAME))
     if drawing is not None and drawn is not None and not each:
@@ -183,10 +183,10 @@ def steps_html(steps: Sequence[BackwardStep], frames: Frames | None) -> str:
 def step_html(step: BackwardStep, frames: Frames | None, lines: int = 0) -> Html:
     """Return one step as HTML: a picture beside a text of at least ``lines`` lines, or above it on a narrow page."""
     svg = picture(step, frames)
-    return _beside(None if svg is None else Html(svg), text_html(step, lines))
+    return _side_by_side(None if svg is None else Html(svg), text_html(step, lines))
 
 
-def _beside(image: Html | None, text: Html) -> Html:
+def _side_by_side(image: Html | None, text: Html) -> Html:
     parts = [] if image is None else [element("div", image, style="flex:0 1 auto;min-width:0")]
     parts.append(element("div", text, style="flex:1 1 24em;min-width:0"))
     wide = "width:0;min-width:100%"  # as wide as its container, whatever its content

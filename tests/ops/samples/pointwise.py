@@ -43,7 +43,7 @@ sample("tanh", np.tanh)
 sample("sigmoid", lambda x: 1 / (1 + np.exp(-1.0 * x)))
 
 
-def _beside_result(function, backward):
+def _with_result(function, backward):
     """A gradient, whose operation is given the input and what the function makes of it."""
 
     def call(grad, x, other):
@@ -54,9 +54,9 @@ def _beside_result(function, backward):
 
 
 sample("tanh_backward", lambda grad, x, _: grad * np.conj(1 - np.tanh(x) ** 2), dtypes=FLOATS,
-       call=_beside_result(numgrad.tanh, exponential.tanh_backward))
+       call=_with_result(numgrad.tanh, exponential.tanh_backward))
 sample("tan_backward", lambda grad, x, _: grad * np.conj(1 + np.tan(x) ** 2), dtypes=FLOATS,
-       call=_beside_result(numgrad.tan, trigonometric.tan_backward))
+       call=_with_result(numgrad.tan, trigonometric.tan_backward))
 sample("sigmoid_backward", lambda grad, x, _: grad / np.conj(2 + np.exp(x) + np.exp(-x)), dtypes=FLOATS,
-       call=_beside_result(numgrad.sigmoid, exponential.sigmoid_backward))
+       call=_with_result(numgrad.sigmoid, exponential.sigmoid_backward))
 sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)

@@ -159,7 +159,7 @@ def test_an_error_in_the_middle_comes_through_and_nobody_watches_any_more():
         backward_steps(loss)
 
 
-def test_hooks_are_told_of_with_what_they_changed():
+def test_hooks_are_shown_with_what_they_changed():
     def double(gradient):
         return 2 * gradient
 
@@ -227,7 +227,7 @@ def test_several_outputs_some_without_a_gradient():
     assert "grad[1] = None" in str(step)
 
 
-def test_a_rule_for_several_tensors_is_told_once():
+def test_a_rule_for_several_tensors_is_shown_once():
     a, b = leaf(1.0), leaf(2.0, 3.0)
     text = str(backward_steps(numgrad.cat([a, b]).sum())[1])
     assert text.count("gradient of tensors: ") == 1

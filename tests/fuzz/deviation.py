@@ -14,7 +14,7 @@ from fuzz.programs import Program
 
 import numgrad
 
-__all__ = ["beside"]
+__all__ = ["deviation"]
 
 TRANSFORMS = ("forward", "vmap", "nested")
 #: How much the leaves are moved to see how well results are determined, and by how much more the results may differ.
@@ -23,7 +23,7 @@ MOVE, SLACK = (1e-10, 1e-5), 30.0
 JUMP = 1e-2
 
 
-def beside(torch: ModuleType, mode_name: str, program: Program, seed: int) -> Disagreement | None:
+def deviation(torch: ModuleType, mode_name: str, program: Program, seed: int) -> Disagreement | None:
     """Return numgrad's deviation from PyTorch, with an excuse if the fault is not numgrad's."""
     mode = MODES[mode_name]
     expected, found = outcome(torch, mode, program, seed), outcome(numgrad, mode, program, seed)
