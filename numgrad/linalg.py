@@ -146,7 +146,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    first, last = [len(one._layout.shape) == 1 for one in (tensors[0], tensors[-1])]
+    first, last = [len(tensor._layout.shape) == 1 for tensor in (tensors[0], tensors[-1])]
     matrices = [*tensors]
     if first:
         matrices[0] = _unsqueeze(matrices[0], 0)

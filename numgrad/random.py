@@ -28,12 +28,12 @@ _gpu_seed: int = default_generator.initial_seed()
 
 def gpu_generator(number: int) -> Philox:
     """Return the default generator of a GPU, which need not be in use."""
-    found = _gpu_generators.get(number)
-    if found is None:
+    cached = _gpu_generators.get(number)
+    if cached is None:
         made = Philox.of_gpu(number)
         made.manual_seed(_gpu_seed)
-        found = _gpu_generators.setdefault(number, made)  # another thread may just have made it
-    return found
+        cached = _gpu_generators.setdefault(number, made)  # another thread may just have made it
+    return cached
 
 
 def default_generators() -> list[Generator]:

@@ -15,8 +15,8 @@ def part(svg, category):
 
 def boxes(svg):
     """By the title of each box, in their order, its category and the lines below the title."""
-    found = {}
+    result = {}
     for element in part(svg, "node"):
         title, *lines = ["".join(text.itertext()) for text in element.iter(f"{SVG}text")]
-        found[title] = (element.get("class").split()[1], lines)
-    return found
+        result[title] = (element.get("class").split()[1], lines)
+    return result

@@ -38,9 +38,9 @@ def run(capsys):
 
 def accuracy(output: str) -> float:
     text = r"([\d.]+)% of 359 held-out digits read correctly.*, after \d+ epochs? in [\d.]+ s$"
-    found = re.match(text, output)
-    assert found, output
-    return float(found[1])
+    match = re.match(text, output)
+    assert match, output
+    return float(match[1])
 
 
 def test_train_digits_reaches_its_accuracy_shows_progress_and_saves(tmp_path):

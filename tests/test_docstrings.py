@@ -115,16 +115,16 @@ INTERNAL = re.compile(r"\b(Layout|TensorRef|Plan|Prepared)\b")
 
 def without_signature(owner, names):
     """Return the public functions and classes with unknown parameters, or with types that users do not know."""
-    found = []
+    result = []
     for name in names:
         value = getattr(owner, name)
         try:
             is_class = isinstance(value, type) and not issubclass(value, Exception | autograd.graph.Node)
             if (inspect.isroutine(value) or is_class) and INTERNAL.search(str(inspect.signature(value))):
-                found.append(name)
+                result.append(name)
         except ValueError:
-            found.append(name)
-    return found
+            result.append(name)
+    return result
 
 
 def vars_doc(value):

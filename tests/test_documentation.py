@@ -62,8 +62,8 @@ def broken_links(text, page):
 
 def included(page):
     """The file that a page includes."""
-    found = re.search(r"^```\{include\} (\S+)$", text_of(page), re.M)
-    return found and (page.parent / found[1]).resolve()
+    match = re.search(r"^```\{include\} (\S+)$", text_of(page), re.M)
+    return match and (page.parent / match[1]).resolve()
 
 
 @every_page

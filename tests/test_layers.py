@@ -39,13 +39,13 @@ def imports(text, module, is_package=False, for_types=True):
 @functools.cache
 def modules(package, for_types=True):
     """Name and imports of every module of a package."""
-    root, found = PACKAGES[package], []
+    root, result = PACKAGES[package], []
     for file in sorted(root.rglob("*.py")):
         parts = [package, *file.relative_to(root).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        found.append((name, imports(file.read_text(encoding="utf-8"), name, is_package, for_types)))
-    return found
+        result.append((name, imports(file.read_text(encoding="utf-8"), name, is_package, for_types)))
+    return result
 
 
 def within(name, package):

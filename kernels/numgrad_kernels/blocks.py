@@ -138,7 +138,7 @@ def _repeated(typing_context: Any, value: Any, size: Any) -> Any:
 def _between(typing_context: Any, values: Any, first: Any, stop: Any, other: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given, *numbers = arguments
-        low, high, outside = [_splat(builder, one, values.size) for one in numbers]
+        low, high, outside = [_splat(builder, number, values.size) for number in numbers]
         lanes = ir.Constant(low.type, list(range(values.size)))
         inside = builder.and_(builder.icmp_signed(">=", lanes, low), builder.icmp_signed("<", lanes, high))
         return builder.select(inside, given, outside)
@@ -231,9 +231,9 @@ class _Arithmetic(AbstractTemplate):
 
     def generic(self, args: Any, kws: Any) -> Any:
         """Return the types to compute in, None if there is no block."""
-        for one in args:
-            if isinstance(one, BlockType) and all(isinstance(other, types.Float) or other == one for other in args):
-                return signature(one, *[other if other == one else one.element for other in args])
+        for arg in args:
+            if isinstance(arg, BlockType) and all(isinstance(other, types.Float) or other == arg for other in args):
+                return signature(arg, *[other if other == arg else arg.element for other in args])
         return None
 
 

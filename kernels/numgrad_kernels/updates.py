@@ -88,8 +88,8 @@ def update(*kept: str) -> Callable[[Callable[..., Any]], UpdateRule]:
     """Decorator that registers a rule for one element, with the names of its state."""
 
     def declared(rule: Callable[..., Any]) -> UpdateRule:
-        UPDATES[rule.__name__] = found = UpdateRule(rule, kept)
-        return found
+        UPDATES[rule.__name__] = result = UpdateRule(rule, kept)
+        return result
 
     return declared
 

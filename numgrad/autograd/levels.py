@@ -142,13 +142,13 @@ def outwards(level: Level | None) -> Iterator[Level]:
 
 def tensors_in(values: Iterable[Any]) -> list[Any]:
     """Return the tensors among the values, including those in nested tuples and lists."""
-    found: list[Any] = []
+    result: list[Any] = []
     for value in values:
         if is_tensor(value):
-            found.append(value)
+            result.append(value)
         elif isinstance(value, tuple | list):
-            found += tensors_in(value)
-    return found
+            result += tensors_in(value)
+    return result
 
 
 def level_of(values: Iterable[Any]) -> Level | None:

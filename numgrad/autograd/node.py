@@ -242,7 +242,9 @@ class Node:
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         """Shape, dtype and device of the gradient of each output."""
-        return tuple([InputMetadata(size_of(own.shape), own.type.dtype, own.type.device) for own in self.outputs])
+        return tuple(
+            [InputMetadata(size_of(output.shape), output.type.dtype, output.type.device) for output in self.outputs]
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -73,16 +73,16 @@ def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
 
 def differentiate(name: str, args: Sequence[Any], attributes: Mapping[str, Any]) -> None:
     """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
-    given = [tuple(map(_stand_in, one)) if type(one) is tuple else _stand_in(one) for one in args]
+    given = [tuple(map(_stand_in, arg)) if type(arg) is tuple else _stand_in(arg) for arg in args]
     op: Any = ops[name]
     out = op(*given) if isinstance(op, Planned) else op.run(given, attributes)
-    outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if one.requires_grad]
-    numgrad.autograd.backward(outputs, [numgrad.empty_like(one) for one in outputs])
+    outputs = [tensor for tensor in (out if isinstance(out, tuple) else (out,)) if tensor.requires_grad]
+    numgrad.autograd.backward(outputs, [numgrad.empty_like(output) for output in outputs])
 
 
 def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) -> None:
     """Take a step with an optimizer of this class."""
-    fewer = [layout_of(one.layout.type, (min(one.layout.size, MANY),)) for one in samples]
+    fewer = [layout_of(sample.layout.type, (min(sample.layout.size, MANY),)) for sample in samples]
     parameters = [_stand_in(Sample(layout, True)) for layout in fewer]
     for parameter in parameters:
         parameter.grad = numgrad.empty_like(parameter)

@@ -44,9 +44,9 @@ def list_kernels() -> None:
 def _kernels() -> Iterator[tuple[str, Path]]:
     """Yield the name and the file of each kernel."""
     for file in cache_directory().glob("*.*"):
-        found = _NAME.fullmatch(file.name)
-        if found and found[2] in ("bin", "gpu"):
-            yield found[1] + " (GPU)" * (found[2] == "gpu"), file
+        match = _NAME.fullmatch(file.name)
+        if match and match[2] in ("bin", "gpu"):
+            yield match[1] + " (GPU)" * (match[2] == "gpu"), file
 
 
 def _summary(files: list[Path]) -> str:

@@ -25,16 +25,16 @@ def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequenc
     if not names:
         list_kernels()
     wanted = [section for section in InspectedKernel.sections if section in sections]
-    found = True
+    result = True
     for number, name in enumerate(names):
         try:
             texts = list(_texts(name, size, to_dtype(dtype), wanted))
         except (TypeError, ValueError) as error:
             print(f"python -m numgrad kernels: {error}", file=sys.stderr)
-            found = False
+            result = False
         else:
             print("\n" * (number > 0) + "\n\n".join(texts))
-    return found
+    return result
 
 
 def _texts(name: str, size: int, dtype: dtype, sections: Sequence[str]) -> Iterator[str]:

@@ -56,16 +56,16 @@ def _entries_of(function: Any, known: Mapping[str, list[Op]]) -> list[Op]:
 
 def _called(function: Any, seen: dict[Any, None]) -> dict[Op, None]:
     """Return the entries that a function and its helpers in the same module call."""
-    found: dict[Op, None] = {}
+    result: dict[Op, None] = {}
     seen[function] = None
     for name in getattr(getattr(function, "__code__", None), "co_names", ()):
         value = inspect.unwrap(function.__globals__.get(name))
         op = value if isinstance(value, Op) else getattr(value, "op", None)
         if isinstance(op, Op):
-            found[op] = None
+            result[op] = None
         elif callable(value) and value not in seen and getattr(value, "__module__", "") == function.__module__:
-            found |= _called(value, seen)
-    return found
+            result |= _called(value, seen)
+    return result
 
 
 def entry_name(op: Op) -> str:

@@ -50,11 +50,11 @@ def _of_networks() -> int:
         ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool,
         tqdm(total=len(jobs), unit="network", desc="compile") as progress,
     ):
-        made = 0
+        result = 0
         for done in as_completed([pool.submit(_train, *job) for job in jobs]):
-            made += done.result()
+            result += done.result()
             progress.update()
-    return made
+    return result
 
 
 def _train(name: str, dtype: str, batch: int) -> int:

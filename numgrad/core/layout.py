@@ -77,15 +77,15 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(own)}")
     key = type, own, steps
     with _interning:
-        found = _layouts.get(key)
-        if found is None:
-            found = Layout()
-            found.type, found.shape, found.strides = key  # type: ignore[assignment]
-            found.size = size
-            found.row_major = steps == row_major
-            found.contiguous = found.row_major or is_contiguous(own, steps)
-            _layouts[key] = found
-    return found
+        cached = _layouts.get(key)
+        if cached is None:
+            cached = Layout()
+            cached.type, cached.shape, cached.strides = key  # type: ignore[assignment]
+            cached.size = size
+            cached.row_major = steps == row_major
+            cached.contiguous = cached.row_major or is_contiguous(own, steps)
+            _layouts[key] = cached
+    return cached
 
 
 def numel(shape: Ints) -> int:

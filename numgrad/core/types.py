@@ -180,18 +180,18 @@ def to_dtype(value: Any) -> dtype:
         return value
     if isinstance(value, str):
         name = value.removeprefix("torch.")
-        found = dtype.named.get(name) or _ALIASES.get(name)
-        if found is not None:
-            return found
+        result = dtype.named.get(name) or _ALIASES.get(name)
+        if result is not None:
+            return result
     if isinstance(getattr(value, "element", None), dtype):
         return value.element  # a class like numgrad.FloatTensor
     try:
-        found = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
+        result = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
     except (TypeError, ValueError):
-        found = None
-    if found is None:
+        result = None
+    if result is None:
         raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(dtype.named)}")
-    return found
+    return result
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
@@ -266,9 +266,9 @@ def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
     Raises:
         ImportError, RuntimeError: the GPU is not available.
     """
-    found = TensorType._all.get((dtype, device.type, device.index))
-    if found is not None:
-        return found
+    cached = TensorType._all.get((dtype, device.type, device.index))
+    if cached is not None:
+        return cached
     own = numbered(device)
     if own is not device:
         return tensor_type(dtype, own)

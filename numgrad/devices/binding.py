@@ -64,7 +64,7 @@ class Writer:
                 gone = [name for (held, *_), name in self.buffers.items() if held is memory]
                 self.lines.append(f"{' = '.join(gone)} = None")
         if self.plan.layouts is not None:
-            self.lines.append("return " + ", ".join([self.whole(one) for one in self.plan.results]))
+            self.lines.append("return " + ", ".join([self.whole(result) for result in self.plan.results]))
         body = "\n        ".join(self.lines)
         operands = ", ".join([f"x{n}" for n in range(self.plan.count)])
         plan = self.constant(self.plan)
@@ -90,7 +90,7 @@ class Writer:
             for one in step.operands:
                 if one.__class__ is Buffer and one.memory.__class__ is New and _is_large(one.memory):
                     last[one.memory] = number
-        kept = {one.memory for one in self.plan.results}
+        kept = {result.memory for result in self.plan.results}
         found: dict[int, list[New]] = {}
         for memory, number in last.items():
             if memory not in kept and number + 1 < len(self.plan.steps):
@@ -112,7 +112,9 @@ class Writer:
         if isinstance(step, Step):
             self.lines += self.run(step, ", ".join(map(self.operand, step.operands)))
             return
-        given = [self.whole(one) if one.__class__ is Buffer else self.operand(one) for one in step.operands]
+        given = [
+            self.whole(operand) if operand.__class__ is Buffer else self.operand(operand) for operand in step.operands
+        ]
         call = f"{self.constant(step.function)}({', '.join(given)})"
         if step.outputs:
             names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])

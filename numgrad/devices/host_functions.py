@@ -41,7 +41,9 @@ class HostFunction:
     def add_to(self, p: Plan, out: Any, arguments: Sequence[Any]) -> tuple[TensorRef, ...]:
         """Add the call with the arguments of the operation to a plan, and return results of the layouts ``out``."""
         layouts = out if out.__class__ is tuple else (out,)
-        operands = [Array(one.memory.number) if one.__class__ is TensorRef else one for one in arguments]
+        operands = [
+            Array(argument.memory.number) if argument.__class__ is TensorRef else argument for argument in arguments
+        ]
         return p.host(results_of, layouts, self.run, layouts, *operands)
 
 

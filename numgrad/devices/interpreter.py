@@ -63,11 +63,11 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             for value in step.operands
         ]
         if step.__class__ is HostStep:
-            made = step.function(*args) if recorder is None else _call_recorded(recorder, step, args, operands)
+            result = step.function(*args) if recorder is None else _call_recorded(recorder, step, args, operands)
             if step.is_last:
-                return made
-            if made is not None:
-                memories.update(zip([output.memory for output in step.outputs], made, strict=True))
+                return result
+            if result is not None:
+                memories.update(zip([output.memory for output in step.outputs], result, strict=True))
             continue
         if recorder is None:
             backend.run_step(step, args, plan.device)

@@ -264,12 +264,12 @@ class Plan:
         if not size:
             return
         given: list[Any] = []
-        for one in operands:
-            if one.__class__ is TensorRef:
-                memory, layout, start = one
+        for operand in operands:
+            if operand.__class__ is TensorRef:
+                memory, layout, start = operand
                 written = len(given) >= len(operands) - len(program.outputs)
-                one = Buffer(memory, size if written or memory.__class__ is New else None, layout.type.numpy, start)
-            given.append(one)
+                operand = Buffer(memory, size if written or memory.__class__ is New else None, layout.type.numpy, start)
+            given.append(operand)
         self.backend.row_step(self, program, given, size)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
@@ -286,9 +286,9 @@ class Plan:
 
     def host(self, function: Callable[..., Any], outs: Sequence[Layout] | Sequence[Buffer], *operands: Any) -> Any:
         """Add the call of a host function that returns the memory of ``outs`` in a tuple; return these operands."""
-        made = tuple([self.new_tensor(one) if one.__class__ is Layout else one for one in outs])
-        self.steps.append(HostStep(function, operands, made))
-        return made
+        result = tuple([self.new_tensor(out) if out.__class__ is Layout else out for out in outs])
+        self.steps.append(HostStep(function, operands, result))
+        return result
 
     def check(self, function: Callable[..., None], *operands: Any) -> None:
         """Add the call of a host function that raises the error that a kernel has reported in its operands."""
@@ -300,7 +300,7 @@ class Plan:
 
     def returns(self, *results: TensorRef) -> Plan:
         """Finish the plan with these results, or with none if the call is in place."""
-        self.layouts = tuple([one.layout for one in results])
+        self.layouts = tuple([result.layout for result in results])
         self.results = tuple([
             Buffer(memory, _extent(memory, layout, start), layout.type.numpy, start)
             for memory, layout, start in results
@@ -363,22 +363,22 @@ def pointwise_plan(
     first = outs[0]
     check_countable(first.shape, first.type.numpy)
     forms = "".join([
-        "n" if own.__class__ is not Layout else "v" if argument.scalar else "a"
-        for own, argument in zip(given, program.arguments, strict=True)
+        "n" if value.__class__ is not Layout else "v" if argument.scalar else "a"
+        for value, argument in zip(given, program.arguments, strict=True)
     ])
     layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
     flat = are_flat(layouts)
     shared = flat and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
-    if shared and (found := program.plans.get((forms, into))):
-        found.launcher()  # bound once for all sizes
-        return found
+    if shared and (cached := program.plans.get((forms, into))):
+        cached.launcher()  # bound once for all sizes
+        return cached
     p = Plan(first.type.backend, first.type.device.index)
     operands = [p.operand(own) for own in given]
     if "v" in forms:
         operands = [InputNumber(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
     for check, numbers in checks:
         p.call(check, *map(Given, numbers))
-    targets = [p.operand(own) if into else p.new_tensor(own) for own in outs]
+    targets = [p.operand(out) if into else p.new_tensor(out) for out in outs]
     if shared:
         size = SizeOf(len(given) if into else forms.index("a"))
         for one in () if into else targets:
@@ -411,4 +411,4 @@ def _written(function: Callable[..., None]) -> tuple[int, ...]:
 def are_flat(layouts: Sequence[Layout]) -> bool:
     """Return whether tensors of these layouts are contiguous and of one shape."""
     shape = layouts[-1].shape
-    return all(own.contiguous and own.shape == shape for own in layouts)
+    return all(layout.contiguous and layout.shape == shape for layout in layouts)

@@ -55,7 +55,7 @@ def kernel_traffic(facts: Facts, arguments: Sequence[Any]) -> Traffic:
 
 def step_traffic(facts: Facts, step: Step, size: int) -> Traffic:
     """Return the traffic of a plan's step that runs a kernel, where tensors of any size have ``size`` elements."""
-    return kernel_traffic(facts, [_planned(one, size) for one in step.operands])
+    return kernel_traffic(facts, [_planned(operand, size) for operand in step.operands])
 
 
 def _planned(operand: Any, size: int) -> Any:

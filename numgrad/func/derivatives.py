@@ -272,11 +272,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with Tape(inference=True) as tape:
         points, structure = flatten(primals)
         inputs = [tape.input(_zeros(point)) for point in points]
-        unknowns = [one.clone() for one in inputs]
+        unknowns = [input.clone() for input in inputs]
 
         def pushed() -> Any:
             with RecordedTangents() as level:
-                duals = [dual_tensor(point, one, level) for point, one in zip(points, unknowns, strict=True)]
+                duals = [dual_tensor(point, unknown, level) for point, unknown in zip(points, unknowns, strict=True)]
                 outputs, output_structure = flatten(func(*structure.unflatten(duals)))
                 check_outputs(outputs, "linearize(f, *primals)")
                 return [primal_and_tangent(output, level) for output in outputs], output_structure, level.hidden

@@ -138,7 +138,7 @@ class Tape:
         for tensor in tensors:
             if not is_tensor(tensor):
                 raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
-        given = {id(own): tensor for own, tensor in zip(self.inputs, self.given, strict=True)}
+        given = {id(input): tensor for input, tensor in zip(self.inputs, self.given, strict=True)}
         stay = self._lead_out(tensors) if recorded else [False] * len(tensors)
         results = []
         for tensor, stays in zip(tensors, stay, strict=True):

@@ -226,14 +226,14 @@ def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
         return [dims] * structure.count
     if own.container is not structure.container or own.keys != structure.keys or len(own.parts) != len(structure.parts):
         return None
-    found: list[Any] = []
+    result: list[Any] = []
     values = dims.values() if isinstance(dims, dict) else dims
     for value, part in zip(values, structure.parts, strict=True):
         below = _spread(value, part)
         if below is None:
             return None
-        found += below
-    return found
+        result += below
+    return result
 
 
 def _joined(name: str, chunks: list[Any], out_dims: Dims) -> Any:

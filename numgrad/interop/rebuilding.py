@@ -97,9 +97,9 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:
 
 def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
     """Return a parameter on the memory of a tensor, with attributes."""
-    made = Parameter(data, requires_grad is True)
-    give_attributes(made, state or {})
-    return made
+    result = Parameter(data, requires_grad is True)
+    give_attributes(result, state or {})
+    return result
 
 
 def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:

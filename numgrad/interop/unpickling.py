@@ -120,9 +120,9 @@ def _global(name: str) -> Any:
         return _PickledFunction(name, _FUNCTIONS[name])
     if name == "numpy.ndarray":
         return np.ndarray
-    found = TYPES.get(name) or safe_global(name)
-    if found is not None:
-        return found
+    result = TYPES.get(name) or safe_global(name)
+    if result is not None:
+        return result
     missing = absent_dtype(name)
     if missing is not None:
         raise RuntimeError(

@@ -178,7 +178,11 @@ def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outpu
 
 def _flat(tangents: list[Any]) -> list[Tensor]:
     """Return the existing tangents as a flat list."""
-    return [t for own in tangents if own is not None for t in (_flat(own) if isinstance(own, list) else (own,))]
+    return [
+        t
+        for tangent in tangents if tangent is not None
+        for t in (_flat(tangent) if isinstance(tangent, list) else (tangent,))
+    ]
 
 
 def _transposed(

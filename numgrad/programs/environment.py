@@ -286,11 +286,11 @@ class Environment:
 
     def _parts(self, value: Any, source: Source) -> Iterable[Source]:
         cls, names = type(value), [self.referenced.names]
-        found = _finder(cls)(self, value, source)
+        result = _finder(cls)(self, value, source)
         if keys := kinds.attributes_outside_dictionary(cls):
             parts = [(getattr(value, key) if isinstance(key, str) else key.__get__(value), key) for key in keys]
-            return itertools.chain([Source(part, value, key, source, names) for part, key in parts], found)
-        return found
+            return itertools.chain([Source(part, value, key, source, names) for part, key in parts], result)
+        return result
 
     def _of_view(self, value: Any, source: Source) -> Iterator[Source]:
         yield from (Source(part, parent=source) for part in gc.get_referents(value))

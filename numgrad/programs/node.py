@@ -200,15 +200,15 @@ def freed_by(results: Sequence[Any]) -> Location | None:
 
 def saved_tensors(results: Sequence[Any]) -> list[Any]:
     """Return the tensors that the graph of these tensors keeps: those that nodes have saved, and leaves."""
-    found: list[Any] = []
+    result: list[Any] = []
     for node in nodes_of(results):
         if node.__class__ is AccumulateGrad:
-            found.append(node.variable)
+            result.append(node.variable)
         saved = getattr(node, "saved", ())
         if isinstance(saved, tuple):
-            found += saved
+            result += saved
             for value in saved:
                 if value.__class__ is PackedTensor:  # the hook may be that of a checkpoint
                     keeper = getattr(value.unpack_hook, "__self__", None)
-                    found += [value.packed, *getattr(keeper, "kept_tensors", ())]
-    return found
+                    result += [value.packed, *getattr(keeper, "kept_tensors", ())]
+    return result

@@ -196,7 +196,7 @@ def names_in_code(code: CodeType) -> CodeNames:
     by_name = bool(_BY_NAME_NAMES & names)
     formatted = _formatted(steps)
     attributes |= formatted or set()
-    found = CodeNames(
+    result = CodeNames(
         frozenset(names),
         frozenset(attributes),
         frozenset([steps[number].argval for number in counted]),
@@ -211,8 +211,8 @@ def names_in_code(code: CodeType) -> CodeNames:
     )
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found |= names_in_code(constant)
-    return found
+            result |= names_in_code(constant)
+    return result
 
 
 def _paths(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
@@ -225,24 +225,24 @@ def _paths(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
 
 def _increments(steps: list[dis.Instruction]) -> set[int]:
     """Return the indices of instructions that read or set an attribute only to add a constant integer to it."""
-    found = set()
+    result = set()
     for number, step in enumerate(steps[:-4]):
         _, constant, operation, _, setting = steps[number : number + 5]
         adds = [each.opname for each in steps[number : number + 5]] in _INCREMENT and operation.argrepr in ("+=", "-=")
         if adds and isinstance(constant.argval, int) and setting.argval == step.argval:
-            found |= {number, number + 4}
-    return found
+            result |= {number, number + 4}
+    return result
 
 
 def _formatted(steps: list[dis.Instruction]) -> set[str] | None:
     """Return the attributes that ``format`` of constant texts reads; None if code formats another text."""
-    found: set[str] = set()
+    result: set[str] = set()
     for text, step in pairwise(steps):
         if step.opname in _ATTRIBUTE_LOADS and step.argval in ("format", "format_map"):
             if text.opname != "LOAD_CONST" or not isinstance(text.argval, str):
                 return None
-            found.update(re.findall(r"\.(\w+)", text.argval))
-    return found
+            result.update(re.findall(r"\.(\w+)", text.argval))
+    return result
 
 
 def _imports(steps: list[dis.Instruction]) -> Iterator[tuple[str, int]]:

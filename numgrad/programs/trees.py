@@ -75,9 +75,9 @@ def dataclass_values_in(tree: Any) -> list[Any]:
 
 def leaves(tree: Any) -> list[Any]:
     """Return the leaves of a tree, from the first to the last."""
-    found: list[Any] = []
-    _add_leaves(tree, found)
-    return found
+    result: list[Any] = []
+    _add_leaves(tree, result)
+    return result
 
 
 def _add_leaves(tree: Any, found: list[Any]) -> None:

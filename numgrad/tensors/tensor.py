@@ -249,7 +249,10 @@ def check_one_device(*tensors: Tensor | Layout | None) -> None:
     Raises:
         RuntimeError: they are on several devices; the message is PyTorch's.
     """
-    devices = [(one if one.__class__ is Layout else one._layout).type.device for one in tensors if one is not None]
+    devices = [
+        (tensor if tensor.__class__ is Layout else tensor._layout).type.device
+        for tensor in tensors if tensor is not None
+    ]
     if devices and devices.count(devices[0]) < len(devices):
         first, second, *_ = sorted({*map(str, devices)}, reverse=True)
         raise RuntimeError(

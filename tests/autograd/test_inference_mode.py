@@ -156,7 +156,7 @@ def test_views_of_normal_tensors_and_the_tensors_themselves_are_normal(x):
 
 def test_views_of_inference_tensors_are_inference_tensors(frozen):
     views = [frozen[0], frozen.view(2, 1), frozen.expand(2, 2), *frozen.split(1), frozen.detach(), frozen.data, *frozen]
-    assert [one.is_inference() for one in views] == [True] * len(views)
+    assert [view.is_inference() for view in views] == [True] * len(views)
     assert frozen.view(2, 1)[0].is_inference()
 
 

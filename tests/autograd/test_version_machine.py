@@ -88,7 +88,7 @@ class Versions(RuleBasedStateMachine):
         assume(model.tensor is not self.x)
         inputs = [model] if how == "mul_ number" else [model, operand]
         saved = [operand.memory] if how == "mul_" and model.requires_grad else []
-        node = MadeBy(saved, [one.node for one in inputs])  # it keeps a copy of what it overwrites
+        node = MadeBy(saved, [input.node for input in inputs])  # it keeps a copy of what it overwrites
         if how == "mul_ number":
             model.tensor.mul_(0.5)
         else:

@@ -19,9 +19,9 @@ def view(request, x):
     """A view of a leaf, or of a result, that requires a gradient."""
     if request.param == "before the base required one":
         base = x.detach()
-        made = base[:2]
+        result = base[:2]
         base.requires_grad_()
-        return made
+        return result
     with numgrad.no_grad() if request.param == "no_grad" else numgrad.inference_mode():
         return x[:2]
 

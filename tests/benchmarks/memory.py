@@ -81,9 +81,9 @@ PROGRAMS: dict[str, tuple[Callable[[Any, int, int], None], int, int]] = {
 
 def resident(field: str) -> int:
     """A field of the process's memory account, in bytes: VmRSS now, VmHWM the peak since it was last reset."""
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return 1024 * int(found[1])
+    match = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return 1024 * int(match[1])
 
 
 def measure(name: str, module: str) -> None:

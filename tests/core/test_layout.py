@@ -203,7 +203,7 @@ def test_loops_visit_every_element_once(rng):
     shape, geometry = random_operands(rng, sizes=(1, 2, 3, 4))
     sizes, steps = loop_nest(shape, geometry)
     assert len(sizes) >= 1
-    visited = zip(*[addresses(sizes, own) for own in steps], strict=True)
+    visited = zip(*[addresses(sizes, step) for step in steps], strict=True)
     assert Counter(visited) == Counter(element_addresses(shape, geometry))
 
 
@@ -213,7 +213,7 @@ def test_loops_are_as_few_as_can_be(rng):
     sizes, steps = loop_nest(shape, geometry)
     assert 1 not in sizes or sizes == (1,)
     for outer in range(len(sizes) - 1):
-        assert any(own[outer] != own[outer + 1] * sizes[outer + 1] for own in steps)
+        assert any(step[outer] != step[outer + 1] * sizes[outer + 1] for step in steps)
 
 
 def test_loops_over_what_lies_alike_are_one():

@@ -61,7 +61,9 @@ class Recorder:
                 self._meet(value, written=name in facts.written)
             elif isinstance(value, Element):
                 self._meet(value.array)
-        self.steps.append(lambda: entry(*[one.array.item() if isinstance(one, Element) else one for one in arguments]))
+        self.steps.append(lambda: entry(
+            *[argument.array.item() if isinstance(argument, Element) else argument for argument in arguments]
+        ))
 
     def host(self, function, operands, arguments, written):
         if self._inside:
@@ -79,7 +81,7 @@ class Recorder:
             self._meet(array, True, True)
 
         def again():
-            given = [one.array.item() if isinstance(one, Element) else one for one in operands]
+            given = [operand.array.item() if isinstance(operand, Element) else operand for operand in operands]
             for array, new in zip(made or (), function(*given) or (), strict=True):
                 array[...] = new
 
@@ -109,13 +111,13 @@ def root_of(array):
 
 
 def arrays_in(values):
-    found = []
+    result = []
     for value in values:
         if isinstance(value, np.ndarray):
-            found.append(value)
+            result.append(value)
         elif isinstance(value, list | tuple):
-            found += arrays_in(value)
-    return found
+            result += arrays_in(value)
+    return result
 
 
 @contextlib.contextmanager
@@ -139,7 +141,7 @@ def assert_repeated(function, leaves, kept=()):
         kept: tensors that it changes.
     """
     arrays = [leaf.detach().numpy() for leaf in leaves]
-    states = [*[one.numpy() for one in kept], *numgrad.random.default_generator.memory()]
+    states = [*[tensor.numpy() for tensor in kept], *numgrad.random.default_generator.memory()]
     outside = [root_of(array) for array in (*arrays, *states)]
     given, before = [array.copy() for array in arrays], [state.copy() for state in states]
     others = [np.roll(array.reshape(-1), 1).reshape(array.shape) for array in arrays]
@@ -149,7 +151,9 @@ def assert_repeated(function, leaves, kept=()):
             array[...] = own
 
     def elements(results):
-        found = [one.detach().numpy().tobytes() if isinstance(one, numgrad.Tensor) else one for one in results]
+        found = [
+            result.detach().numpy().tobytes() if isinstance(result, numgrad.Tensor) else result for result in results
+        ]
         return [*found, *[state.tobytes() for state in states]]
 
     begin(others)
@@ -170,7 +174,7 @@ def with_gradients(function, leaves):
 
     def run():
         results = function(*leaves)
-        ends = [one for one in results if isinstance(one, numgrad.Tensor) and one.requires_grad]
+        ends = [result for result in results if isinstance(result, numgrad.Tensor) and result.requires_grad]
         if not ends:
             return results
         gradients = [numgrad.linspace(0.5, 1.5, end.numel(), dtype=end.dtype).reshape(end.shape) for end in ends]

@@ -37,16 +37,16 @@ def test_a_host_function_works_on_the_memory_of_tensors(bound):
 
 @pytest.mark.parametrize(("strides", "shared"), [((3, 1), True), ((1, 2), False)])
 def test_a_result_is_laid_out_as_the_operation_decides(strides, shared):
-    made = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
 
     @host("numpy.arange")
     def numbers():
-        return made
+        return array
 
     buffer = hosted(numbers, layout_of(SINGLE, (2, 3), strides))()
     assert buffer.shape == (6,)
-    assert np.shares_memory(buffer, made) == shared
-    assert np.lib.stride_tricks.as_strided(buffer, (2, 3), [4 * step for step in strides]).tolist() == made.tolist()
+    assert np.shares_memory(buffer, array) == shared
+    assert np.lib.stride_tricks.as_strided(buffer, (2, 3), [4 * step for step in strides]).tolist() == array.tolist()
 
 
 def test_several_results_of_other_dtypes():
@@ -72,9 +72,9 @@ def test_functions_of_a_library_are_reported():
 def test_a_kernel_takes_its_place_where_the_device_has_one(monkeypatch):
     def linalg_solve(p, A, B, left):
         assert (A.shape, B.shape, left) == ((7, 7), (7, 2), True)
-        made = p.new_tensor(B.layout)
-        p.fill(p.contiguous(made), 5.0)
-        return made
+        result = p.new_tensor(B.layout)
+        p.fill(p.contiguous(result), 5.0)
+        return result
 
     monkeypatch.setattr(cpu, "linalg_solve", linalg_solve, raising=False)
     assert numgrad.linalg.solve(numgrad.eye(7), numgrad.ones(7, 2)).tolist() == [[5, 5]] * 7

@@ -11,10 +11,10 @@ from numgrad.devices import compiled_kernels, launches, recording
 
 def launches_of(function):
     """Return the notifications of the kernels that a function ran."""
-    found = []
-    with launches.listening(found.append):
+    result = []
+    with launches.listening(result.append):
         function()
-    return found
+    return result
 
 
 def moved(function):

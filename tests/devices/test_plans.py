@@ -25,7 +25,7 @@ def memories(plan, result):
 
 def described(rows):
     """The dtypes and elements of arrays, and which of them share memory with an earlier one."""
-    shared = [[np.shares_memory(one, other) for other in rows[:number]] for number, one in enumerate(rows)]
+    shared = [[np.shares_memory(row, other) for other in rows[:number]] for number, row in enumerate(rows)]
     return [(one.dtype, one.size, one.tobytes()) for one in rows], shared
 
 
@@ -80,7 +80,7 @@ def test_a_plan_says_which_kernels_run_with_which_operands():
     assert fold.kernel.function.__name__ == "fold_columns"
     assert fold.operands[0].memory is copy.operands[2].memory  # the copy, which is no result
     assert plan.results == (Buffer(fold.operands[-1].memory, 3, np.dtype(np.float32)),)
-    assert [own.shape for own in plan.layouts] == [(3,)]
+    assert [layout.shape for layout in plan.layouts] == [(3,)]
 
 
 def test_a_plan_for_small_contiguous_tensors_serves_every_size():

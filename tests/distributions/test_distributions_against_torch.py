@@ -64,13 +64,13 @@ def values(m, kind):
 
 def results(*functions):
     """Return the results of the functions, with None for those that are not implemented."""
-    found = []
+    result = []
     for function in functions:
         try:
-            found.append(function())
+            result.append(function())
         except NotImplementedError:
-            found.append(None)
-    return found
+            result.append(None)
+    return result
 
 
 def facts(m, x, kind):

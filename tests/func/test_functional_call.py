@@ -146,7 +146,9 @@ def test_states_are_stacked_by_name():
     assert {name: tuple(one.shape) for name, one in parameters.items()} == {"weight": (3, 2), "inner.factor": (3,)}
     assert parameters["inner.factor"].tolist() == [10, 7, 10]
     assert buffers["shift"].tolist() == [[3, 4]] * 3
-    assert all(one.is_leaf and one.requires_grad and type(one) is Tensor for one in parameters.values())
+    assert all(
+        parameter.is_leaf and parameter.requires_grad and type(parameter) is Tensor for parameter in parameters.values()
+    )
     assert not buffers["shift"].requires_grad
 
 

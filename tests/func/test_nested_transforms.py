@@ -117,9 +117,9 @@ def compare(function, pairs):
     for outer, inner in pairs:
         slope, others = outer(inner(function))(numgrad.ones((), dtype=numgrad.float64))
         wanted = expected[(outer, inner).count(by_vmap) :]
-        for one, other in zip(elements((slope, *others)), wanted, strict=True):
-            assert (one.dtype, one.shape) == (other.dtype, other.shape)
-            np.testing.assert_allclose(one, other, 1e-7, 1e-9, err_msg=f"{outer.__name__} of {inner.__name__}")
+        for element, other in zip(elements((slope, *others)), wanted, strict=True):
+            assert (element.dtype, element.shape) == (other.dtype, other.shape)
+            np.testing.assert_allclose(element, other, 1e-7, 1e-9, err_msg=f"{outer.__name__} of {inner.__name__}")
 
 
 HESSIAN, EXAMPLES = (by_jacfwd, by_grad), (by_vmap, by_grad)

@@ -343,9 +343,9 @@ def compare(function):
         expected = flat(function(torch))
     found = flat(function(numgrad))
     assert len(found) == len(expected)
-    for one, wanted in zip(found, expected, strict=True):
-        assert (tuple(one.shape), str(one.dtype)) == (tuple(wanted.shape), str(wanted.dtype))
-        np.testing.assert_allclose(one.detach().numpy(), wanted.detach().numpy(), 1e-4, 1e-5)
+    for tensor, wanted in zip(found, expected, strict=True):
+        assert (tuple(tensor.shape), str(tensor.dtype)) == (tuple(wanted.shape), str(wanted.dtype))
+        np.testing.assert_allclose(tensor.detach().numpy(), wanted.detach().numpy(), 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -72,13 +72,13 @@ Steps = tuple[float, float]
 
 def gradient(function: Callable, x: Any, steps: Steps) -> Any:
     """The gradient of a real number by a tensor, of complex ones along both axes."""
-    found = numgrad.zeros_like(x)
+    result = numgrad.zeros_like(x)
     for place in np.ndindex(tuple(x.shape)):
         for axis in (1, 1j) if x.is_complex() else (1,):
             move = numgrad.zeros_like(x)
             move[place] = axis
-            found[place] += axis * slope(function, x, move, steps).item()
-    return found
+            result[place] += axis * slope(function, x, move, steps).item()
+    return result
 
 
 def slope(function: Callable, x: Any, direction: Any, steps: Steps) -> Any:

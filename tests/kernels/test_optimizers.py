@@ -72,8 +72,8 @@ def test_compiled_and_plain_python_agree(name, monkeypatch):
         monkeypatch.setitem(names, "T", np.float64)
     run(compiled(name, "float64").entry, name, buffers, blocks)
     run(function, name, copies, blocks)
-    for own, other in zip(buffers, copies, strict=True):
-        for found, expected in zip(own, other, strict=True):
+    for buffer, other in zip(buffers, copies, strict=True):
+        for found, expected in zip(buffer, other, strict=True):
             assert (found is None) == (expected is None)
             if found is not None:
                 np.testing.assert_allclose(found, expected, rtol=1e-14)

@@ -30,7 +30,10 @@ def program(name, function, *inputs, compute=F4, out=F4):
 def strided_types(program, rank, layout="A"):
     """Types of the arguments where arrays have so many dimensions, with any strides."""
     arguments = argument_types(program)
-    return [types.Array(one.dtype, rank, layout) if isinstance(one, types.Array) else one for one in arguments]
+    return [
+        types.Array(argument.dtype, rank, layout) if isinstance(argument, types.Array) else argument
+        for argument in arguments
+    ]
 
 
 def compiled(program, rank=1, *, contiguous=True, parallel=False):

@@ -149,7 +149,7 @@ def test_the_batch_may_come_first(need_weights):
     x, y = randoms(3, 2, 4), randoms(5, 2, 4, seed=1)
     for inputs in ((x, x, x), (x, y, y)):
         out, weights = module(*inputs, need_weights=need_weights)
-        transposed = {id(one): one.transpose(0, 1) for one in inputs}
+        transposed = {id(input): input.transpose(0, 1) for input in inputs}
         found, same = first(*[transposed[id(one)] for one in inputs], need_weights=need_weights)
         close(found.transpose(0, 1), out.detach())
         if need_weights:

@@ -112,7 +112,7 @@ def test_each_is_tried_and_has_pytorchs_parameters():
         assert getattr(numgrad, name) is getattr(native_functions, name)
         theirs = torch._C._jit_get_schemas_for_operator(f"aten::{name}")[0].arguments
         own = inspect.signature(getattr(numgrad, name)).parameters
-        assert [*own] == [one.name.replace("self", "input") for one in theirs]
+        assert [*own] == [parameter.name.replace("self", "input") for parameter in theirs]
         for parameter, one in zip(own.values(), theirs, strict=True):
             assert (parameter.default is not parameter.empty) == one.has_default_value()
             if one.has_default_value():  # Python's default for reductions is another

@@ -48,7 +48,7 @@ def test_the_graph():
         rnn = m.nn.utils.rnn
         packed = rnn.pack_padded_sequence(x, [4, 2])
         padded = rnn.pad_packed_sequence(packed)[0], rnn.pad_packed_sequence(packed, True)[0], rnn.pad_sequence([x, x])
-        names.append([one.grad_fn.name() for one in (packed.data, *padded)])
+        names.append([tensor.grad_fn.name() for tensor in (packed.data, *padded)])
         return packed.data
 
     names = []
@@ -67,7 +67,7 @@ def test_dtypes():
         assert not packed.is_pinned()
         converted = rnn.pack_sequence(ones[::-1], False).to(m.float64)
         return [rnn.pad_sequence(ones, padding_value=1.5), rnn.pad_sequence(ones[::-1]), *present(converted),
-                *[one.data for one in kinds]]
+                *[kind.data for kind in kinds]]
 
     assert_same(program)
 

@@ -23,10 +23,10 @@ def _made(m, forward, right_inverse=None):
         def forward(self, *args):
             return forward(*args)
 
-    made = Made()
+    result = Made()
     if right_inverse is not None:
-        made.right_inverse = right_inverse
-    return made
+        result.right_inverse = right_inverse
+    return result
 
 
 def _register(m, forward, right_inverse=None, before=0, **options):
@@ -126,7 +126,7 @@ def _facts(m, make):
         sum(tensors).square().sum().backward()
     state = layer.state_dict(keep_vars=True)
     tensors += [*state.values(), *[one.grad for one in state.values() if one.grad is not None]]
-    said += [list(state), [(tuple(one.shape), str(one.dtype).removeprefix("torch.")) for one in tensors]]
+    said += [list(state), [(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")) for tensor in tensors]]
     return said, np.concatenate([one.detach().reshape(-1).double().numpy() for one in tensors])
 
 

@@ -37,7 +37,7 @@ def flat(values):
 def results(m, layer, input, *given):
     """The outputs, and the gradients for all weights of a sum of their squares."""
     outputs = flat(layer(input, *given))
-    loss = sum((one * one).sum() for one in outputs if one.is_floating_point())
+    loss = sum((output * output).sum() for output in outputs if output.is_floating_point())
     return *outputs, *m.autograd.grad(loss, [*layer.parameters()], retain_graph=True)
 
 
@@ -215,7 +215,10 @@ def test_parameters_of_the_classes(name):
     import numgrad
 
     theirs, ours = [getattr(m.nn, name).__init__ for m in (torch, numgrad)]
-    named = [inspect.signature(one) for one in get_overloads(theirs)] or [inspect.signature(theirs)]
-    own = [one for one in inspect.signature(ours).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    named = [inspect.signature(overload) for overload in get_overloads(theirs)] or [inspect.signature(theirs)]
+    own = [
+        parameter
+        for parameter in inspect.signature(ours).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
+    ]
     expected = [*named[0].parameters.values()]
     assert [(one.name, one.default) for one in own] == [(one.name, one.default) for one in expected]

@@ -105,12 +105,12 @@ def masks_of(m, lengths, batch, kind):
 @pytest.mark.parametrize("batch", [3, None])
 def test_masks_of_every_kind(batch, lengths, kind):
     def program(m, source, target):
-        masks, found = masks_of(m, lengths, batch, kind), []
+        masks, result = masks_of(m, lengths, batch, kind), []
         module = made(m, "Transformer", "dropout=0.").double()
         each = [{name: mask} for name, mask in masks.items()]
         for given in (*each, {name: x for name, x in masks.items() if "key" in name}, masks):
-            found += results(m, module, source, target, **given)
-        return found
+            result += results(m, module, source, target, **given)
+        return result
 
     shapes = [(5, 3, 4), (3, 3, 4)] if batch else [(5, 4), (3, 4)]
     assert_alike(program, *randoms(*shapes))

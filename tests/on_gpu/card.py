@@ -84,13 +84,13 @@ def bandwidth(simulator: bool) -> dict[str, Any]:
     properties = numgrad.cuda.get_device_properties(0)
     peak = 2e3 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e9
     size, repeats = (64, 2) if simulator else (1 << 28, 20)
-    found: dict[str, Any] = {"peak by clock and bus": round(peak), "numgrad": _rates(numgrad, size, repeats)}
+    result: dict[str, Any] = {"peak by clock and bus": round(peak), "numgrad": _rates(numgrad, size, repeats)}
     if importlib.util.find_spec("torch") is not None:
         import torch
 
         if torch.cuda.is_available():
-            found["PyTorch"] = _rates(torch, size, repeats)
-    return found
+            result["PyTorch"] = _rates(torch, size, repeats)
+    return result
 
 
 def _rates(torch: Any, size: int, repeats: int) -> dict[str, float]:

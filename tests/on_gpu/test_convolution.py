@@ -24,7 +24,7 @@ def test_windows_are_copied_some_images_or_some_rows_at_a_time(cuda, images, fil
     tensors = [numgrad.arange(1.0, 1 + np.prod(shape)).cos().reshape(shape) for shape in (images, filters, (4,))]
 
     def results(device):
-        given = [one.to(device).requires_grad_() for one in tensors]
+        given = [tensor.to(device).requires_grad_() for tensor in tensors]
         out = numgrad.conv2d(*given, stride=(2, 1), groups=2 // filters[1])
         return [out, *numgrad.autograd.grad(out, given, out.detach())]
 

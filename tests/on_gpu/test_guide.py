@@ -32,5 +32,5 @@ def test_a_kernel_of_ones_own(capsys):
 @pytest.mark.simulator
 def test_a_network_learns_to_read_in_the_simulator():
     (command,) = re.findall(r"^NUMBA_ENABLE_CUDASIM=1 python (-m numgrad train digits .*)$", GUIDE, re.M)
-    found = re.match(r"([\d.]+)% of 60 held-out digits read correctly", run(*shlex.split(command)))
-    assert float(found[1]) > 85
+    match = re.match(r"([\d.]+)% of 60 held-out digits read correctly", run(*shlex.split(command)))
+    assert float(match[1]) > 85

@@ -33,9 +33,9 @@ def test_a_kernel_takes_its_place_where_the_gpu_has_one(monkeypatch):
     cuda = begin_cuda()
 
     def linalg_solve(p, A, B, left):
-        made = p.new_tensor(B.layout)
-        p.fill(p.contiguous(made), 5.0)
-        return made
+        result = p.new_tensor(B.layout)
+        p.fill(p.contiguous(result), 5.0)
+        return result
 
     monkeypatch.setattr(cuda, "linalg_solve", linalg_solve, raising=False)
     assert linalg.solve(numgrad.eye(6).cuda(), numgrad.ones(6, 2).cuda()).tolist() == [[5, 5]] * 6

@@ -62,5 +62,7 @@ def test_steps_that_are_put_one_after_the_other():
             return loss.detach()
 
         losses = [step(filled(number).view(75, 8) / 8) for number in range(1, 7)]
-        found.append([one.cpu().numpy().tobytes() for one in (*losses, *[own.detach() for own in model.parameters()])])
+        found.append([
+            one.cpu().numpy().tobytes() for one in (*losses, *[parameter.detach() for parameter in model.parameters()])
+        ])
     assert found[0] == found[1]

@@ -10,13 +10,13 @@ from numgrad.devices import launches
 
 
 def launches_of(function, **options):
-    found = []
-    launches.listen(found.append, **options)
+    result = []
+    launches.listen(result.append, **options)
     try:
         function()
     finally:
-        launches.unlisten(found.append)
-    return found
+        launches.unlisten(result.append)
+    return result
 
 
 def moved(function):

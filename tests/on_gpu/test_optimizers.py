@@ -237,7 +237,7 @@ def test_training_follows_the_cpu():
         optimizer = optim.Adam(model.parameters(), lr=0.05)
         schedule = optim.lr_scheduler.StepLR(optimizer, 2)
         x = numgrad.rand(6, 3).to(device)
-        found = []
+        result = []
         for _ in range(5):
             optimizer.zero_grad()
             loss = ((model(x) - x.sum(1, keepdim=True)) ** 2).mean()
@@ -245,8 +245,8 @@ def test_training_follows_the_cpu():
             clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            found.append(loss.item())
-        return found
+            result.append(loss.item())
+        return result
 
     on_gpu = losses("cuda")
     assert on_gpu == pytest.approx(losses("cpu"), rel=1e-4)

@@ -199,7 +199,9 @@ def test_a_training_step_is_one_program(make):
         for number in range(6):
             optimizer.param_groups[0]["lr"] = 0.1 / (1 + number)
             function = step if number == 4 else wrapped  # between replays it may run as it is
-            seen += [bits(function(made(6, 4, seed=number))), *[bits(one.grad) for one in model.parameters()]]
+            seen += [
+                bits(function(made(6, 4, seed=number))), *[bits(parameter.grad) for parameter in model.parameters()]
+            ]
         kept = [one for state in optimizer.state.values() for one in state.values() if numgrad.is_tensor(one)]
         seen += [bits(one) for one in (*model.parameters(), *kept)]
         states.append([*seen, bits(numgrad.rand(3, device="cuda"))])

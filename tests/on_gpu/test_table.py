@@ -21,7 +21,7 @@ def cases():
 
     The CPU compiles then little for what it is compared in.
     """
-    seen, made = set(), []
+    seen, result = set(), []
     for sample in SAMPLES:
         if sample.name in ON_THE_CPU:
             continue
@@ -34,8 +34,8 @@ def cases():
             dtypes = [kind] if kind in sample.dtypes else sample.dtypes[:1]
             if first and case.layout == "contiguous":
                 dtypes = sample.dtypes
-            made += [pytest.param(case, kind, id=f"{case}-{kind}") for kind in dtypes]
-    return made
+            result += [pytest.param(case, kind, id=f"{case}-{kind}") for kind in dtypes]
+    return result
 
 
 def pointwise_cases():

@@ -142,11 +142,11 @@ class Case:
     def leaves(self, dtype, requires_grad=False):
         """The inputs as tensors."""
         arrays = _values(self.leaf_shapes, self.sample.domains, dtype)
-        made = [None if array is None else laid_out(array, self.layout) for array in arrays]
-        for tensor, differentiable in zip(made, self.differentiable(), strict=True):
+        result = [None if array is None else laid_out(array, self.layout) for array in arrays]
+        for tensor, differentiable in zip(result, self.differentiable(), strict=True):
             if requires_grad and differentiable:
                 tensor.requires_grad = True
-        return made
+        return result
 
     def differentiable(self):
         """For each input whether it has a gradient."""
@@ -242,12 +242,12 @@ class Sample:
             return self._cases_of(self.shapes)
         count = len(self.domains)
         mixed = ((3, 1), (4,), (3, 4), (1, 4))[:count]
-        made = [case for extents in (shape, (2, 0, 3), ()) for case in self._cases_of((extents,) * count)]
+        result = [case for extents in (shape, (2, 0, 3), ()) for case in self._cases_of((extents,) * count)]
         if count > 1:
-            made = [case for case in made if case.layout != "broadcast"]
+            result = [case for case in result if case.layout != "broadcast"]
             empty = ((2, 0, 3), (3,), (), (1,))[:count]
-            made += [Case(self, "broadcast", mixed, mixed), Case(self, "empty", empty, empty)]
-        return made
+            result += [Case(self, "broadcast", mixed, mixed), Case(self, "empty", empty, empty)]
+        return result
 
     def _cases_of(self, shapes):
         given = [shape for shape in shapes if shape is not None]

@@ -19,15 +19,15 @@ MODULES = {"": numgrad, "nn.functional.": nn.functional, "fft.": fft, "linalg.":
 
 def functions():
     """All public functions and methods of which something is declared, by name."""
-    found = {name: function for name, function in public_functions.items() if inspect.isfunction(function)}
+    result = {name: function for name, function in public_functions.items() if inspect.isfunction(function)}
     for prefix, module in MODULES.items():
         own = {prefix + name: getattr(module, name) for name in module.__all__ if prefix}
-        found |= {name: function for name, function in own.items() if not isinstance(function, type)}
+        result |= {name: function for name, function in own.items() if not isinstance(function, type)}
     for name in dir(Tensor):
         method = inspect.getattr_static(Tensor, name)
         if inspect.isfunction(method) and method.__module__.startswith("numgrad.ops") and not name.startswith("_"):
-            found[f"Tensor.{name}"] = method
-    return found
+            result[f"Tensor.{name}"] = method
+    return result
 
 
 FUNCTIONS = functions()
@@ -69,7 +69,7 @@ def argument(parameter, kinds):
 
 def wrong_values():
     """Values that are no tensors, for each function or method and each of its parameters that declares one."""
-    found = {}
+    result = {}
     for name, function in FUNCTIONS.items():
         kinds = kinds_of(function)
         bound = list(kinds)[: name.startswith("Tensor.")]
@@ -77,8 +77,8 @@ def wrong_values():
             if Tensor in own and parameter not in bound:
                 numbers = not {int, float, complex}.isdisjoint(own)
                 optional = types.NoneType in own
-                found[name, parameter.name] = ["a", object(), *[3] * (not numbers), *[None] * (not optional)]
-    return found
+                result[name, parameter.name] = ["a", object(), *[3] * (not numbers), *[None] * (not optional)]
+    return result
 
 
 WRONG = wrong_values()

@@ -51,7 +51,7 @@ def test_nothing_to_normalize(shape):
 
 def _call(*arguments, **options):
     return lambda m, x: m.nn.functional.batch_norm(
-        x, *[one if one is None else m.ones(one) for one in arguments], **options
+        x, *[argument if argument is None else m.ones(argument) for argument in arguments], **options
     )
 
 

@@ -30,15 +30,15 @@ def dtype_of(case):
 
 def batches(case):
     """For each input a batch: its elements, turned around from example to example."""
-    made = []
+    result = []
     for leaf in case.leaves(dtype_of(case)):
         if leaf is None:
-            made.append(None)
+            result.append(None)
             continue
         row = leaf.numpy().reshape(-1)
         examples = [np.roll(row, number).reshape(leaf.shape) for number in range(COUNT)]
-        made.append(numgrad.from_numpy(np.stack(examples)))
-    return made
+        result.append(numgrad.from_numpy(np.stack(examples)))
+    return result
 
 
 
@@ -177,7 +177,7 @@ def test_a_batch_of_gradients(case):
     stacked = [numgrad.stack(list(row)) for row in expected]
     second = [
         numgrad.autograd.grad(
-            sum([(one.abs() ** 2).sum() for one in results if one.requires_grad], 0 * total(leaves)),
+            sum([(result.abs() ** 2).sum() for result in results if result.requires_grad], 0 * total(leaves)),
             wanted, retain_graph=True,
         )
         for results in (found, stacked)

@@ -38,7 +38,7 @@ def test_points_far_away_and_at_no_place(how):
 
 
 def test_single_precision():
-    x, grid = [one.astype("float32") for one in randoms((2, 3, 5, 6), (2, 40, 3, 2), high=1)]
+    x, grid = [array.astype("float32") for array in randoms((2, 3, 5, 6), (2, 40, 3, 2), high=1)]
     assert_same(lambda m, x, grid: sampled(m, x, grid, ("bilinear", "zeros", False)), x, grid)
 
 

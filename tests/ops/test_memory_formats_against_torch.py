@@ -114,7 +114,7 @@ def _facts(m, operation, x, name):
     m.manual_seed(0)
     results = operation(m, m.nn.functional, x)
     results = list(results) if isinstance(results, tuple) else [results]
-    facts = [(tuple(one.shape), one.stride()) for one in results]
+    facts = [(tuple(result.shape), result.stride()) for result in results]
     out = results[0]
     if out.requires_grad and name not in OF_OTHER_STRIDES:
         given = _laid_out(m, tuple(out.shape), False, 1, str(out.dtype).removeprefix("torch."))
@@ -174,7 +174,7 @@ def _strides(m, shape):
     same = [made is x, x.contiguous(memory_format=last) is x, made.to(memory_format=last) is made,
             made.to(memory_format=m.preserve_format) is made, x.to(memory_format=m.contiguous_format) is x]
     formats = [one.is_contiguous(memory_format=each) for one in (x, made) for each in (last, m.preserve_format)]
-    return [one.stride() for one in tensors], same, formats, repr(last)
+    return [tensor.stride() for tensor in tensors], same, formats, repr(last)
 
 
 @pytest.mark.parametrize("shape", [*IMAGES, *VOLUMES, (2, 0, 3, 4), (0, 3, 4, 5)], ids=str)
@@ -255,7 +255,7 @@ def _of_modules(m):
         *model.to(memory_format=m.preserve_format).parameters(),
         *model.to(memory_format=m.contiguous_format).parameters(),
     ]  # fmt: skip
-    return [one.stride() for one in parameters], weight is model[0].weight
+    return [parameter.stride() for parameter in parameters], weight is model[0].weight
 
 
 def test_modules():

@@ -30,11 +30,11 @@ def narrow():
         case for case in first_cases("int64")
         if not isinstance(case.op, Pointwise) or case.op.result == "same" or case.op.name in ("eq", "lt")
     ]
-    made = []
+    result = []
     for number, case in enumerate(cases):
         dtype = "int16" if case.sample.name in SIGNED else NARROW[number % 2]
-        made.append(pytest.param(case, dtype, id=f"{case}-{dtype}"))
-    return made
+        result.append(pytest.param(case, dtype, id=f"{case}-{dtype}"))
+    return result
 
 
 @pytest.mark.parametrize(("case", "dtype"), narrow())

@@ -80,7 +80,7 @@ def test_gradients_where_gates_are_saturated(kind, sizes):
 def test_a_gradient_for_one_of_the_results_alone(chosen):
     given = tensors("lstm", (3, 2, 4), 2, 3)
     results = [layer(*given, None, "lstm", False)[chosen] for layer in (recurrent_layer, steps_of_layer)]
-    found, expected = [numgrad.autograd.grad(one.sin().sum(), given) for one in results]
+    found, expected = [numgrad.autograd.grad(result.sin().sum(), given) for result in results]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, 1e-12, 1e-14)
 

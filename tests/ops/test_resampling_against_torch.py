@@ -188,7 +188,7 @@ SIZES = [
 def test_images_in_another_size(rank, mode, size, dtype):
     def program(m, x):
         corners = (None, True) if "linear" in mode or "cubic" in mode else (None,)
-        return [function(m, "interpolate")(x, **size, mode=mode, align_corners=own) for own in corners]
+        return [function(m, "interpolate")(x, **size, mode=mode, align_corners=corner) for corner in corners]
 
     assert_same(program, *randoms((1, 2, *(4, 7, 8)[-rank:]), dtype=dtype))
 

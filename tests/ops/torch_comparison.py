@@ -34,12 +34,12 @@ def messages(program, *inputs):
     """The errors that PyTorch and numgrad raise for a program that both refuse; ``inputs`` are arrays."""
     import torch
 
-    found = []
+    result = []
     for module in (torch, numgrad):
         with pytest.raises(Exception) as error:  # noqa: PT011 - the caller compares the classes
             program(module, *[module.tensor(array) for array in inputs])
-        found.append(error.value)
-    return found
+        result.append(error.value)
+    return result
 
 
 def assert_same(program, *inputs, requires_grad=True, graph=True, tolerance=None):

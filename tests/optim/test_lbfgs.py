@@ -245,7 +245,7 @@ def test_steps_are_pytorchs(options):
         kept = [state["d"], state["prev_flat_grad"], *state["old_dirs"], *state["old_stps"]]
         numbers = [float(state[name]) for name in ("t", "H_diag", "prev_loss")] + list(map(float, state["ro"]))
         results.append((
-            [losses, x.tolist(), y.tolist(), numbers, *(one.tolist() for one in kept)],
+            [losses, x.tolist(), y.tolist(), numbers, *(tensor.tolist() for tensor in kept)],
             (sorted(state), state["func_evals"], state["n_iter"], repr(optimizer)),
         ))
     assert results[0][1] == results[1][1]

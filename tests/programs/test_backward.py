@@ -274,7 +274,7 @@ def test_checkpoint_and_modes(compiled, see):
         model.zero_grad()
         y = f(ramp(2, 3) + i)
         y.sum().backward(retain_graph=i % 2)
-        see(y, [one.grad for one in model.parameters()])
+        see(y, [parameter.grad for parameter in model.parameters()])
         if i % 2:
             y.sum().backward()
             see(y, [one.grad for one in model.parameters()])

@@ -32,13 +32,13 @@ def test_order_of_dictionaries(compiled, see):
     layers = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
 
     def fold(x, values):
-        for one in values:
-            x = (x + one) * 2
+        for value in values:
+            x = (x + value) * 2
         return x
 
     def through(x):
-        for one in parts.values():
-            x = one(x)
+        for part in parts.values():
+            x = part(x)
         return x
 
     functions = [
@@ -57,8 +57,8 @@ def test_order_of_parameters(compiled, see):
     layer = nn.Linear(3, 3)
 
     def fold(x):
-        for one in layer.parameters():
-            x = (x + one.sum()) * 2
+        for parameter in layer.parameters():
+            x = (x + parameter.sum()) * 2
         return x
 
     in_turn([compiled(fold)], see, lambda: layer._parameters.update(weight=layer._parameters.pop("weight")))

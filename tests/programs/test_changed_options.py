@@ -54,7 +54,7 @@ SHOWN = {
 
 def modules():
     """Modules of all classes that are made of no more than some numbers."""
-    classes = [one for one in vars(nn).values() if isinstance(one, type) and issubclass(one, nn.Module)]
+    classes = [var for var in vars(nn).values() if isinstance(var, type) and issubclass(var, nn.Module)]
     for cls in classes:
         for arguments in ((), (2,), (2, 2), (2, 2, 2), (4, 2, 2)):
             with contextlib.suppress(Exception):
@@ -86,8 +86,8 @@ def test_parameters_that_a_program_goes_through(compiled, see):
     m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
 
     def added(x):
-        for one in m.parameters():
-            x = x + one.sum()
+        for parameter in m.parameters():
+            x = x + parameter.sum()
         return m(x)
 
     functions = [

@@ -256,7 +256,7 @@ def test_a_step_that_fails_leaves_what_it_leaves_without_being_compiled(kind):
             with pytest.raises(IndexError) as error:
                 step(*wrong)
             seen += [str(error.value), *[parameter.grad.tolist() for parameter in model.parameters()]]
-        seen += [step(x, y).item(), numgrad.rand(2).tolist(), [one.tolist() for one in model.buffers()]]
+        seen += [step(x, y).item(), numgrad.rand(2).tolist(), [buffer.tolist() for buffer in model.buffers()]]
         numbers = [value.item() for kept in optimizer.state.values() for value in kept.values() if value.numel() == 1]
         states.append([*seen, numbers])
     assert states[0] == states[1]

@@ -85,20 +85,20 @@ CASES = [
 
 def inputs_of(specifications, number):
     random = np.random.default_rng(number)
-    made = []
-    for one in specifications:
-        kind, shape = one if isinstance(one[0], str) else ("", one)
+    result = []
+    for specification in specifications:
+        kind, shape = specification if isinstance(specification[0], str) else ("", specification)
         if kind == INDICES:
-            made.append(numgrad.from_numpy(random.integers(0, 5, shape)))
+            result.append(numgrad.from_numpy(random.integers(0, 5, shape)))
         elif kind == VALUES:
-            made.append(shape)
+            result.append(shape)
         elif kind == SIGNS:
-            made.append(numgrad.from_numpy(random.choice((-1.0, 1.0), shape).astype("float32")))
+            result.append(numgrad.from_numpy(random.choice((-1.0, 1.0), shape).astype("float32")))
         elif kind == PROBABILITIES:
-            made.append(numgrad.from_numpy(random.uniform(0.1, 0.9, shape).astype("float32")))
+            result.append(numgrad.from_numpy(random.uniform(0.1, 0.9, shape).astype("float32")))
         else:
-            made.append(numgrad.from_numpy(random.normal(0, 1, shape).astype("float32")))
-    return made
+            result.append(numgrad.from_numpy(random.normal(0, 1, shape).astype("float32")))
+    return result
 
 
 def flat(values):
@@ -121,11 +121,11 @@ def seen(call, module, specifications, number, recorded):
     numgrad.manual_seed(number)
     module.zero_grad()
     outputs = flat(call(*inputs))
-    graded = [one for one in outputs if one.requires_grad]
+    graded = [output for output in outputs if output.requires_grad]
     if recorded and graded:
-        numgrad.autograd.backward(graded, [one.detach() * 0.5 + 1 for one in graded])
+        numgrad.autograd.backward(graded, [tensor.detach() * 0.5 + 1 for tensor in graded])
     changed = [*module.parameters(), *module.buffers()]
-    grads = [first.grad, *[one.grad for one in module.parameters()]]
+    grads = [first.grad, *[parameter.grad for parameter in module.parameters()]]
     return [*map(bits, outputs), *map(bits, grads), *map(bits, changed), numgrad.rand(1).item()]
 
 
@@ -134,13 +134,13 @@ def seen(call, module, specifications, number, recorded):
 def test_bits_are_those_of_the_module_itself(name, make, inputs, training):
     numgrad.manual_seed(0)
     own = make().train(training)
-    if any(isinstance(one, nn.UninitializedParameter) for one in own.parameters()):
+    if any(isinstance(parameter, nn.UninitializedParameter) for parameter in own.parameters()):
         own(*inputs_of(inputs, 0))  # lazy modules take their shapes from that
     other = copy.deepcopy(own)
     compiled = numgrad.compile(own)
     if name not in AS_THEY_ARE or (not training and name in IN_TRAINING):
         check(compiled, own, other, inputs)
-        assert all(one.programs for one in compiled.compiled.signatures.values())
+        assert all(signature.programs for signature in compiled.compiled.signatures.values())
     else:
         with pytest.warns(UserWarning, match="needs values|the graph of a tensor"):
             check(compiled, own, other, inputs)

@@ -108,12 +108,12 @@ def test_results_are_new_arrays_whatever_they_are_of():
     run = f.njit(numgrad.ones(3))
     results = run(x)
     expected = [x, [1, 0, 6], [1, 0, 6], [[1, 1], [0, 0], [6, 6]], [1, 2, 3], [], 5]
-    assert [one.tolist() for one in results] == [np.array(one).tolist() for one in expected]
+    assert [result.tolist() for result in results] == [np.array(one).tolist() for one in expected]
     for one in results:
         one.fill(7)
     assert x.tolist() == [1, 0, 2]
     assert parameter.tolist() == [1, 2, 3]
-    assert [one.tolist() for one in run(x)] == [np.array(one).tolist() for one in expected]
+    assert [tensor.tolist() for tensor in run(x)] == [np.array(one).tolist() for one in expected]
 
 
 def test_products_that_blas_computes_on_several_threads():
@@ -256,4 +256,4 @@ def test_programs_are_not_made_while_another_is_recorded(make):
     thread = threading.Thread(target=lambda: found.append(outer(x)), daemon=True)
     thread.start()
     thread.join(60)
-    assert [one.tolist() for one in found] == [[2, 2]]
+    assert [tensor.tolist() for tensor in found] == [[2, 2]]

@@ -38,14 +38,14 @@ def dtype_of(case):
 def leaves_of(case, reversed_order=False):
     """The inputs; with ``reversed_order`` their elements in the opposite order."""
     leaves = case.leaves(dtype_of(case))
-    made = []
+    result = []
     for leaf, differentiable in zip(leaves, case.differentiable(), strict=True):
         if leaf is not None and reversed_order:
             leaf = laid_out(np.ascontiguousarray(np.flip(leaf.numpy())).reshape(leaf.shape), case.layout)
         if leaf is not None and differentiable and leaf.is_floating_point():
             leaf.requires_grad = True
-        made.append(leaf)
-    return made
+        result.append(leaf)
+    return result
 
 
 def program_of(case):
@@ -60,10 +60,10 @@ def program_of(case):
         outputs = call(*given)
         outputs = list(outputs) if isinstance(outputs, tuple) else [outputs]
         wanted = [one for one in leaves if one is not None and one.requires_grad]
-        graded = [one for one in outputs if one.requires_grad]
+        graded = [output for output in outputs if output.requires_grad]
         if not (wanted and graded):
             return outputs, []
-        weights = [one.detach() * 0.5 + 1 for one in graded]
+        weights = [tensor.detach() * 0.5 + 1 for tensor in graded]
         grads = numgrad.autograd.grad(graded, wanted, weights, allow_unused=True)
         return [one.detach() for one in outputs], list(grads)
 

@@ -104,7 +104,7 @@ def test_an_argument_is_a_tensor_that_the_function_finds(compiled, see):
     named = {numgrad.zeros(1): 2.0}
     functions = [
         compiled(lambda x: x * 0 if x is pad else x + 1), compiled(lambda x: x * 0 if x is pair[0] else x + 1),
-        compiled(lambda x: x + 1 + any(x is one for one in model.parameters())),
+        compiled(lambda x: x + 1 + any(x is parameter for parameter in model.parameters())),
         compiled(lambda x: x + named.get(x, 1.0)),
     ]
     for x in (numgrad.zeros(1), numgrad.zeros(1), pad, pair[0], model.bias.detach(), *named, numgrad.zeros(1)):

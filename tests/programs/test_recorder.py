@@ -34,7 +34,7 @@ def test_backward_finds_results_that_begin_anywhere_in_their_memory(program):
         x = (numgrad.arange(4.0) * seed).requires_grad_()
         results = function(x)
         results = results if isinstance(results, tuple) else (results,)
-        numgrad.cat([one.reshape(-1) for one in results]).sum().backward()
+        numgrad.cat([result.reshape(-1) for result in results]).sum().backward()
         return x.grad
 
     def f(x):

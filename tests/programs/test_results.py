@@ -325,7 +325,7 @@ def test_views_among_results_that_are_changed_in_place(function):
                 sum((one * one).sum() for one in (*results, x)).backward()
             except RuntimeError as error:
                 see(str(error)[-40:])
-            see(*[one.detach() for one in (*results, x)], leaf.grad)
+            see(*[tensor.detach() for tensor in (*results, x)], leaf.grad)
 
     changed()
 

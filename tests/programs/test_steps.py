@@ -34,8 +34,8 @@ class Training:
     def seen(self):
         """All that a step may change."""
         found = []
-        for one in [*self.model.parameters(), *self.model.buffers()]:
-            found += [bits(one), one._version, bits(one.grad)]
+        for tensor in [*self.model.parameters(), *self.model.buffers()]:
+            found += [bits(tensor), tensor._version, bits(tensor.grad)]
         for state in self.optimizer.state_dict()["state"].values():
             found += [(name, bits(value), getattr(value, "_version", 0)) for name, value in state.items()]
         groups = [{name: value for name, value in group.items() if name != "params"} for group in
@@ -323,11 +323,11 @@ def test_averages_of_weights():
         loss = Training.do(self, x, y)
         self.average.update_parameters(self.model)
         with numgrad.no_grad():
-            return loss, [one * 1 for one in self.average.parameters()]
+            return loss, [parameter * 1 for parameter in self.average.parameters()]
 
     def moving(self, x, y):
         if not hasattr(self, "mean"):
-            self.mean = [one.detach().clone() for one in self.model.parameters()]
+            self.mean = [parameter.detach().clone() for parameter in self.model.parameters()]
         loss = Training.do(self, x, y)
         with numgrad.no_grad():
             for mean, one in zip(self.mean, self.model.parameters(), strict=True):

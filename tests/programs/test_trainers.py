@@ -58,7 +58,7 @@ def test_what_a_method_does_not_read_may_change():
     trainer.fit(ramp(2, 3), 2)
     assert replays(trainer.step) == [2]
     assert signature.failed == [["self.factor"]]
-    conditions = [one for guarded in signature.programs for one in guarded.guard.conditions]
+    conditions = [condition for guarded in signature.programs for condition in guarded.guard.conditions]
     assert not any("_compiled" in one or not one.strip() for one in conditions)
 
 
@@ -285,8 +285,8 @@ def test_callbacks_that_count_outside(compiled, see):
     callbacks = [Callback(), Callback()]
 
     def each(x):
-        for one in callbacks:
-            x = one.on(x)
+        for callback in callbacks:
+            x = callback.on(x)
         return x
 
     f = compiled(each)

@@ -165,8 +165,8 @@ def test_a_trainer_that_counts_its_steps_and_averages_weights(compiled, see):
             loss.backward()
             self.optimizer.step()
             with numgrad.no_grad():
-                for mean, one in zip(self.average.parameters(), self.model.parameters(), strict=True):
-                    mean.mul_(0.9).add_(one, alpha=0.1)
+                for mean, parameter in zip(self.average.parameters(), self.model.parameters(), strict=True):
+                    mean.mul_(0.9).add_(parameter, alpha=0.1)
             self.samples += 5
             self.left -= 1
             return loss

@@ -330,7 +330,7 @@ def test_arguments_that_backward_does_not_come_to(create_graph):
             w.register_post_accumulate_grad_hook(lambda w: seen.append(w.grad.tolist()))
             which = (y, y + z, y + c, y + b, z)[number % 5]
             which.sum().backward(create_graph=create_graph)
-            seen.extend([None if one.grad is None else one.grad.tolist() for one in (v, w)])
+            seen.extend([None if tensor.grad is None else tensor.grad.tolist() for tensor in (v, w)])
         return seen
 
     with warnings.catch_warnings():

@@ -139,7 +139,7 @@ def test_gradients_that_come_and_go():
     optimizer = numgrad.optim.SGD([first, second], lr=0.5)
     step = numgrad.compile(optimizer.step)
     for present in ([first], [first], [first, second], [second], [first, second]):
-        before = [one.detach().clone() for one in (first, second)]
+        before = [tensor.detach().clone() for tensor in (first, second)]
         for one in (first, second):
             one.grad = numgrad.ones(3) if any(one is each for each in present) else None
         step()

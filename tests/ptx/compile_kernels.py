@@ -81,26 +81,26 @@ def faults(kernel: tuple, capabilities: tuple) -> list[str]:
     from numgrad_kernels.cuda import adapter
 
     name, text, arguments, dtype = kernel
-    found = []
+    result = []
     try:
         codes = adapter.compile_ptx_for(name, text, arguments, capabilities)
     except Exception as error:
         return [f"does not compile: {str(error).strip().splitlines()[-1]}"]
     for capability, code in zip(capabilities, codes, strict=True):
         if f".target sm_{capability[0]}{capability[1]}" not in code:
-            found.append(f"is not for {capability}")
+            result.append(f"is not for {capability}")
         if ".local" in code:
-            found.append(f"keeps variables in local memory on {capability}")
+            result.append(f"keeps variables in local memory on {capability}")
         if ".extern .func" in code:
-            found.append(f"calls what is not in it on {capability}")
+            result.append(f"calls what is not in it on {capability}")
         if dtype in NARROW and (match := FLOAT64.search(code)):
-            found.append(f"computes in float64 on {capability}: {match[0]}")
+            result.append(f"computes in float64 on {capability}: {match[0]}")
     report = assembled(codes[-1], capabilities[-1])
     spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
     if not spills:
-        found.append(f"has no report of its registers: {report}")
-    found += [f"needs {count} bytes of {what}" for count, what in spills if int(count)]
-    return found
+        result.append(f"has no report of its registers: {report}")
+    result += [f"needs {count} bytes of {what}" for count, what in spills if int(count)]
+    return result
 
 
 def assembled(code: str, capability: tuple[int, int]) -> str:

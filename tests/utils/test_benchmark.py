@@ -211,5 +211,5 @@ def test_times(steps):
             timers[1].blocked_autorange(min_run_time=1.0),
             timers[2].adaptive_autorange(max_run_time=3.0),
         ]
-        found.append([(one.number_per_run, one.raw_times) for one in results])
+        found.append([(result.number_per_run, result.raw_times) for result in results])
     assert found[0] == found[1]

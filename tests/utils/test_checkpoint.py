@@ -39,8 +39,8 @@ def derivatives(run, case):
 def test_every_operation_can_be_computed_again(case):
     expected = derivatives(lambda function, *args: function(*args), case)
     for run in (kept, twice):
-        for one, other in zip(derivatives(run, case), expected, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for derivative, other in zip(derivatives(run, case), expected, strict=True):
+            np.testing.assert_array_equal(derivative, other)
 
 
 def test_derivatives_of_checkpoints_in_checkpoints():

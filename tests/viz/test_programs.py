@@ -89,10 +89,10 @@ def test_buffers_have_their_kinds_and_places(trained):
     temporaries = [buffer for buffer in program.buffers if buffer.kind == "temporary"]
     assert program.separate == sum(buffer.bytes for buffer in temporaries)
     assert program.arena == max(buffer.offset + buffer.bytes for buffer in temporaries) < program.separate
-    for one in temporaries:
+    for temporary in temporaries:
         for other in temporaries:
-            meet = one.offset < other.offset + other.bytes and other.offset < one.offset + one.bytes
-            assert one is other or not meet or one.last < other.first or other.last < one.first
+            meet = temporary.offset < other.offset + other.bytes and other.offset < temporary.offset + temporary.bytes
+            assert temporary is other or not meet or temporary.last < other.first or other.last < temporary.first
 
 
 def test_times_are_taken_on_copies(trained):

@@ -29,13 +29,13 @@ def process_docstring(app: Sphinx, what: str, name: str, value: Any, options: An
 
 def reference(root: Path) -> Reference:
     """Return all pages, for the repository in the folder ``root``."""
-    made = Reference()
-    made.add_tables()
-    made.add_tensor()
-    made.add_commands()
-    made.add("notes", notes_page(root))
-    made.add_modules()
-    return made
+    result = Reference()
+    result.add_tables()
+    result.add_tensor()
+    result.add_commands()
+    result.add("notes", notes_page(root))
+    result.add_modules()
+    return result
 
 
 def generate(app: Sphinx) -> None:

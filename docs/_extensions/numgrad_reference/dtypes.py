@@ -42,16 +42,16 @@ def dtypes_text(op: Op) -> str:
 
 def result_dtypes(op: Pointwise) -> dict[str, str]:
     """Return the dtype of a pointwise operation's result for each dtype of its operands that it is defined for."""
-    found = {}
+    result = {}
     for name in DTYPES:
         operand = layout_of(tensor_type(getattr(numgrad, name)), (2,))
         condition = layout_of(tensor_type(numgrad.bool), (2,))
         given = [condition if each in op.conditions else operand for each in op.inputs]
         try:
-            found[name] = str(op.compute_types(given)[1]).removeprefix("torch.")
+            result[name] = str(op.compute_types(given)[1]).removeprefix("torch.")
         except REFUSALS:
             continue
-    return found
+    return result
 
 
 def decided_dtypes(op: Op) -> dict[str, str]:
@@ -60,13 +60,13 @@ def decided_dtypes(op: Op) -> dict[str, str]:
     kinds = {np.dtype(name).kind for sample in samples for name in sample.dtypes}
     if kinds and takes_complex(op):
         kinds.add("c")
-    found = {}
+    result = {}
     for name in DTYPES:
         if np.dtype(name).kind.replace("u", "i") in kinds:
             results = filter(None, (_result_dtype(op, sample, name) for sample in samples))
             if (first := next(results, None)) is not None:
-                found[name] = first
-    return found
+                result[name] = first
+    return result
 
 
 def _chosen_dtype(sample: Sample) -> bool:

@@ -13,7 +13,7 @@ SOURCES = ("numgrad", "kernels")
 
 def notes(root: Path) -> dict[str, tuple[str, list[str]]]:
     """Return the text of each ``Note [...]`` in docstrings and comments, with the path of its file, by its title."""
-    found = {}
+    result = {}
     for path in sorted(each for folder in SOURCES for each in (root / folder).rglob("*.py")):
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines):
@@ -21,8 +21,8 @@ def notes(root: Path) -> dict[str, tuple[str, list[str]]]:
             if start is not None:
                 indent, mark, title = start[1], (start[2] or "").rstrip(), start[3]
                 text = list(_note_lines(lines[number + 1 :], indent, mark))
-                found[title] = path.relative_to(root).as_posix(), text
-    return found
+                result[title] = path.relative_to(root).as_posix(), text
+    return result
 
 
 def _note_lines(lines: list[str], indent: str, mark: str) -> Lines:

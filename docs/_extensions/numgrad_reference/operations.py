@@ -78,12 +78,12 @@ def family(function: Any) -> str:
 
 def families() -> dict[str, dict[str, list[str]]]:
     """Return the names of public functions by family, and these by folder."""
-    found: dict[str, dict[str, list[str]]] = {folder: defaultdict(list) for folder in FOLDERS}
+    result: dict[str, dict[str, list[str]]] = {folder: defaultdict(list) for folder in FOLDERS}
     for name, function in public_functions.items():
         folder, _, module = (family(function) if inspect.isfunction(function) else "").partition(".")
         if folder:
-            found[folder][module].append(name)
-    return found
+            result[folder][module].append(name)
+    return result
 
 
 def family_page(title: str, names: list[str], internal: list[Op]) -> Lines:

@@ -39,10 +39,10 @@ def compare_and_swap(buffer: Any, index: int, expected: Any, wanted: Any) -> Any
     """Return an element of a buffer of uint32 or uint64, and overwrite it atomically if it is the expected one."""
     with _lock:
         memory = _memory(buffer, index)
-        found = memory[index]
-        if found == expected:
+        result = memory[index]
+        if result == expected:
             memory[index] = wanted
-        return found
+        return result
 
 
 def _memory(buffer: Any, index: int) -> Any:

@@ -213,11 +213,11 @@ class WatchedArray:
         return self.unwatched
 
     def __getitem__(self, index: Any) -> Any:
-        found = self.unwatched[index]
-        if isinstance(found, np.ndarray):
-            return WatchedArray(found, self._accesses)
+        result = self.unwatched[index]
+        if isinstance(result, np.ndarray):
+            return WatchedArray(result, self._accesses)
         self._accesses.read(self, index, sys._getframe(self._depth))
-        return found
+        return result
 
     def __setitem__(self, index: Any, value: Any) -> None:
         frame, before = sys._getframe(self._depth), self.unwatched[index]

@@ -57,7 +57,7 @@ def launch(
 
 def signature_of(arguments: Iterable[Any]) -> tuple[Any, ...]:
     """Return the dtypes of buffers and the classes of numbers for which a kernel is compiled."""
-    return tuple([one.dtype if one.__class__ is BufferType else one.__class__ for one in arguments])
+    return tuple([argument.dtype if argument.__class__ is BufferType else argument.__class__ for argument in arguments])
 
 
 def hand_written(

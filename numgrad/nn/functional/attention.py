@@ -231,13 +231,13 @@ def _separate_weights(
             f"key's sequence and batch dims {key.shape[:-1]} do not match value's {value.shape[:-1]}"
         )
     embed_dim = query._layout.shape[-1]
-    found = []
+    result = []
     for name, weight in zip("qkv", weights, strict=True):
         if weight is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-        found.append(weight)
+        result.append(weight)
     names = "query", "key", "value"
-    for name, x, weight in zip(names, (query, key, value), found, strict=True):
+    for name, x, weight in zip(names, (query, key, value), result, strict=True):
         expected = embed_dim, x._layout.shape[-1]
         if weight._layout.shape != expected:
             raise AssertionError(f"expecting {name} weights shape of {expected}, but got {weight.shape}")
@@ -245,7 +245,7 @@ def _separate_weights(
         for name, part in zip(names, bias.chunk(3), strict=False):
             if part._layout.shape != (embed_dim,):
                 raise AssertionError(f"expecting {name} bias shape of {(embed_dim,)}, but got {part.shape}")
-    return found
+    return result
 
 
 def _projected(inputs: Sequence[Tensor], weights: Sequence[Tensor], bias: Tensor | None) -> Sequence[Tensor]:

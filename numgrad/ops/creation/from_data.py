@@ -32,9 +32,9 @@ def from_array(array: np.ndarray) -> Tensor:
         raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
     type = tensor_type(to_dtype(array.dtype))
     if array.flags.c_contiguous:
-        made = fresh(array.reshape(-1), array.shape, type)
-        made._origin = FOREIGN
-        return made
+        result = fresh(array.reshape(-1), array.shape, type)
+        result._origin = FOREIGN
+        return result
     if any(step < 0 for step in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
@@ -44,9 +44,9 @@ def from_array(array: np.ndarray) -> Tensor:
         raise ValueError("given numpy array strides not a multiple of the element byte size")
     steps = tuple(step // array.itemsize for step in array.strides)
     buffer = np.lib.stride_tricks.as_strided(array, (span(array.shape, steps),), (array.itemsize,))
-    made = strided(buffer, array.shape, steps, 0, type)
-    made._origin = FOREIGN
-    return made
+    result = strided(buffer, array.shape, steps, 0, type)
+    result._origin = FOREIGN
+    return result
 
 
 @public(method=False, direct=True)

@@ -55,7 +55,7 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
     type = layout.type
     p = devices.Plan(type.backend, type.device.index)
     generator, operands = p.operand(random.Generator), [p.operand(one) for one in given]
-    operands = [p.contiguous(one) if isinstance(one, devices.TensorRef) else one for one in operands]
+    operands = [p.contiguous(operand) if isinstance(operand, devices.TensorRef) else operand for operand in operands]
     target = p.operand(layout) if into else p.new_tensor(layout)
     whole = layout.contiguous
     own = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
@@ -82,7 +82,7 @@ def new_drawn(draw: str, layout: Layout, source: Any, *given: Any) -> Tensor:
 
 
 def _kinds(given: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple([one._layout if isinstance(one, Tensor) else one.__class__ for one in given])
+    return tuple([tensor._layout if isinstance(tensor, Tensor) else tensor.__class__ for tensor in given])
 
 
 def _parts_of(layout: Layout) -> Layout:

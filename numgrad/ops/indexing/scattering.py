@@ -132,9 +132,9 @@ def _reduce(
 
 def _filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -> TensorRef:
     """Add the steps for a new tensor filled with a number."""
-    made = p.new_tensor(layout_of(type, shape))
-    p.fill(p.contiguous(made), value)
-    return made
+    result = p.new_tensor(layout_of(type, shape))
+    p.fill(p.contiguous(result), value)
+    return result
 
 
 def _identity(own: dtype, reduce: str) -> Any:
@@ -151,7 +151,7 @@ def _identity(own: dtype, reduce: str) -> Any:
 
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """Return the number of elements that each result is the mean of; 1 if there are none."""
-    own, given = [filled_of(one._layout.shape, 1, like._layout.type) for one in (like, index)]
+    own, given = [filled_of(tensor._layout.shape, 1, like._layout.type) for tensor in (like, index)]
     return scatter_add_op(_without_self(own, index, dim, include_self), index, given, dim)
 
 

@@ -253,14 +253,14 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
 
 def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
     """Return the layout of an indexed part."""
-    found = _parts.find(key)
-    if found is None:
+    result = _parts.find(key)
+    if result is None:
         steps: list[_Step] = []
         _walk(layout, index, reading, steps)
         for op, *args in steps:
             layout, _ = op.prepare(layout, *args)
-        found = _parts.add(key, layout)
-    return found
+        result = _parts.add(key, layout)
+    return result
 
 
 def _known_view(layout: Layout, index: Any) -> tuple[Entry, tuple[int, ...]] | None:

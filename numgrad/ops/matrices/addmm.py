@@ -163,7 +163,7 @@ def _plain(number: Any) -> Any:
 def _factors(type: dtype, *factors: Any) -> list[Any]:
     """Return factors as numbers to compute with in a dtype; for integers they are truncated."""
     number: Any = float if type.is_floating_point or type.is_complex else int
-    return [one if type.is_complex and isinstance(one, complex) else number(one) for one in factors]
+    return [factor if type.is_complex and isinstance(factor, complex) else number(factor) for factor in factors]
 
 
 @operation("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])

@@ -59,7 +59,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         shapes = shapes_text(a._layout, b._layout)
         raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes})")
     first, second = [
-        [normal_dim(d, rank) for d in own] for own, rank in zip(axes, ranks, strict=True)
+        [normal_dim(d, rank) for d in axis] for axis, rank in zip(axes, ranks, strict=True)
     ]
     lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed beforehand
     summed = 1

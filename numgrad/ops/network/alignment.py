@@ -44,7 +44,7 @@ def ctc_loss_op(
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
     given = map(p.contiguous, (log_probs, labels, steps, lengths))
     losses, *of_states = p.backend.ctc_losses(p, *given, time, batch, classes, width)
-    log_alpha, errors = [p.tensor(one, log_probs.type, (batch, time, width)) for one in of_states]
+    log_alpha, errors = [p.tensor(state, log_probs.type, (batch, time, width)) for state in of_states]
     return p.tensor(losses, log_probs.type, (batch,)), log_alpha, errors
 
 

@@ -140,7 +140,7 @@ def attention_op(
 
 def _given(*tensors: TensorRef) -> list[Given]:
     """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
-    return [Given(one.memory.number) for one in tensors]
+    return [Given(tensor.memory.number) for tensor in tensors]
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float) -> tuple[Any]:
@@ -178,7 +178,7 @@ def attention_backward(
         tensors = (*given, out, grad_output)
         p.backend.attention_backward(p, tensors, grads, p.contiguous(statistics), is_causal, scale)
     else:
-        layouts = [layout_of(one.type, one.shape) for one in given]
+        layouts = [layout_of(layout.type, layout.shape) for layout in given]
         found = p.host(_slopes, layouts, *_given(grad_output, *given), is_causal, scale)
         for one, grad in zip(found, grads, strict=True):
             p.assign(one, grad)
@@ -188,7 +188,7 @@ def attention_backward(
 def _slopes(*given: Any) -> list[Any]:
     """Return the storage of each gradient, computed by other operations."""
     with no_grad():
-        return [contiguous(one)._storage for one in _gradients(*given)]
+        return [contiguous(gradient)._storage for gradient in _gradients(*given)]
 
 
 @differentiated_as(attention_backward)

@@ -87,7 +87,9 @@ def _avg_pool(rank: int) -> Any:
         def call(input: Tensor) -> Tensor:
             out = op(unsqueeze_op(input, last) if rank == 1 else input, *arguments)
             if whole:
-                counts = functools.reduce(np.multiply.outer, [own.divisors.astype(np.int64) for own in averages])
+                counts = functools.reduce(
+                    np.multiply.outer, [average.divisors.astype(np.int64) for average in averages]
+                )
                 out = truncated_quotient(out, from_buffer(counts.reshape(-1), counts.shape, out._layout.type))
             return squeeze_dim(out, last) if rank == 1 else out
 

@@ -52,7 +52,7 @@ def batch_norm_op(
         return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
     if training:
         moments = along_axis(p, "variance_axis", input, _dims(input), 0, False)
-        variance, mean = [p.tensor(one, type, channels) for one in moments]
+        variance, mean = [p.tensor(moment, type, channels) for moment in moments]
     else:
         mean, variance = [contiguous_op.build(p, one) for one in (running_mean, running_var) if one is not None]
     scale = fused(p, "batch_norm", _inverse, [variance], variance.layout, passed=[eps])
@@ -148,9 +148,9 @@ def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *given: Tens
     """Add a fused elementwise step over ``first`` and further operands, which hold one element per channel or all."""
     behind = len(first.shape) - 2
     operands = [
-        one.viewed(layout_of(one.type, (*one.shape, *(1,) * behind), (*one.layout.strides, *(0,) * behind)))
-        if isinstance(one, TensorRef) and len(one.shape) == 1 else one
-        for one in given
+        layout.viewed(layout_of(layout.type, (*layout.shape, *(1,) * behind), (*layout.layout.strides, *(0,) * behind)))
+        if isinstance(layout, TensorRef) and len(layout.shape) == 1 else layout
+        for layout in given
     ]
     return fused(p, "batch_norm", function, [first, *operands], layout_of(first.type, first.shape))
 
@@ -175,7 +175,7 @@ def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> N
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_index(len(input.shape) >= 2, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     check_supported(input, "f", "batch_norm")
-    given = [own for own in arguments.values() if own is not None]
+    given = [argument for argument in arguments.values() if argument is not None]
     if any(own.type is not input.type for own in given):
         others = any(own.type.dtype is not float32 for own in given)
         wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."

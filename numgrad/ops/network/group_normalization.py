@@ -161,7 +161,7 @@ def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None
             )
     check_supported(input, "f", "GroupNormKernelImpl")
     check(
-        all(own is None or own.type is input.type for own in arguments.values()),
+        all(argument is None or argument.type is input.type for argument in arguments.values()),
         "mixed dtype (CPU): expect parameter to have scalar type of {}: weight and bias must be of the input's",
         input.type.dtype.legacy,
     )

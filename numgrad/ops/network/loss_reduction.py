@@ -110,7 +110,7 @@ class Loss(Planned):
 
     def _of_examples(self, *args: Any) -> Tensor:
         """Return the losses of a batch of calls."""
-        rank = max([len(one._layout.shape) for one in tensors_in(args)])
+        rank = max([len(tensor._layout.shape) for tensor in tensors_in(args)])
         given = dict(zip(self.parameters, mapped_to(args, lambda one: aligned(one, rank)), strict=True))
         reduction, given["reduction"] = given["reduction"], "none"
         losses = self(*given.values())

@@ -80,9 +80,9 @@ def steps_composed(
         in_rows: whether to join the hidden states along the examples instead of stacking them.
     """
     outputs = []
-    for own in reversed(gates) if backwards else gates:
-        size, whole = own._layout.shape[0], state[0]._layout.shape[0]
-        after = STEPS[kind](own, [narrow(one, 0, 0, size) for one in state] if size < whole else state, *weights)
+    for tensor in reversed(gates) if backwards else gates:
+        size, whole = tensor._layout.shape[0], state[0]._layout.shape[0]
+        after = STEPS[kind](tensor, [narrow(one, 0, 0, size) for one in state] if size < whole else state, *weights)
         outputs.append(after[0])
         if size < whole:
             after = tuple([

@@ -211,4 +211,4 @@ def _matrix_shape(name: str, tensor: Tensor) -> Any:
 
 
 def _shapes(*tensors: Tensor) -> str:
-    return "shapes " + ", ".join([str(list(one.shape)) for one in tensors])
+    return "shapes " + ", ".join([str(list(tensor.shape)) for tensor in tensors])

@@ -126,7 +126,7 @@ def recurrent_layer(
 
 def _given(*tensors: TensorRef | None) -> list[Given | None]:
     """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
-    return [None if one is None else Given(one.memory.number) for one in tensors]
+    return [None if tensor is None else Given(tensor.memory.number) for tensor in tensors]
 
 
 def _by_operations(*given: Any) -> list[Any]:
@@ -196,30 +196,30 @@ def recurrent_layer_backward(
     found = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
     widths = own.gates, own.gates, own.size
     slopes, shares, before = [p.tensor(one, type, (own.rows, w)) for one, w in zip(found, widths, strict=True)]
-    made = [p.new_tensor(layout_of(type, (0,))) for _ in wanted]
+    result = [p.new_tensor(layout_of(type, (0,))) for _ in wanted]
     if wanted[1]:
-        made[1] = grads
+        result[1] = grads
     if wanted[0]:
-        made[0] = p.tensor(p.contiguous(multiplied(p, slopes, weight)), type, input.shape)
+        result[0] = p.tensor(p.contiguous(multiplied(p, slopes, weight)), type, input.shape)
     if wanted[2]:
         rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
-        made[2] = multiplied(p, slopes, rows, (True, False))
+        result[2] = multiplied(p, slopes, rows, (True, False))
     if wanted[3]:
-        made[3] = multiplied(p, shares, before, (True, False))
+        result[3] = multiplied(p, shares, before, (True, False))
     if wanted[4]:
-        made[4] = sum_dims.build(p, slopes, (0,), False)
+        result[4] = sum_dims.build(p, slopes, (0,), False)
     if wanted[5] and wanted[4] and kind != "gru":
-        made[5] = p.new_tensor(made[4].layout)
-        p.assign(made[4], made[5])
+        result[5] = p.new_tensor(result[4].layout)
+        p.assign(result[4], result[5])
     elif wanted[5]:
-        made[5] = sum_dims.build(p, shares, (0,), False)
-    return made
+        result[5] = sum_dims.build(p, shares, (0,), False)
+    return result
 
 
 def _gradients_by_operations(*given: Any) -> list[Any]:
     """Return the storage of each gradient, computed by other operations."""
     with no_grad():
-        return [contiguous_op.function(one)._storage for one in _gradients(*given)]
+        return [contiguous_op.function(gradient)._storage for gradient in _gradients(*given)]
 
 
 @differentiated_as(recurrent_layer_backward)
@@ -236,8 +236,8 @@ def _gradients(
         variables = [as_variable(one) if is_wanted and one is not None else None for one, is_wanted in chosen]
         used: list[Any] = [old if new is None else new for old, new in zip(given, variables, strict=True)]
         outputs = steps_of_layer(*[*used, sizes, kind, backwards])
-        pairs = [(one, own) for one, own in zip(outputs, (grad_out, grad_end), strict=True) if own is not None]
+        pairs = [(output, own) for output, own in zip(outputs, (grad_out, grad_end), strict=True) if own is not None]
         reached, cotangents = zip(*pairs, strict=True)
         present = [one for one in variables if one is not None]
         found = iter(gradients_of(reached, present, cotangents, create_graph=recorded, materialize_grads=True))
-    return [nothing if one is None else next(found) for one in variables]
+    return [nothing if variable is None else next(found) for variable in variables]

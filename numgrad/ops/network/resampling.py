@@ -68,9 +68,9 @@ class LineMap:
         rows = np.repeat(np.arange(self.count), np.diff(self.starts))
         order = np.argsort(self.indices, kind="stable")
         weights = (self.weights / self.divisors[rows])[order]
-        made = LineMap(self.count, rows[order], np.bincount(self.indices, minlength=self.length), weights)
-        made.transposed = self
-        return made
+        result = LineMap(self.count, rows[order], np.bincount(self.indices, minlength=self.length), weights)
+        result.transposed = self
+        return result
 
     def matrix(self, type: TensorType) -> tuple[Any, ...]:
         """Return starts, indices, weights and divisors as rows on the device of ``type``, in its dtype.

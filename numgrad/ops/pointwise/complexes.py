@@ -128,7 +128,7 @@ def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any
     part = layout_of(first.type, shape, tuple([2 * step for step in out.layout.strides]))
     program = _program(first.type.numpy, real, imag)
     operands = first, second, out.viewed(part), out.viewed(part, 1)
-    p.run_over(program, operands, [one.layout for one in operands], False)
+    p.run_over(program, operands, [operand.layout for operand in operands], False)
     return out
 
 
@@ -159,7 +159,7 @@ def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
 
 def _of_examples(op: Any, *parts: Tensor) -> Tensor:
     """Return the result of ``complex`` or ``polar`` under ``vmap``."""
-    rank = max([len(one._layout.shape) for one in parts])
+    rank = max([len(part._layout.shape) for part in parts])
     return op(*[aligned(one, rank) for one in parts])
 
 

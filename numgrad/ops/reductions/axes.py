@@ -138,14 +138,14 @@ def check_not_empty(input: Layout | TensorRef, name: str, dim: int | None) -> No
 
 def return_type(name: str, *fields: str) -> Any:
     """Return a named tuple class that prints like PyTorch's ``torch.return_types``."""
-    made = namedtuple(name, fields or ("values", "indices"))  # type: ignore[misc]
+    result = namedtuple(name, fields or ("values", "indices"))  # type: ignore[misc]
 
     def text(self: Any) -> str:
         lines = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
         return f"torch.return_types.{name}(\n{lines})"
 
-    made.__repr__ = text  # type: ignore[method-assign]
-    return made
+    result.__repr__ = text  # type: ignore[method-assign]
+    return result
 
 
 def moved_gradient(grad: Tensor, indices: Tensor, input_shape: tuple[int, ...], dim: int) -> Tensor:

@@ -96,7 +96,7 @@ def _counted(
         )
     columns = points.unbind(1)
     edges = [_edges(dim, column, given, limits) for dim, (column, given) in enumerate(zip(columns, bins, strict=True))]
-    sizes = [own.numel() - 1 for own in edges]
+    sizes = [edge.numel() - 1 for edge in edges]
     index: Any = 0
     inside: Any = True
     for own, column, size in zip(edges, columns, sizes, strict=True):

@@ -62,8 +62,8 @@ def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int
 def _concatenated(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layout) -> TensorRef:
     """Add the steps that join the tensors along a dimension; tensors without elements are left out."""
     out = p.new_tensor(layout)
-    parts, on_gpu = [one for one in tensors if one.size], out.type.device.type != "cpu"
-    if (on_gpu or out.size < RUNS_FROM) and all(one.layout.contiguous and one.type is out.type for one in parts):
+    parts, on_gpu = [tensor for tensor in tensors if tensor.size], out.type.device.type != "cpu"
+    if (on_gpu or out.size < RUNS_FROM) and all(part.layout.contiguous and part.type is out.type for part in parts):
         p.backend.join_rows(p, parts, dim, out)
         return out
     start = 0

@@ -129,15 +129,15 @@ def is_shown(size: tuple[int, ...], stride: tuple[int, ...], start: int, whole: 
 def _map(geometry: Geometry, size: int) -> np.ndarray:
     """Return a mask of the locations that a geometry reaches in ``size`` elements of memory."""
     shape, strides, offset = geometry
-    found = np.zeros(size, np.bool_)
-    found[offset] = True
+    result = np.zeros(size, np.bool_)
+    result[offset] = True
     for extent, step in zip(shape, strides, strict=True):
         done = 1  # number of indices of this dimension done
         while step and done < extent:
             more = min(done, extent - done)
-            found[more * step :] |= found[: -more * step].copy()
+            result[more * step :] |= result[: -more * step].copy()
             done += more
-    return found
+    return result
 
 
 @lookup

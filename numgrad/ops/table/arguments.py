@@ -138,7 +138,7 @@ def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the defaults of the parameters that have one."""
     parameters = inspect.signature(function).parameters.values()
-    return {one.name: one.default for one in parameters if one.default is not one.empty}
+    return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
 
 
 @functools.cache

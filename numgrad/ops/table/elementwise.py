@@ -189,16 +189,19 @@ class Pointwise(Op):
         Raises:
             RuntimeError, NotImplementedError: if the operation is not defined for that dtype.
         """
-        key = tuple([own if own.__class__ is not Layout else own.type if own.shape else (own.type,) for own in given])
-        found = self.types.get(key)
-        if found is None:
-            found = self.types[key] = self._types(given)
-        return found
+        key = tuple([
+            layout if layout.__class__ is not Layout else layout.type if layout.shape else (layout.type,)
+            for layout in given
+        ])
+        cached = self.types.get(key)
+        if cached is None:
+            cached = self.types[key] = self._types(given)
+        return cached
 
     def _types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
         values = [own for name, own in zip(self.inputs, given, strict=True) if name not in self.conditions]
         compute = meeting_dtype(values)
-        layouts = [own for own in values if isinstance(own, Layout)]
+        layouts = [value for value in values if isinstance(value, Layout)]
         message = self.refused.get(compute)
         for own in values:
             dtype = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
@@ -329,7 +332,7 @@ class Pointwise(Op):
             key = [*key, into]
         key = key[0] if len(key) == 1 else tuple(key)
         entry = self.entries.find(key)
-        if entry is None and any(own.__class__ is Layout for own in given):
+        if entry is None and any(value.__class__ is Layout for value in given):
             op = self._for(given, into is given[0])
             entry = self.entries.make(key, functools.partial(op.prepare, given, attributes, into))
         return entry

@@ -114,8 +114,8 @@ class PointwiseBackwardPlan(BackwardPlan):
         launch = devices.pointwise_plan(program, given, outs).launcher(self.plan.is_bound)
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
-        found = self.launches[key] = launch, outs
-        return found
+        result = self.launches[key] = launch, outs
+        return result
 
 
 class PointwiseNode(OpNode):
@@ -136,11 +136,11 @@ class PointwiseNode(OpNode):
         rules = plan.rules
         computed: Any = gradient
         if rules.computed:
-            found = plan.launches.get(gradient._layout)
+            cached = plan.launches.get(gradient._layout)
             saved: Any = self.saved  # a local reference, as another thread may release it
-            if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
+            if cached is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
                 return self._in_general(gradient)
-            launch, layouts = found
+            launch, layouts = cached
             if len(saved) == 1:
                 (value,), (version,) = saved, self.versions
                 if version is not None and value._counter[0] != version:  # a PackedTensor never has this version
@@ -155,7 +155,7 @@ class PointwiseNode(OpNode):
                 (first, second), (one, other) = layouts, buffers
                 return tensor_of(first, one), tensor_of(second, other)
             if len(layouts) > 1:
-                return self._arranged([tensor_of(own, buffer) for own, buffer in zip(layouts, buffers)], gradient)  # noqa: B905
+                return self._arranged([tensor_of(layout, buffer) for layout, buffer in zip(layouts, buffers)], gradient)  # noqa: B905
             computed = tensor_of(layouts[0], buffers)
         only = rules.only
         if only is not None:
@@ -198,7 +198,9 @@ class PointwiseNode(OpNode):
         launch, layouts = plan.launches.get(key) or plan.find(key, gradient, values, types)
         buffers = launch(gradient, *values)
         buffers = buffers if len(layouts) > 1 else (buffers,)
-        return self._arranged([tensor_of(own, buffer) for own, buffer in zip(layouts, buffers, strict=True)], gradient)
+        return self._arranged(
+            [tensor_of(layout, buffer) for layout, buffer in zip(layouts, buffers, strict=True)], gradient
+        )
 
     def _current_backward_plan(self) -> PointwiseBackwardPlan:
         """Return the backward plan, or the one without the input if the input has changed since it was saved."""

@@ -59,19 +59,19 @@ class Entry:
         """Return the description of how the view, or each of the views, of a tensor is made."""
         if input._view is not None:
             return views(input, self.step, mode)
-        found = self.views.get(mode)
-        if found is None:
-            found = self.views[mode] = views(input, self.step, mode)
-        return found
+        cached = self.views.get(mode)
+        if cached is None:
+            cached = self.views[mode] = views(input, self.step, mode)
+        return cached
 
     def backward_plan(self, needed: int) -> BackwardPlan:
         """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
-        found = self.backward_plans.get(needed)
-        if found is None:
-            found = self.backward_plans[needed] = self.op.backward_plan(self, needed)
-            found.plan = self.plan
+        cached = self.backward_plans.get(needed)
+        if cached is None:
+            cached = self.backward_plans[needed] = self.op.backward_plan(self, needed)
+            cached.plan = self.plan
             submit(lambda: ("differentiate", (self.op.name, *self.op.example(self, needed))))
-        return found
+        return cached
 
 
 class Entries:

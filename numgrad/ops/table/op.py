@@ -160,9 +160,9 @@ class Op:
     def make_node_class(self, name: str, *numbers: str) -> type[Node]:
         """Return a class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        made = node_class(name, self.node_base, op=self, hidden=hidden, adds=self.adder is not None)
-        show_saved(made, self.saveable())
-        return made
+        result = node_class(name, self.node_base, op=self, hidden=hidden, adds=self.adder is not None)
+        show_saved(result, self.saveable())
+        return result
 
     def node_classes(self) -> Sequence[type[Node]]:
         """Return all classes of this op's nodes."""

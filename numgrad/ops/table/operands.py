@@ -35,7 +35,7 @@ def given_of(operands: Iterable[Any]) -> list[Any]:
 
 def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
     """Return the layout that PyTorch gives a new tensor computed from operands of these layouts, or numbers."""
-    layouts = [own for own in given if own.__class__ is Layout]
+    layouts = [value for value in given if value.__class__ is Layout]
     first = layouts[0]
     whole = first.row_major and first.shape == shape
     if whole and first.type is type and all(own is first or not own.shape for own in layouts):
@@ -63,8 +63,8 @@ def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
     Raises:
         RuntimeError: if the tensors are on several devices.
     """
-    layouts = [own for own in given if own.__class__ is Layout]
-    bound = [own for own in layouts if own.shape or own.type.device is not CPU] or layouts
+    layouts = [value for value in given if value.__class__ is Layout]
+    bound = [layout for layout in layouts if layout.shape or layout.type.device is not CPU] or layouts
     check_one_device(*bound, into)
     return bound[0].type.device
 
@@ -74,7 +74,7 @@ def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
 
     On the CPU, a tensor that repeats one value is passed as a number, and so are 0-d tensors combined with others.
     """
-    return tuple([own if own.__class__ is not Layout else _kind_passed(own, out) for own in given])
+    return tuple([value if value.__class__ is not Layout else _kind_passed(value, out) for value in given])
 
 
 def _kind_passed(layout: Layout, out: Layout) -> Any:

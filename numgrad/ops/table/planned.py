@@ -277,7 +277,7 @@ class Planned(Op):
         if not self.view:
             for own in outputs:
                 check_countable(own.shape, own.type.numpy)
-        recorded = self.has_gradient and True in [own.type.dtype.differentiable for own in outputs]
+        recorded = self.has_gradient and True in [output.type.dtype.differentiable for output in outputs]
         entry = Entry(self, launch, layout, recorded, tuple(given), again)
         if self.view:
             if not callable(launch):
@@ -311,7 +311,7 @@ class Planned(Op):
 
     def _opened(self, given: Sequence[Any]) -> tuple[Plan, list[Any]]:
         """Return a new plan, and the arguments of a call with the plan's operands in place of layouts and classes."""
-        layouts = given[0] if self.sequence else [one for one in given if one.__class__ is Layout]
+        layouts = given[0] if self.sequence else [value for value in given if value.__class__ is Layout]
         type = layouts[0].type
         p = Plan(type.backend, type.device.index)
         arguments = list(given)

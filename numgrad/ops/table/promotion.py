@@ -64,11 +64,11 @@ def meeting_dtype(given: Iterable[Any]) -> dtype:
     (bool, integer, floating point, complex).
     """
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
-    for own in given:
-        if isinstance(own, Layout):
-            rank, element = (2 if own.shape else 1), own.type.dtype
+    for layout in given:
+        if isinstance(layout, Layout):
+            rank, element = (2 if layout.shape else 1), layout.type.dtype
         else:
-            rank, element = 0, number_dtype(own())
+            rank, element = 0, number_dtype(layout())
         present = by_rank[rank]
         by_rank[rank] = element if present is None else promote_types(present, element)
     result: dtype | None = None

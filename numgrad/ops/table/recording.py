@@ -281,7 +281,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     if target is None and graded == 1 and state.mode <= ORDINARY:
         record(plan, outputs[0], edges, operands, outputs)
         return
-    differentiable = [one for one in outputs[:graded] if one._layout.type.dtype.differentiable]
+    differentiable = [tensor for tensor in outputs[:graded] if tensor._layout.type.dtype.differentiable]
     node = plan.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])

@@ -284,13 +284,13 @@ def nearest(
 ) -> set[str]:
     """Return the keys within ``max_depth`` steps of the roots, at most the ``max_count`` nearest of them."""
     front = list(dict.fromkeys(roots))
-    found: set[str] = set()
+    result: set[str] = set()
     depth = 0
     while front and (max_depth is None or depth <= max_depth):
-        left = len(front) if max_count is None else max_count - len(found)
-        found.update(front[:left])
+        left = len(front) if max_count is None else max_count - len(result)
+        result.update(front[:left])
         if left < len(front):
             break
-        front = [key for key in dict.fromkeys(k for near in front for k in behind.get(near, ())) if key not in found]
+        front = [key for key in dict.fromkeys(k for near in front for k in behind.get(near, ())) if key not in result]
         depth += 1
-    return found
+    return result

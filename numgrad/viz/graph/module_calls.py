@@ -47,7 +47,7 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, ModuleCall]:
     made = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
     sequences = sorted([node.sequence for node in nodes])
     open_calls: list[tuple[int, ModuleCall]] = []  # each with the number at which it ended
-    found: dict[int, ModuleCall] = {}
+    result: dict[int, ModuleCall] = {}
     for begun, ended, part in made:
         while open_calls and open_calls[-1][0] < begun:
             open_calls.pop()
@@ -57,8 +57,8 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, ModuleCall]:
         call = ModuleCall(f"m{begun}", name, called, depth, parent)
         open_calls.append((ended, call))
         recorded = sequences[bisect_right(sequences, begun) : bisect_right(sequences, ended)]
-        found.update(dict.fromkeys(recorded, call))  # replaces enclosing calls, which began before
-    return found
+        result.update(dict.fromkeys(recorded, call))  # replaces enclosing calls, which began before
+    return result
 
 
 #: The number of boxes beyond which calls of modules are folded automatically.

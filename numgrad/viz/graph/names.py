@@ -33,8 +33,8 @@ class Names:
 
     def of(self, thing: Any) -> str | None:
         """Return the name of a tensor or module."""
-        found = self._names.get(id(thing))
-        return found[0] if found is not None else None
+        cached = self._names.get(id(thing))
+        return cached[0] if cached is not None else None
 
     def of_output(self, sequence: int, number: int) -> str | None:
         """Return the name of an output of a node."""
@@ -120,10 +120,10 @@ def _is_inner(frame: FrameType) -> bool:
 
 def _local_variables(frame: FrameType) -> dict[str, Any]:
     variables = frame.f_locals
-    found = dict(variables)
+    result = dict(variables)
     # Before Python 3.13, reading f_locals makes a dictionary that the frame keeps until the function ends, which would
     # keep the tensors alive.  It is cleared unless the function also holds it, from locals().  Only the number of
     # references shows that: the frame's, the one here and the argument of getrefcount.
     if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:
         variables.clear()
-    return found
+    return result

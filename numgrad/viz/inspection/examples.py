@@ -85,14 +85,14 @@ def function_named(name: str) -> Callable[..., Any]:
     }
     searched = [*spaces.values()] if not path else [spaces.get(".".join(path))]
     for space in searched:
-        found = _function(space, last)
-        if found is not None:
-            return found
+        result = _function(space, last)
+        if result is not None:
+            return result
     op: Any = None if path else ops.get(name) or ops.get(f"{name}_op")
     if op is None:
         known = {one for space in searched for one in dir(space) if _function(space, one) is not None}
         known |= set() if path else {*ops}
-        near = [".".join([*path, one]) for one in difflib.get_close_matches(last, sorted(known), 3)]
+        near = [".".join([*path, matche]) for matche in difflib.get_close_matches(last, sorted(known), 3)]
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
     if isinstance(op, Pointwise):
         function: Any = function_of(op)

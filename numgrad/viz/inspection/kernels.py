@@ -112,8 +112,8 @@ class InspectedKernel:
         """LLVM's optimised code of the function with the main loop."""
         code = self._store_kernel.llvm()
         name, _ = self._main
-        found = re.search(rf"^define [^\n]*@\"?{re.escape(name)}\"?\(.*?^}}", code, re.MULTILINE | re.DOTALL)
-        return readable(found[0] if found else code)
+        match = re.search(rf"^define [^\n]*@\"?{re.escape(name)}\"?\(.*?^}}", code, re.MULTILINE | re.DOTALL)
+        return readable(match[0] if match else code)
 
     @cached_property
     def assembly(self) -> str:
@@ -269,16 +269,16 @@ class InspectedGpuKernel(InspectedKernel):
 
 def planned_kernels(plan: devices.Plan, stage: str, size: int) -> list[InspectedKernel]:
     """Return the kernels and library functions in the steps of a plan, whose result has ``size`` elements."""
-    found = []
+    result = []
     make = InspectedKernel if plan.device is None else InspectedGpuKernel
     for step in plan.steps:
         if isinstance(step, devices.Step):
             kernel = plan.backend.kernel_of(step, plan.device)()
-            found.append(make(kernel.name, stage, kernel, step_traffic(kernel.facts, step, size)))
+            result.append(make(kernel.name, stage, kernel, step_traffic(kernel.facts, step, size)))
         else:
             names = [getattr(one, "library", None) for one in (step.function, *step.operands)]
-            found += [make(name, stage, None) for name in names if name is not None]
-    return found
+            result += [make(name, stage, None) for name in names if name is not None]
+    return result
 
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:

@@ -202,14 +202,14 @@ class _Description:
     def _described(self, number: int, step: Any) -> ProgramStep:
         kernel = step.kernel if isinstance(step, KernelCall) else step.function if getattr(step, "grid", ()) else None
         name = step.function.__name__ if isinstance(step, HostCall) else (kernel or step).name
-        made = ProgramStep(number, name, kernel, step.operation, step.location)
+        result = ProgramStep(number, name, kernel, step.operation, step.location)
         for span, is_read, is_written in _accesses(step, kernel):
             buffer = self.buffer(span.block, span.dtype)
             is_part = is_written and not is_read and span.count * span.dtype.itemsize < span.block.size
-            for buffers, belongs in ((made.reads, is_read), (made.writes, is_written), (made.parts, is_part)):
+            for buffers, belongs in ((result.reads, is_read), (result.writes, is_written), (result.parts, is_part)):
                 if belongs and buffer not in buffers:
                     buffers.append(buffer)
-        return made
+        return result
 
 
 def _accesses(step: Any, kernel: Any) -> Iterator[tuple[Span, bool, bool]]:

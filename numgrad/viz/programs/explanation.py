@@ -70,7 +70,7 @@ class ProgramExplanation(Listing):
         self._name = compiled.name
 
     def _text(self, sections: Collection[str]) -> str:
-        programs = sum(len(one.programs) for one in self.signatures)
+        programs = sum(len(signature.programs) for signature in self.signatures)
         head = f"{self.subject}: {counted(len(self), 'signature')}, {counted(programs, 'program')}"
         lines = [head if self.signatures else f"{self.subject}: not called yet"]
         for one in self.signatures:

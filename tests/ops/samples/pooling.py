@@ -26,7 +26,7 @@ def _max_pool(x, kernel, stride, padding, dilation, ceil):
             for o, k, s, p, d in zip(window, kernel, stride, padding, dilation, strict=True)
         ]
         inside = itertools.product(*[
-            [i for i in own if 0 <= i < size] for own, size in zip(elements, x.shape[-rank:], strict=True)
+            [i for i in element if 0 <= i < size] for element, size in zip(elements, x.shape[-rank:], strict=True)
         ])
         best = max(inside, key=lambda e: x[(*outer, *e)])
         out[place], indices[place] = x[(*outer, *best)], np.ravel_multi_index(best, x.shape[-rank:])
