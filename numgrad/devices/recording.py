@@ -28,7 +28,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Effect:
-    """An action of Python that each run of a program repeats besides its launches."""
+    """An action of Python that each run of a program repeats besides its launches.
+
+    Attributes:
+        may_fail: True if ``advance`` may raise an error; the function itself is then called, to raise it.
+    """
+
+    may_fail = False
 
     def advance(self) -> None:
         """Do the action, in the recorded call and before each replay."""
@@ -53,6 +59,21 @@ class Effect:
     def fills(self) -> Sequence[np.ndarray]:
         """Return the arrays that it writes for kernels."""
         return ()
+
+    def changes(self) -> Sequence[tuple[dict[str, Any], str, Any, Any]]:
+        """Return the values in Python that it has just changed: a dictionary, a key, and both values."""
+        return ()
+
+    def holders(self) -> Sequence[dict[str, Any]]:
+        """Return the dictionaries in which it changes values."""
+        return ()
+
+    def functions(self) -> Sequence[Any]:
+        """Return the functions of the user's that it calls."""
+        return ()
+
+    def precede(self, later: Effect) -> None:
+        """Note an action that comes after this one."""
 
     def repeats(self, other: Effect) -> bool:
         """Return True if it does in one call what another has done in an earlier call of the same program."""

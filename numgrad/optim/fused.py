@@ -199,6 +199,13 @@ class _Count(recording.Effect):
         """Return True if the options are unchanged since this was created."""
         return all(group.get(name) is value for group, options in self._options for name, value in options.items())
 
+    def precede(self, later: recording.Effect) -> None:
+        """Accept changes of options that each run repeats."""
+        for changed, name, before, value in later.changes():
+            for group, options in self._options:
+                if group is changed and options.get(name) is before:
+                    options[name] = value
+
     def advance(self) -> None:
         """Count a step, and compute the numbers for the kernel."""
         optimizer, lines = self._optimizer, self.numbers

@@ -319,8 +319,18 @@ def check_memory(recorder: Recorder, tensors: Iterable[Any]) -> None:
 
 def _check_environment(captured: Capture, now: Environment) -> None:
     """Postpone recording if the environment has changed, and break off if something else keeps a tensor."""
-    changed = []
+    changed, effects = [], captured.recorder.effects
+    held = {id(holder) for effect in effects for holder in effect.holders() if "param_groups" not in now.referenced}
+    read = {(id(source.holder), source.key) for each in (captured.environment, now) for source in each.read}
+    for effect in effects:
+        for function in effect.functions():
+            if Environment(function).finds_tensors:
+                name = getattr(function, "__name__", type(function).__name__)
+                captured.recorder.break_off(f"a schedule calls {name}, which finds tensors or modules")
+                return
     for source, before in captured.environment.changed(now):
+        if any(id(each.holder) in held and (id(each.holder), each.key) not in read for each in source.outwards()):
+            continue
         if is_counter(source, before) and now.referenced.only_counts(source.key):
             captured.recorder.effects.append(Counter(source.holder, source.key, source.value - before))
         else:

@@ -14,6 +14,7 @@ from .differentiation import Differentiated
 from .node import CompiledBackward, backward_through
 from .program import REPORTED, Program
 from .recorded_steps import OUTSIDE, has_known_owner, root_of, whole
+from .side_effects import undo_all
 from .trees import leaves, tensors_in
 
 
@@ -44,8 +45,7 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     after, bits = _ProgramState(forward, touched), [*map(_bits, leaves(result))]
     before.restore()
     if result is not REPORTED:
-        for effect in forward.recorder.effects:
-            effect.undo()
+        undo_all(forward.recorder.effects)
     expected = function()
     if result is REPORTED:
         return expected

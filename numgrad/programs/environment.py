@@ -29,6 +29,8 @@ import numpy as np
 
 from ..devices.generators import Generator
 from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.lr_scheduler.repeated import PARTS
 from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
 from . import object_kinds as kinds
@@ -110,6 +112,12 @@ class Environment:
             ]
             self._search()
         self.complete = len(self._sources) < LIMIT
+
+    @property
+    def finds_tensors(self) -> bool:
+        """True if the search has reached tensors, or objects that work on them, or if it is not complete."""
+        found = self.tensors or self.modules or self.optimizers or self.generators
+        return bool(found) or not self.complete
 
     def sources_of(self, objects: Iterable[Any]) -> Iterator[Source]:
         """Yield all sources of these objects, and of the objects that lead to them."""
@@ -237,10 +245,14 @@ class Environment:
     def _missing(self) -> Iterator[Source]:
         """Yield sources that appear when all names are known.
 
-        These are attributes that the user's modules lack and that are read if they are there, and attributes of this
-        package's classes, which a program may replace.
+        These are attributes that the user's modules lack and that are read if they are there, attributes of this
+        package's classes, which a program may replace, and those of schedulers that code uses otherwise than to step.
         """
         first = [sources[0] for sources in self._sources.values()]
+        for source in [source for source in first if _is_scheduler(source.value)]:
+            for key, part in () if self._only_steps(source.value) else vars(source.value).items():
+                if (id(vars(source.value)), key) not in self.values:
+                    yield Source(part, vars(source.value), key, source)
         for module in [source for source in first if issubclass(type(source.value), ModuleType)]:
             items = vars(module.value)
             for name in self.referenced.optional - items.keys():
@@ -393,7 +405,7 @@ class Environment:
 
     def _of_object(self, value: Any, source: Source) -> Iterator[Source]:
         cls: Any = type(value)
-        read_names = [self.referenced.names, *names_in_class(cls)]
+        read_names = [self.referenced.names, *((PARTS,) if self._only_steps(value) else names_in_class(cls))]
         if isinstance(value, Module):
             read_names.append(_READ_BY_CALLS)
         if isinstance(items := attributes_of(value), dict):
@@ -407,6 +419,10 @@ class Environment:
                         held = ABSENT
                     yield Source(held, value, slot, source)
         yield from self._classes_of(value, source)
+
+    def _only_steps(self, value: Any) -> bool:
+        """Return True for a scheduler of which code so far calls nothing but ``step``, which effects repeat."""
+        return _is_scheduler(value) and self.referenced.names.isdisjoint(_other_methods(type(value)))
 
     def _classes_of(self, value: Any, source: Source) -> Iterator[Source]:
         """Yield the user's own classes among those of an object."""
@@ -468,6 +484,17 @@ _FINDERS: tuple[tuple[Any, Any], ...] = (
 @functools.cache
 def _finder(cls: type) -> Callable[[Environment, Any, Source], Iterable[Source]]:
     return next(find for classes, find in _FINDERS if issubclass(cls, classes))
+
+
+def _is_scheduler(value: Any) -> bool:
+    """Return True for a scheduler of a class of this package."""
+    return issubclass(type(value), LRScheduler) and not is_own(type(value))
+
+
+@functools.cache
+def _other_methods(cls: type) -> frozenset[str]:
+    """Return the names of a scheduler's methods besides ``step``."""
+    return frozenset([name for name in dir(cls) if not name.startswith("__") and name != "step"])
 
 
 def _is_read_by_paths(source: Source) -> bool:

@@ -21,6 +21,7 @@ from ..devices.cpu.calling import BUSY, caller
 from ..ops.creation.from_data import from_array
 from ..tensors.tensor import Tensor
 from .recorder import CaptureError
+from .side_effects import advance_all, undo_all
 from .standalone import Standalone
 from .trees import mapped, tensors_in
 
@@ -142,8 +143,7 @@ class _Python:
         if not guard.environment_holds():
             what = ", ".join(guard.failed()) or "hooks"
             raise RuntimeError(f"what the function was made of has changed since ({what}): make it anew with njit()")
-        for effect in self._program.effects:
-            effect.advance()
+        advance_all(self._program.effects)
 
     def after(self) -> None:
         """Increment version counters, and give tensors their gradients."""
@@ -158,8 +158,7 @@ class _Python:
         Raises:
             RuntimeError: the program did not run, as it was running already.
         """
-        for effect in self._program.effects:
-            effect.undo()
+        undo_all(self._program.effects)
         if step == BUSY:
             raise RuntimeError("the function is running in another thread: make one for each with njit()")
         self._program.linked.clear_reports()

@@ -154,8 +154,8 @@ def is_plain(cls: type) -> bool:
 
 @functools.cache
 def may_hide_state(cls: type) -> bool:
-    """Return True if operations on objects of a class may depend on hidden state."""
-    return issubclass(cls, (type, decimal.Decimal))
+    """Return True if operations on objects of a class, or calls of them, may depend on hidden state."""
+    return issubclass(cls, (type, decimal.Decimal, FunctionType))
 
 
 def is_explored(value: Any) -> bool:

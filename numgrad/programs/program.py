@@ -24,6 +24,7 @@ from .linked import BRIEF, LinkedProgram
 from .memory_plan import MemoryPlan
 from .node import CompiledBackward
 from .recorded_steps import OUTSIDE, Block, HostCall, start_address
+from .side_effects import advance_all
 from .trees import DICTIONARIES, fields_of, is_dataclass_value, new_instance
 
 #: The result of a replay in which a kernel has reported an error.
@@ -92,6 +93,7 @@ class Program:
             self._tensor(tensor)
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in captured.grads]
         self.plan = MemoryPlan(recorder, list(self._results), saved)
+        self._may_fail = self.plan.may_fail or any(effect.may_fail for effect in recorder.effects)
         arena = captured.arena if recorder.device < 0 and self.plan.arena >= BRIEF else None
         buffers = self._buffers() if arena is None else {0: "arena.buffer", **self._buffers()}
         self.executable: Any = (
@@ -109,7 +111,7 @@ class Program:
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
             *[f"{self._owner(tensor)}.requires_grad_()" for tensor in captured.required],
-            *[f"grad{number} = {name}._grad" for number, (name, _) in enumerate(grads) if self.plan.may_fail],
+            *[f"grad{number} = {name}._grad" for number, (name, _) in enumerate(grads) if self._may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
             *self._allocations(), *self._run(buffers, grads),
             *self._statements, *self._increments(), *nodes, *views,
@@ -294,12 +296,17 @@ class Program:
     def _run(self, buffers: dict[int, str], grads: Sequence[tuple[str, str]]) -> list[str]:
         """Return statements that run the program, and restore what it has changed if a step fails."""
         executable, plan = self.executable, self.plan
-        effects = [self._name("e", effect) for effect in self.recorder.effects]
+        restore = [f"    {name}._grad = grad{number}" for number, (name, _) in enumerate(grads) if self._may_fail]
+        effects = self.recorder.effects
+        names = [self._name("e", effect) for effect in effects]
         blocks = {what: line for line, what in enumerate(plan.lines, 2) if isinstance(what, Block)}
         for block, line in blocks.items():
             if block.origin == OUTSIDE and line not in buffers and executable.addresses:
                 executable.addresses[line] = block.address
-        advance = [f"{effect}.advance()" for effect in effects]
+        advance = [f"{name}.advance()" for name in names]
+        if any(effect.may_fail for effect in effects):
+            self._names["advance_all"] = functools.partial(advance_all, effects)
+            advance = ["try:", "    advance_all()", "except Exception:", *restore, "    return REPORTED"]
         if not plan.steps:
             return advance
         self._names.update(
@@ -308,8 +315,7 @@ class Program:
         undone = [buffers.get(blocks.get(block, -1)) or self._name("u", block.array()) for block in plan.undone]
         undo = [
             *[f"    {name}[...] = kept_{name}" for name in undone],
-            *[f"    {effect}.undo()" for effect in effects],
-            *[f"    {name}._grad = grad{number}" for number, (name, _) in enumerate(grads) if plan.may_fail],
+            *[f"    {name}.undo()" for name in reversed(names)], *restore,
         ]
         run = [f"wrong = run_program({executable.takes})"]
         if any(isinstance(stretch, HostCall) for stretch in plan.steps):  # the function itself raises the error again

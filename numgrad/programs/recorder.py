@@ -314,6 +314,8 @@ class Recorder(Watcher):
     def repeat(self, effect: Effect) -> None:
         """Record an action of Python that each run repeats."""
         if not self.muted:
+            for earlier in self.effects:
+                earlier.precede(effect)
             self.effects.append(effect)
 
     def is_repeated(self, matches: Callable[[Effect], bool]) -> bool:

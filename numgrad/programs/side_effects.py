@@ -25,6 +25,24 @@ if TYPE_CHECKING:
     from .capture import Capture
 
 
+def advance_all(effects: Sequence[Effect]) -> None:
+    """Do actions in order; if one raises an error, take those before it back."""
+    done = []
+    try:
+        for effect in effects:
+            effect.advance()
+            done.append(effect)
+    except Exception:
+        undo_all(done)
+        raise
+
+
+def undo_all(effects: Sequence[Effect]) -> None:
+    """Take actions back, the last one first."""
+    for effect in reversed(effects):
+        effect.undo()
+
+
 @dataclass(eq=False)
 class Counter(Effect):
     """An integer attribute that a function increments in each call and does not read otherwise.

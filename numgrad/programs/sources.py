@@ -56,11 +56,16 @@ class Source:
         key = self.attribute
         return True in [key in names for names in self.read_names]
 
+    def outwards(self) -> Iterator[Source]:
+        """Yield this source and those of the objects around it."""
+        source: Source | None = self
+        while source is not None:  # no recursion: a list may be linked through thousands of objects
+            yield source
+            source = source.parent
+
     def name(self) -> str:
         """Return its name in messages: ``model.fc.weight``."""
-        root = self
-        while root.parent is not None:
-            root = root.parent
+        *_, root = self.outwards()
         return self.path() or type(root.value).__name__
 
     def path(self) -> str:

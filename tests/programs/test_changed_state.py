@@ -270,7 +270,7 @@ def test_ema_inside(compiled, see):
         see(list(a.parameters()), a.n_averaged)
 
 
-@compared_with_eager(falls_back=True)
+@compared_with_eager
 def test_scheduler_inside(compiled, see):
     w = nn.Parameter(numgrad.ones(3))
     o = optim.SGD([w], lr=0.1)

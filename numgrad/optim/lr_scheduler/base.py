@@ -10,6 +10,7 @@ from weakref import ref
 
 from ...tensors.tensor import Tensor
 from ..optimizer import Optimizer
+from .repeated import repeated
 
 __all__ = ["LRScheduler", "MomentumScheduler", "check_optimizer", "current", "for_each_group", "set_value"]
 
@@ -87,16 +88,17 @@ class LRScheduler:
         """Return the learning rates that the last step set, one for each parameter group."""
         return self._last_lr
 
+    @repeated
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch (or, deprecated, to ``epoch``) and set its learning rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_noted_by_scheduler"):
-                warnings.warn(_OVERRIDDEN_WARNING, UserWarning, stacklevel=2)
+                warnings.warn(_OVERRIDDEN_WARNING, UserWarning, stacklevel=3)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(_ORDER_WARNING, UserWarning, stacklevel=2)
+                warnings.warn(_ORDER_WARNING, UserWarning, stacklevel=3)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=3)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

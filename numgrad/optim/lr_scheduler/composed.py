@@ -9,6 +9,7 @@ from typing import Any
 from ..optimizer import Optimizer
 from .base import LRScheduler, current, set_value
 from .plateau import ReduceLROnPlateau
+from .repeated import repeated
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
@@ -69,6 +70,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = common
         self._last_lr = current(self.optimizer, "lr")
 
+    @repeated
     def step(self) -> None:  # type: ignore[override]
         """Advance every scheduler to the next epoch."""
         for scheduler in self._schedulers:
@@ -114,6 +116,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
+    @repeated
     def step(self) -> None:  # type: ignore[override]
         """Advance to the next epoch and set its learning rates."""
         self.last_epoch += 1

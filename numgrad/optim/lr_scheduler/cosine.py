@@ -7,6 +7,7 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from .base import LRScheduler, current
+from .repeated import repeated
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
@@ -76,6 +77,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
+    @repeated
     def step(self, epoch: float | None = None) -> None:
         """Advance to the next epoch, or to ``epoch``, which may be a fraction, and set its learning rates."""
         if epoch is None and self.last_epoch < 0:
