@@ -16,7 +16,7 @@ __all__ = [
 
 
 def _by_device(name: str) -> Callable[..., Value]:
-    """Return the C library's function, replaced on a GPU by that of ``angles``."""
+    """Return the C library's function, which ``angles`` replaces on a GPU."""
     library, own = libm.function(name), getattr(angles, name)
     return lambda x: (own if on_gpu(x) else library)(x)
 

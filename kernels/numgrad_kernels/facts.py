@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-#: An array that a kernel writes as a whole: it reads nothing but what it has written itself.
+#: An array that a kernel writes as a whole: it reads only elements that it has written itself.
 Out = Annotated[Any, "written"]
 
 #: An array of which a kernel writes some elements and reads none.

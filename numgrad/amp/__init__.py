@@ -1,4 +1,4 @@
-"""Mixed precision, as programs ask for it: numgrad computes in float32 and float64 alone, and says so once asked.
+"""``torch.amp``: mixed precision, which numgrad lacks: enabling it warns, as numgrad computes in float32 and float64.
 
 ``autocast(enabled=False)`` and ``GradScaler`` do what PyTorch's do.
 """

@@ -1,6 +1,6 @@
-"""What PyTorch's programs ask of the libraries that PyTorch computes with, and set of them.
+"""``torch.backends``: settings of the libraries that PyTorch computes with.
 
-numgrad has kernels of its own: what is set here is remembered, so that it can be asked for, and changes no result.
+They are kept so that programs for PyTorch run, but they do not affect numgrad, which has its own kernels.
 """
 
 from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum

@@ -1,4 +1,4 @@
-"""``torch.backends.cuda``: how products and attention are computed on GPUs; remembered only."""
+"""``torch.backends.cuda``: settings of products and attention on GPUs, which are kept but have no effect."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = [
     "flash_sdp_enabled", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
 ]
 
-#: Products of float32 are computed in float32, whatever these say.
+#: numgrad computes products of float32 in float32, whatever these settings.
 matmul = SimpleNamespace(
     allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False,
 )
 
-#: Which kinds of attention may be chosen.  numgrad's kernel keeps no table of all scores, like flash attention.
+#: The kinds of attention that may be chosen.  Like flash attention, numgrad's kernel keeps no matrix of all scores.
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
@@ -31,7 +31,7 @@ def _may_choose(kind: str) -> bool:
 
 
 def is_built() -> bool:
-    """Whether GPUs can be used where there are any: the extra ``cuda`` is installed."""
+    """Return True if numgrad can use GPUs, that is, if the extra ``cuda`` is installed."""
     return importlib.util.find_spec("numba_cuda") is not None
 
 
@@ -41,7 +41,7 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Remember whether flash attention may be chosen."""
+    """Allow or forbid flash attention; numgrad only keeps the setting."""
     _attention["flash"] = bool(enabled)
 
 
@@ -51,7 +51,7 @@ def mem_efficient_sdp_enabled() -> bool:
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Remember whether attention that saves memory may be chosen."""
+    """Allow or forbid memory-efficient attention; numgrad only keeps the setting."""
     _attention["mem_efficient"] = bool(enabled)
 
 
@@ -61,7 +61,7 @@ def math_sdp_enabled() -> bool:
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Remember whether attention made of other operations may be chosen."""
+    """Allow or forbid attention composed of other operations; numgrad only keeps the setting."""
     _attention["math"] = bool(enabled)
 
 
@@ -71,7 +71,7 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Remember whether cuDNN's attention may be chosen."""
+    """Allow or forbid cuDNN's attention; numgrad only keeps the setting."""
     _attention["cudnn"] = bool(enabled)
 
 
@@ -79,7 +79,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """A context in which these kinds of attention may be chosen."""
+    """Return a context manager that allows these kinds of attention in the block; see ``enable_flash_sdp``."""
     before = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

@@ -1,4 +1,4 @@
-"""``torch.backends.cudnn``: numgrad does without cuDNN, and what is set here is remembered only."""
+"""``torch.backends.cudnn``: settings that are kept but have no effect, as numgrad does not use cuDNN."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def version() -> None:
-    """None: there is no cuDNN."""
+    """Return None, as numgrad does not use cuDNN."""
 
 
 def is_acceptable(tensor: Tensor) -> bool:
-    """Whether cuDNN would take the tensor: False."""
+    """Return False, as numgrad does not use cuDNN."""
     return False
 
 
@@ -34,7 +34,7 @@ def flags(
     enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """A context in which the module's variables have these values."""
+    """Return a context manager that sets the module's variables to these values in the block."""
     own = globals()
     given = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
     before = {name: own[name] for name in given}

@@ -8,5 +8,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Whether Intel's MKL computes products of matrices: the extra ``mkl``."""
+    """Return True if Intel's MKL computes products of matrices; the extra ``mkl`` installs it."""
     return blas_name() == "MKL"

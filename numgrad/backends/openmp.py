@@ -8,5 +8,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Whether the kernels' threads may be OpenMP's: Numba was built with it."""
+    """Return True if Numba was built with OpenMP, which kernels may then use for their threads."""
     return importlib.util.find_spec("numba.np.ufunc.omppool") is not None

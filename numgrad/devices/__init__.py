@@ -1,7 +1,7 @@
-"""The only importer of kernels: allocates memory, chooses the kernel, launches it.
+"""The only package that imports kernels: it allocates memory, chooses kernels and launches them.
 
-A device's backend is the package ``cpu`` or ``cuda``: what operations ask of a device is a function of both, by the
-same name, and ``TensorType.backend`` is the one to ask.  What concerns no device is a function of this package.
+The backend of a device, ``TensorType.backend``, is the package ``cpu`` or ``cuda``.  Both have functions of the same
+names for operations to call.  Functions that depend on no device are in this package itself.
 """
 
 from numgrad_kernels import libm as libm

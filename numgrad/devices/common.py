@@ -161,7 +161,7 @@ def classes_of(shape: Ints) -> tuple[int, int]:
 
 
 def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
-    """Return whether two arrays have an element in common; True, too, if that is hard to compute."""
+    """Return True if two arrays have an element in common; True, too, if that is hard to compute."""
     try:
         return np.shares_memory(left, right, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

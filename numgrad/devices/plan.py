@@ -409,6 +409,6 @@ def _written(function: Callable[..., None]) -> tuple[int, ...]:
 
 
 def are_flat(layouts: Sequence[Layout]) -> bool:
-    """Return whether tensors of these layouts are contiguous and of one shape."""
+    """Return True if tensors of these layouts are contiguous and of one shape."""
     shape = layouts[-1].shape
     return all(layout.contiguous and layout.shape == shape for layout in layouts)

@@ -5,15 +5,15 @@ A program is recorded while it runs as usual, in one thread; see ``numgrad.progr
 
 - every step of a plan, before it runs (``interpreter``): a kernel or a host function, with its operands;
 - new memory that is not zeroed (``allocated``), on the CPU and on GPUs;
-- every other access of Python to elements (``values_read``): what the program does after it may depend on them, so
-  that it cannot be replayed;
+- every other access of Python to elements (``values_read``): the program may then depend on them, so that it cannot be
+  replayed;
 - Python code that each run of the program repeats besides its launches, such as an optimizer that counts steps
   (``repeat``);
 - on a GPU, everything else that is put on its stream (``on_gpu``): copies, zeros, cuBLAS's products, random numbers,
   updates of parameters.
 
-Code that notifies the recorder of none of these must neither read nor write elements of tensors.  While a recorder or
-a listener (see ``launches``) is there, ``observed`` is True and plans are interpreted.
+Code that does not notify the recorder must neither read nor write elements of tensors.  While there is a recorder or a
+listener (see ``launches``), ``observed`` is True and plans are interpreted.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class _TensorPickler(_PythonPickler):
 
 
 def _step(owner: Any, part: Any, location: str) -> str | None:
-    """Return the location of a part of a value, given the value's; None if it is no part that a user knows."""
+    """Return the location of a part of a value, given the value's; None for a part that users do not see."""
     if part is getattr(owner, "__dict__", None):
         return f"{location}.__dict__"
     if isinstance(owner, dict):

@@ -253,7 +253,7 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 
 def _lies_like(tensor: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have the same strides and offset."""
+    """Return True if two tensors have the same strides and offset."""
     return tensor._layout.strides == other._layout.strides and tensor._offset == other._offset
 
 

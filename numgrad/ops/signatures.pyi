@@ -439,7 +439,7 @@ class Methods:
         """The tensor as torch.int8."""
 
     def chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+        """Return at most ``chunks`` pieces of one size; the last may be smaller."""
 
     def clamp(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
@@ -812,13 +812,13 @@ class Methods:
         """False: negations are computed eagerly, not when they are read."""
 
     def is_nonzero(self, **keywords: Any) -> _bool:
-        """Return whether the only element is not zero."""
+        """Return True if the only element is not zero."""
 
     def is_pinned(self, device: Any = ..., **keywords: Any) -> _bool:
         """True if the tensor is in pinned host memory."""
 
     def is_same_size(self, other: Tensor, **keywords: Any) -> _bool:
-        """Return whether two tensors have the same shape."""
+        """Return True if two tensors have the same shape."""
 
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
         """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
@@ -1853,7 +1853,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: 
 
 
 def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
-    """Return whether type promotion may store numbers of one dtype in another."""
+    """Return True if type promotion may store numbers of one dtype in another."""
 
 
 def cartesian_prod(*tensors: Any, **keywords: Any) -> Tensor:
@@ -1894,7 +1894,7 @@ def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ..., **
 
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+    """Return at most ``chunks`` pieces of one size; the last may be smaller."""
 
 
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2421,11 +2421,11 @@ def is_neg(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_nonzero(input: Tensor, **keywords: Any) -> _bool:
-    """Return whether the only element is not zero."""
+    """Return True if the only element is not zero."""
 
 
 def is_same_size(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
-    """Return whether two tensors have the same shape."""
+    """Return True if two tensors have the same shape."""
 
 
 def is_signed(input: Tensor, **keywords: Any) -> _bool:
@@ -2433,7 +2433,7 @@ def is_signed(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_tensor(obj: Any, **keywords: Any) -> _bool:
-    """Return whether an object is a tensor."""
+    """Return True if an object is a tensor."""
 
 
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

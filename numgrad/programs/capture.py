@@ -82,7 +82,7 @@ class Capture:
         return tensors_in(self.result)
 
     def returned(self) -> list[Tensor]:
-        """Return the tensors among the results, and those that are gradients since."""
+        """Return the tensors among the results, and the gradients that the call has made."""
         return [*self.results(), *[grad for _, grad in self.grads if grad is not None]]
 
     def live(self) -> list[Tensor]:
@@ -251,7 +251,7 @@ def is_plain(gradient: Tensor) -> bool:
 
 
 def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
-    """Find what the call has changed, and break off where a replay could not change it."""
+    """Find the changes that the call has made, and break off if a replay cannot make them."""
     recorder = captured.recorder
     if is_deeper(captured.result):
         recorder.break_off(f"its result is nested more than {DEEPEST} deep")

@@ -16,7 +16,7 @@ class Conditions:
 
     Attributes:
         names: the objects in the expressions, by name.
-        described: the expressions, each with what it compares in the words of messages.
+        described: the expressions, each with a description of the compared value for messages.
     """
 
     def __init__(self, **names: Any):
@@ -38,7 +38,7 @@ class Conditions:
         self.require(f"{expression} is {self.name(value)}", what)
 
     def require_equivalent(self, expression: str, value: Any, what: str) -> None:
-        """Add the condition that a program cannot tell an expression from this value."""
+        """Add the condition that an expression is equivalent to this value for a program; see ``equivalent``."""
         name = self.name(value)
         self.require(f"({expression} is {name} or equivalent({expression}, {name}))", what)
 

@@ -183,7 +183,7 @@ class Differentiated:
         return without_missing(node, backward_through(live, leaves, gradients))
 
     def _environment_holds(self) -> bool:
-        """Return True if Python that backward runs finds what the call did."""
+        """Return True if the Python code of backward finds the same objects as the call did."""
         return self._guard.environment_holds() or self._guard.holds_for_rerun(self._walks)
 
     def _record_backward(
@@ -307,7 +307,7 @@ class Differentiated:
         """Return the gradients by the graph of another call, as backward comes to others of the results than recorded.
 
         Raises:
-            RuntimeError: the function would change once more what it has changed.
+            RuntimeError: the function would repeat a change that it has made.
         """
         self._unlike += 1
         reason = "backward comes to other results than in the call that was recorded"
@@ -332,7 +332,7 @@ class Differentiated:
         """Call the function itself, and return its results with their graph and the edges where that ends.
 
         Raises:
-            RuntimeError: it would change once more what it has changed, or what it uses has changed since.
+            RuntimeError: it would repeat a change that it has made, or an object that it uses has changed since.
         """
         reason = None
         if not self._guard.holds_for_rerun(self._walks):

@@ -4,9 +4,9 @@ A recorded program works on the memory of parameters and other tensors that its 
 globals that it names, in attributes and in containers.  It may be replayed only as long as the function would still
 find them there.
 
-The search follows first what the function reads.  Attributes and methods wait until the code of a function that is
-reached names them.  The parts of optimizers come next, of which guards know what a step reads, and then all that
-nothing reads.
+The search begins with the objects that the function reads.  It follows attributes and methods only when the code of a
+reached function names them.  Next come the parts of optimizers, whose guards compare the attributes that a step reads,
+and last the objects that no code reads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CALLED = (FunctionType, MethodType, functools.partial, Module)
 #: Attributes of modules that each call of a module reads.
 _READ_BY_CALLS = frozenset({*REGISTRIES, "forward"})
 
-#: Attributes of optimizers of which guards know what a step reads.
+#: Attributes of optimizers that guards compare because a step reads them.
 _OPTIONS = frozenset({"param_groups", "state", "defaults"})
 
 #: Descriptors of slots and of built-in attributes.
@@ -218,7 +218,7 @@ class Environment:
         self._add(self._parts(value, source))
 
     def _add(self, sources: Iterable[Source]) -> None:
-        """Add sources to the search, or to those that wait until something reads them."""
+        """Add sources to the search, or to the sources that wait until code reads them."""
         self._left += [source for source in sources if source.read_names is None or not self._waits(source)]
 
     def _waits(self, source: Source) -> bool:

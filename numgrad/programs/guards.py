@@ -1,4 +1,4 @@
-"""Guards: whether a program recorded for one call is right for another with the same signature.
+"""Guards: conditions under which a program recorded for one call is right for another with the same signature.
 
 That depends on the function's environment, and on the memory that arguments share with it.
 """
@@ -124,7 +124,7 @@ class Guard:
         return not has_hooks(self._environment, of_tensors=walks) and not {*self.failed()} - {_HAS_GRADIENT}
 
     def failed(self) -> list[str]:
-        """Return descriptions of what has changed."""
+        """Return descriptions of the changes."""
         try:
             if self._environment_holds() and all(map(self._conditions.holds, self._rare)):
                 return []

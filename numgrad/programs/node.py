@@ -1,9 +1,8 @@
 """The graph node of a compiled program's results, whose backward is a program of its own.
 
-Note [Backward of a program]
-The graph of the recorded call stays within one node.  When backward first comes to that node, the pass through the
-graph is recorded, too: a second program, which finds what the first one saved for it.  From then on both are replayed,
-and nothing within the node is recorded any more.
+Note [Backward of a program] The graph of the recorded call stays within one node.  When backward first comes to that
+node, the pass through the graph is recorded, too: a second program, which reads the values that the first one saved.
+From then on both are replayed, and nothing within the node is recorded any more.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def behind_graph_input(argument: Any) -> Any:
 
 
 def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
-    """Apply to an argument what the function did to its alias behind a graph input.
+    """Apply to an argument the changes that the function made to its alias behind a graph input.
 
     Raises:
         RuntimeError: the argument is a view whose base is unknown, or another argument with a graph is a view of it.

@@ -1,7 +1,7 @@
 """Programs as functions that users' functions compiled by Numba call: arrays in, new arrays out.
 
-The function is generated for the program: it checks the arrays, allocates results, and runs.  Calls of Python between
-do what a replay does besides: they evaluate guards, count the steps of optimizers, and increment version counters.
+The function is generated for the program: it checks the arrays, allocates results, and runs.  In
+between it calls Python to evaluate guards, count the steps of optimizers, and increment version counters.
 """
 
 from __future__ import annotations

@@ -294,7 +294,7 @@ class Program:
         return buffers
 
     def _run(self, buffers: dict[int, str], grads: Sequence[tuple[str, str]]) -> list[str]:
-        """Return statements that run the program, and restore what it has changed if a step fails."""
+        """Return statements that run the program, and undo its changes if a step fails."""
         executable, plan = self.executable, self.plan
         restore = [f"    {name}._grad = grad{number}" for number, (name, _) in enumerate(grads) if self._may_fail]
         effects = self.recorder.effects

@@ -1,4 +1,4 @@
-"""The recorder: what a program does with memory, as steps over blocks; see Note [Recording] in ``devices``."""
+"""The recorder: the work of a program on memory, as steps over blocks; see Note [Recording] in ``devices``."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ class Recorder(Watcher):
             self.steps.append(DeviceCall(operands, *self.current, function, name, tuple(grid), tuple(spans)))
 
     def _gpu_operand(self, value: Any, written: set[int], spans: list[Span]) -> Any:
-        """Return an operand of a step on a GPU, and add what it writes to the spans."""
+        """Return an operand of a step on a GPU, and add its memory to the written spans."""
         if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
             return [self._gpu_operand(each, written, spans) for each in value]
         if isinstance(value, np.ndarray) and self.block_of(value) is not None:
@@ -256,7 +256,7 @@ class Recorder(Watcher):
     def allocated(self, buffer: Any) -> None:
         """Record new memory."""
         if not self.muted if buffer.__class__ is not DeviceBuffer else self._is_on(buffer.device):
-            self._add(root_of(buffer), FRESH)  # on the CPU it may be for what a GPU's program is given
+            self._add(root_of(buffer), FRESH)  # on the CPU it may hold arguments of a GPU's program
 
     def host(
         self, function: Callable[..., Any], operands: Sequence[Any], arguments: Sequence[Any], written: Sequence[int]

@@ -1,6 +1,6 @@
 """Names that functions reference: globals, attributes and modules in their bytecode, and in that of library classes.
 
-A program depends only on what its functions read.  The names in their code tell what they may read.
+A program depends only on the objects that its functions read, and these can read only what their code names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FINDERS = (globals, eval, exec, __import__, importlib.import_module, id, hash)
 _FINDER_NAMES = frozenset([finder.__name__ for finder in _FINDERS])
 _FINDER_METHODS = frozenset({"import_module", "__hash__", "__subclasses__"})
 
-#: Methods and functions that tell tensors apart.
+#: Methods and functions that compare the identities of tensors.
 _COMPARING = frozenset({"CONTAINS_OP", "index", "count", "remove", "discard", "set", "frozenset"})
 
 #: Methods that run when an object is made.

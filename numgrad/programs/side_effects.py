@@ -1,4 +1,4 @@
-"""Side effects: what a call or its backward does besides returning results, and whether a replay can do the same."""
+"""Side effects of a call and of its backward, apart from their results, and checks that a replay can repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of tensors and memory before a call: they show what the call has changed, and restore it."""
+"""Snapshots of tensors and memory before a call: they show the changes that the call has made, and undo them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TensorState:
 
 
 class Undo:
-    """Restores what a call has changed: memory and tensors that existed before, and values in its environment.
+    """Undoes the changes of a call to memory and tensors that existed before, and values in its environment.
 
     Args:
         captured: the record of the call, before the function runs.

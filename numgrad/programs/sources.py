@@ -98,7 +98,7 @@ def cells_of(function: FunctionType) -> Iterator[Source]:
 
 
 def equivalent(one: Any, other: Any) -> bool:
-    """Return True if a program cannot tell values apart: one object, or equal numbers, texts or tuples of these.
+    """Return True if values are equivalent for a program: one object, or equal numbers, strings or tuples of these.
 
     An object with attributes is equivalent to itself alone.
     """

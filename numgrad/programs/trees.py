@@ -121,7 +121,7 @@ class Copies:
         return copy
 
     def transfer_changes(self, function: Callable[[Any], Any]) -> bool:
-        """Repeat on the originals what was done to the copies, with ``function(leaf)`` in place of each leaf.
+        """Repeat on the originals the changes made to the copies, with ``function(leaf)`` in place of each leaf.
 
         Return True if any copy was changed.
         """

@@ -161,7 +161,7 @@ def test_methods_that_are_not_static(x):
         def backward(self, g):
             return g * 2
 
-    Plain.apply(x).sum().backward()  # what is called self is the context
+    Plain.apply(x).sum().backward()  # the parameter called self is the context
     assert x.grad.tolist() == [2.0, 2.0]
 
 

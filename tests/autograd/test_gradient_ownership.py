@@ -12,7 +12,7 @@ from numgrad.autograd import grad
 
 
 def shared(*tensors):
-    """Return whether any two of the tensors have memory in common."""
+    """Return True if any two of the tensors have memory in common."""
     arrays = [t.detach().numpy() for t in tensors]
     return any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
 

@@ -28,7 +28,7 @@ class MadeBy:
         self.parents = [parent for parent in parents if parent is not None]
 
     def is_spoilt(self):
-        """Return whether a backward pass through this node reaches a tensor that was changed."""
+        """Return True if a backward pass through this node reaches a tensor that was changed."""
         seen, stack = {id(self)}, [self]
         while stack:
             node = stack.pop()

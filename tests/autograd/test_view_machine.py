@@ -54,7 +54,7 @@ class Model:
 
     @property
     def stale(self):
-        """Return whether the tensor is unusable, as its memory was changed and it cannot follow."""
+        """Return True if the tensor is unusable, as its memory was changed and it cannot follow."""
         return self.made is not None and self.memory.requires_grad and self.version != self.memory.version
 
 

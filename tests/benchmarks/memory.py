@@ -2,9 +2,9 @@
 
     python tests/benchmarks/memory.py
 
-Each figure is what a fresh process takes, at the peak, beyond what it held before the program began (after a warm-up on
-small tensors, after which the C library has given free memory back), from Linux's account of the process.  The garbage
-collector is off: what goes, goes by itself.
+Each figure is the peak memory of a fresh process minus its memory before the program began, from Linux's account of the
+process.  Before that, the program runs on small tensors, and the C library returns free memory.  The garbage collector
+is off, so that only reference counts free memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parts.steps import STEPS
 
 
 def chain(step: Callable[[Any, Any], Any]) -> Callable[[Any, int, int], None]:
-    """Forward and backward through ``depth`` steps on ``size`` elements."""
+    """Run forward and backward through ``depth`` steps on ``size`` elements."""
 
     def run(module: Any, depth: int, size: int) -> None:
         x = module.full((size,), 0.5, requires_grad=True)
@@ -46,7 +46,7 @@ def unrecorded(module: Any, depth: int, size: int) -> None:
 
 
 def second_derivative(module: Any, depth: int, size: int) -> None:
-    """A gradient of a gradient through ``depth`` steps."""
+    """Compute a gradient of a gradient through ``depth`` steps."""
     x = module.full((size,), 0.5, requires_grad=True)
     z = x
     for _ in range(depth):
@@ -56,7 +56,7 @@ def second_derivative(module: Any, depth: int, size: int) -> None:
 
 
 def training(name: str) -> Callable[[Any, int, int], None]:
-    """Steps of training, from the model's making on."""
+    """Create a model and train it for some steps."""
 
     def run(module: Any, steps: int, size: int) -> None:
         step = STEPS[name](module)
@@ -80,7 +80,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any, int, int], None], int, int]] = {
 
 
 def resident(field: str) -> int:
-    """A field of the process's memory account, in bytes: VmRSS now, VmHWM the peak since it was last reset."""
+    """Return a field of the process's memory account, in bytes: VmRSS is the present size, VmHWM its peak."""
     match = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert match is not None
     return 1024 * int(match[1])
@@ -111,7 +111,7 @@ def measure(name: str, module: str) -> None:
 
 
 def peak(name: str, module: str) -> float:
-    """The peak of one program in a process of its own, in MB; the least of three, since allocators differ."""
+    """Return the peak of one program in a new process, in MB: the least of three, since allocators vary."""
     command = [sys.executable, __file__, "--program", name, "--module", module]
     runs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(3)]
     return min(map(int, runs)) / 1e6

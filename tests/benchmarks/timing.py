@@ -17,30 +17,30 @@ __all__ = [
 
 Program = Callable[[], Any]
 
-#: The seconds that a run of a program takes, measured over so many.
+#: Seconds that each measurement of a program takes.
 Stopwatch = Callable[[Program, int], float]
 
 _device = "cpu"
 
 
 def use_device(name: str) -> None:
-    """Have tensors and modules lie on a device from now on."""
+    """Place all further tensors and modules on a device."""
     global _device
     _device = name
 
 
 def placed(thing: Any) -> Any:
-    """A tensor or a module on the device that is timed."""
+    """Return a tensor or a module on the device."""
     return thing if _device == "cpu" else thing.to(_device)
 
 
-#: How many random numbers a tensor has before they repeat.
+#: Number of random numbers of a tensor before they repeat.
 _DIFFERENT = 1 << 24
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line of a table: ``make(module)`` gives the program to time, which does the same ``calls`` times over."""
+    """One line of a table: ``make(module)`` returns the program to time, which repeats its work ``calls`` times."""
 
     name: str
     make: Callable[[Any], Program]
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Step:
-    """A program that can be compiled: a function with what it is given, and the parameters that it knows besides."""
+    """A program that can be compiled: a function, its arguments, and the parameters that it reads."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -61,10 +61,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """A table of cases, with what their geometric mean and each of them may be at most (None: not set).
+    """A table of cases.
 
-    ``seconds`` is what a call of numgrad may take at most.  ``threads`` is on how many it is timed, if that is
-    not for the command to say; ``brief`` asks for more and shorter rounds, for programs of microseconds.
+    Attributes:
+        limit, each: the greatest geometric mean of the ratios, and the greatest ratio of a case; None for no limit.
+        seconds: the greatest time of a call of numgrad; None for no limit.
+        threads: the number of threads; None for the number that the command sets.
+        brief: True for more and shorter rounds, for programs of microseconds.
     """
 
     title: str
@@ -76,7 +79,7 @@ class Part:
     brief: bool = False
 
     def misses(self, ours: float, ratio: float) -> bool:
-        """Return whether numgrad's seconds, and their ratio to PyTorch's, exceed the limit of a case."""
+        """Return True if numgrad's seconds, or their ratio to PyTorch's, exceed the limit of a case."""
         return (self.each is not None and ratio > self.each) or (self.seconds is not None and ours > self.seconds)
 
 
@@ -106,7 +109,7 @@ def integers(shape: tuple[int, ...], below: int, seed: int = 7) -> np.ndarray:
 
 
 def derivative(name: str, function: Callable[..., Any], *inputs: Any) -> Case:
-    """The case that computes ``function(module, *tensors)`` and goes backward from a gradient of all its elements."""
+    """Return the case that computes ``function(module, *tensors)`` and its gradients."""
 
     def make(module: Any) -> Program:
         tensors = [tensor_of(module, value, seed) for seed, value in enumerate(inputs)]
@@ -126,7 +129,7 @@ def derivative(name: str, function: Callable[..., Any], *inputs: Any) -> Case:
 
 
 def by_host_clock(program: Program, count: int) -> float:
-    """A stopwatch for programs that have done their work when they return."""
+    """Time programs whose work is done when they return."""
     start = time.perf_counter()
     for _ in range(count):
         program()

@@ -49,7 +49,7 @@ def _of_derivative(unlike: Disagreement) -> bool:
 
 
 def _right(mode_name: str, program: Program, seed: int) -> bool:
-    """Return whether finite differences, which need doubles and a whole graph, agree with numgrad."""
+    """Return True if finite differences, which need doubles and a whole graph, agree with numgrad."""
     return program.connected and itself(mode_name, program.widened(), seed) is None
 
 

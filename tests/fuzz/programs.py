@@ -105,12 +105,12 @@ class Program:
 
     @functools.cached_property
     def single(self) -> bool:
-        """Return whether the program uses single precision."""
+        """Return True if the program uses single precision."""
         return self.widened().body != self.body or any(leaf.values.dtype == np.float32 for leaf in self.leaves)
 
     @functools.cached_property
     def connected(self) -> bool:
-        """Return whether all values that depend on a leaf are recorded so; integers made of detached values are not."""
+        """Return True if all values that depend on a leaf are recorded so; integers made of detached values are not."""
         return not any(word in self.body.replace(".detach().amax(", "") for word in ("detach", "no_grad"))
 
     def widened(self) -> Program:

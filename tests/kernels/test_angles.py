@@ -1,4 +1,4 @@
-"""sin, cos and tan for GPUs: the same instructions, compiled for the processor and held against mpmath."""
+"""sin, cos and tan for GPUs: the same instructions compiled for the processor, compared with mpmath."""
 
 import functools
 import re
@@ -13,18 +13,18 @@ from numgrad_kernels import angles
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.instructions import emitting
 
-#: Units in the last place that results may be off by.
+#: Greatest errors of results, in units in the last place.
 LIMITS = {"sin": 2, "cos": 2, "tan": 3}
 
 DTYPES = (np.float32, np.float64)
 
-#: Where angles begin to be reduced by the bits of 2/pi, the logarithm of the largest, and one close to a multiple of
-#: a quarter of a turn.
+#: The least angle that is reduced by the bits of 2/pi, the logarithm of the largest angle, and an angle close to a
+#: multiple of a quarter turn.
 EDGES = {np.float32: (1e5, 88, 16367173.0 * 2.0**72), np.float64: (1e9, 709, 6381956970095103.0 * 2.0**797)}
 
 
 def angles_to_try(dtype):
-    """Small, large and huge ones, and such as lie near multiples of a quarter of a turn."""
+    """Return small, large and huge angles, and angles near multiples of a quarter turn."""
     rng = np.random.default_rng(0)
     large, logarithm, close = EDGES[dtype]
     near = rng.integers(1, 10 * large, 300) * (np.pi / 2)
@@ -35,7 +35,7 @@ def angles_to_try(dtype):
 
 
 def compiled(function):
-    """A function of a value as one that ``@njit`` code can call."""
+    """Return a function of a value that ``@njit`` code can call."""
 
     @intrinsic
     def call(typing_context, x):

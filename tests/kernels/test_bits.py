@@ -79,7 +79,7 @@ def results(op, attributes, values, gradient=None):
 
 
 def same_bits(left, right):
-    """Return whether all numbers are equal, including the signs of zeros; all NaNs are alike."""
+    """Return True if all numbers are equal, including the signs of zeros; all NaNs are alike."""
     left, right = (np.ascontiguousarray(x.detach().numpy()) for x in (left, right))
     assert left.dtype == right.dtype
     assert left.shape == right.shape

@@ -1,4 +1,4 @@
-"""nn.utils.parametrize: objects that stay the same, what is computed once, copies, states."""
+"""nn.utils.parametrize: identity of parameters, cached values, copies and states."""
 
 import copy
 import warnings
@@ -12,7 +12,7 @@ from numgrad.nn.utils.parametrizations import spectral_norm, weight_norm
 
 
 class Doubled(nn.Module):
-    """Twice the original."""
+    """Double the original."""
 
     def forward(self, x):
         return 2 * x

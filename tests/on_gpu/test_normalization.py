@@ -23,7 +23,7 @@ def numbers(count, kind, seed=0):
 
 
 def forward(rows, length, kind, weighted=True):
-    """Input, weight, bias, means and scales, and the result on the CPU."""
+    """Return input, weight, bias, means and scales, and the result on the CPU."""
     x, weight, bias = numbers(rows * length, kind), numbers(length, kind, 1), numbers(length, kind, 2)
     if not weighted:
         weight = bias = None
@@ -32,7 +32,7 @@ def forward(rows, length, kind, weighted=True):
 
 
 def normalized(device, x, weight, bias, length):
-    """Rows of a length, normalized by a device's steps, their means and scales."""
+    """Return the rows normalized on a device, their means and their scales."""
     given = [row for row in (x, weight, bias) if row is not None]
     absent = [None] * (3 - len(given))
     return run_steps(device, "layer_norm_rows", *given, *absent, length, x.size // length, 1e-5)
@@ -104,6 +104,6 @@ def test_nothing(cuda, type):
 
 
 def test_rows_whose_squares_are_too_large():
-    """The squares are those of distances from the mean, not of the elements."""
+    """Variances are sums of squared distances from the mean, whose elements' squares may overflow."""
     x = numgrad.full((2, 8), 3e20, device="cuda")
     assert numgrad.nn.functional.layer_norm(x, (8,)).tolist() == [[0.0] * 8] * 2

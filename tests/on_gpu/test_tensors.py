@@ -1,4 +1,4 @@
-"""Tensors on a GPU as users see them: how they are made, what they say of themselves, how their elements are read."""
+"""Tensors on a GPU for users: constructors, texts, and access to elements."""
 
 import copy
 import io
@@ -11,7 +11,7 @@ import numgrad
 from numgrad import nn, tensor
 from numgrad.viz.values import values_text
 
-#: Every function that makes tensors, with what it makes on the CPU.
+#: Every constructor of tensors, with its result on the CPU.
 CONSTRUCTORS = {
     "tensor": lambda **options: tensor([[1, 2], [3, 4]], **options),
     "as_tensor list": lambda **options: numgrad.as_tensor([1.5, 2.5], **options),

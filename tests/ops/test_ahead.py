@@ -55,7 +55,7 @@ def environment(cache):
 
 
 def runs(process):
-    """Return whether a process of this number exists and has not ended."""
+    """Return True if a process of this number exists and has not ended."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:

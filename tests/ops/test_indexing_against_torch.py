@@ -293,7 +293,7 @@ def test_random_assigning(start):
 
 
 def distinct(shape, index):
-    """Return whether an index names no element twice; of two writes to one, PyTorch may keep either."""
+    """Return True if an index names no element twice; of two writes to one, PyTorch may keep either."""
     found = numgrad.arange(int(np.prod(shape))).reshape(shape)[index(numgrad)].numpy().ravel()
     return len(set(found.tolist())) == found.size
 

@@ -13,7 +13,7 @@ X = np.arange(24.0).reshape(2, 3, 4)
 
 
 def same(result, expected):
-    """Return whether numgrad's tensors (one, or a sequence) equal NumPy's arrays."""
+    """Return True if numgrad's tensors (one, or a sequence) equal NumPy's arrays."""
     if isinstance(result, tuple | list):
         return len(result) == len(expected) and all(map(same, result, expected))
     return np.array_equal(result.numpy(), expected) and result.shape == np.shape(expected)

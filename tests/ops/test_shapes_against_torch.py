@@ -279,7 +279,7 @@ def test_any_strides(arguments):
 
 
 def _leads_beyond(part, arguments):
-    """Return whether the view has elements outside of the part, whose gradients PyTorch loses."""
+    """Return True if the view has elements outside of the part, whose gradients PyTorch loses."""
     numbers = numgrad.arange(16).reshape(4, 4)
     own, shown = [
         set(program(text)(numgrad, numbers).flatten().tolist()) for text in (part, f"({part}).as_strided({arguments})")

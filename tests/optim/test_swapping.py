@@ -1,4 +1,4 @@
-"""Other parameters and another state for an optimizer, for a while."""
+"""Context managers that swap the parameters and the state of an optimizer."""
 
 import copy
 
@@ -10,7 +10,7 @@ from numgrad import optim
 
 
 def stepped(module, library, kind="Adam", **options):
-    """An optimizer of two groups after a step, and its parameters."""
+    """Return an optimizer of two groups after a step, and its parameters."""
     params = {"weight": module.tensor([1.0, 2.0], requires_grad=True), "bias": module.tensor([3.0], requires_grad=True)}
     groups = [{"params": [param]} for param in params.values()]
     optimizer = getattr(library, kind)(groups, lr=0.5, **options)

@@ -14,7 +14,7 @@ LAYOUTS = ("contiguous", "0-d", "broadcast", "transposed", "empty")
 
 
 def is_tried(case):
-    """Return whether a case is tried: few pointwise operations, which are alike, are tried in more than one layout."""
+    """Return True if a case is tried: few pointwise operations, which are alike, are tried in more than one layout."""
     if isinstance(case.op, Pointwise) and case.op.name not in REPRESENTATIVES:
         return case.layout == "contiguous" and case.is_in_turn
     return case.layout in LAYOUTS and case.is_in_turn and (case.layout != "broadcast" or "scatter" in case.op.name)

@@ -1,9 +1,9 @@
 """Layers of recurrent networks, step by step: products by BLAS, and the next state computed from them.
 
-Examples are divided into slices, each of which goes through all steps by itself.  Rows of ``gates``, ``extra`` and
-``out`` belong to an example in a step: step after step, the first ``sizes[t]`` examples in step ``t``.  A state is the
-hidden state, (examples, size), followed by that of an LSTM's cells.  ``plan`` holds the numbers at the indices named
-below.
+Examples are divided into slices, each of which goes through all steps by itself.  Each row of ``gates``, ``extra`` and
+``out`` belongs to one example in one step; the rows of step ``t`` are those of its first ``sizes[t]`` examples.  A
+state is the hidden state, (examples, size), followed by the state of an LSTM's cells.  ``plan`` holds the numbers at
+the indices named below.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def lstm(i, f, g, o, cell):
 
 
 def gru(r, z, n, share, hidden):
-    """The pre-activation of the last gate and the hidden state; ``share`` is the hidden state's part of the former."""
+    """The pre-activation of the last gate, of which ``share`` comes from the hidden state, and the new hidden state."""
     of_new = n + sigmoid(r) * share
     new = tanh(of_new)
     return of_new, new + sigmoid(z) * (hidden - new)
@@ -175,9 +175,8 @@ def recurrence(
 # -- backward -----------------------------------------------------------------------------------------------------
 
 
-# A ``state`` here is the one before the step: the hidden state in ``previous``, and that of the cells in ``cells``.
-# ``grads`` are the gradients for the state after the step, and become those for the one before it; the docstrings
-# mention if products with the weights must still be added.
+# ``previous`` is the hidden state before the step, and ``cells`` the state of the cells.  ``grads`` are the gradients
+# for the state after the step, and become the gradients for the state before it.
 
 
 def tanh_slope(x):
@@ -207,7 +206,7 @@ def gru_slope(r, z, n, share, hidden, slope):
 def lstm_back(
     read, write, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
 ):  # fmt: skip
-    """The gradients for the gates' pre-activations; those for the hidden state are the products."""
+    """The gradients for the gates' pre-activations; their products with the weights are those for the hidden state."""
     i, f = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
     g, o = read(gates, row + 2 * size + j, LANES), read(gates, row + 3 * size + j, LANES)
     of_i, of_f, of_g, of_o, of_cell = lstm_slope(
@@ -224,7 +223,7 @@ def lstm_back(
 def gru_back(
     read, write, j, gates, row, extra, at, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size
 ):  # fmt: skip
-    """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
+    """The gradients for both shares of the gates, and for the hidden state without the products with the weights."""
     r, z = read(gates, row + j, LANES), read(gates, row + size + j, LANES)
     slope = read(grads, hidden + j, LANES) + read(grad, at + j, LANES)
     of_r, of_z, of_n, of_share, of_hidden = gru_slope(

@@ -172,7 +172,7 @@ def _for_capability(capability: tuple[int, int]) -> Iterator[None]:
 
 @functools.cache
 def _register() -> None:
-    """Register with Numba how to compile calls of numgrad's functions, and what it lacks for GPUs."""
+    """Register with Numba how to compile calls of numgrad's functions, and the functions that it lacks for GPUs."""
     from . import language  # this is numba-cuda's, if that is installed
 
     overloads.register()

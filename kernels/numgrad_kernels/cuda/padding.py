@@ -17,7 +17,7 @@ def mend(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, begin, stop, size, apart, out: InOut
 ):  # fmt: skip
-    """As on the CPU: ``apart`` threads share each line, ``size`` in all."""
+    """Mend lines as the CPU does, with ``apart`` threads for each line and ``size`` in all."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         mend_line(
             image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z,
@@ -32,7 +32,7 @@ def mend_weight(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, size, out: InOut
 ):  # fmt: skip
-    """As on the CPU: a thread for each of ``size`` elements of the filters."""
+    """Mend the gradient of filters as the CPU does, with a thread for each of their ``size`` elements."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         if out[i] - out[i] != T(0):  # it is not finite
             out[i] = mended_weight(

@@ -109,7 +109,7 @@ class CudaModule(FakeCUDAModule):
         self.dynamic = dynamic
         self.workers: list[_Worker] = []
         self.idle: list[_Worker] = []
-        self.fresh: list[_Thread] = []  # those that have not begun
+        self.fresh: list[_Thread] = []  # threads that have not begun
         self.back: SimpleQueue[bool] = SimpleQueue()
         self.error: BaseException | None = None
         self.accesses = Accesses(self) if watches else None

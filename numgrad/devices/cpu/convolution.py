@@ -20,8 +20,8 @@ from .blas import blas_addresses
 
 __all__ = ["correlation", "spread_products", "window_products"]
 
-#: Approximate number of bytes of the windows that are multiplied at a time: half of what the caches nearest to a core
-#: hold.
+#: Approximate number of bytes of the windows that are multiplied at a time: half of the size of the caches nearest to a
+#: core hold.
 BYTES = 1 << 18
 
 #: Bytes of a vector register, by the instruction set that libm finds; 16 if none.

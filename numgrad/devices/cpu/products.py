@@ -31,7 +31,7 @@ _SMALL = 1 << 16
 
 
 class _Cut(NamedTuple):
-    """How the product of matrices of given shapes and strides is cut into pieces.
+    """Division of the product of matrices of given shapes and strides into pieces.
 
     Attributes:
         numbers: plan of the kernel.

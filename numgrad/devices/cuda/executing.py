@@ -45,7 +45,7 @@ def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
 
 
 def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[CudaKernel, int, int]:
-    """Return the kernel of a step, ``chosen`` by the alignment of its operands, its blocks, and the threads of each."""
+    """Return a compiled kernel, its blocks, and the threads of each; ``chosen`` is the plain or the aligned kernel."""
     if chosen.__class__ is PointwiseKernel:
         kernel = pointwise_kernel(chosen.program, chosen.form)
         return kernel, *kernel.grid(work, device)
@@ -55,13 +55,12 @@ def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[CudaKern
 
 
 def _grid(step: Step) -> tuple[int, int]:
-    """Return the blocks, and the threads of each, of a hand-written kernel: by default those of a loop over the work.
-    """
+    """Return the blocks of a hand-written kernel, and the threads of each; by default they cover the step's work."""
     return step.grid or (blocks_for(step.work), THREADS)
 
 
 def kernel_of(step: Step, device: int) -> Callable[[], CudaKernel]:
-    """The function that returns the kernel of a step, for operands that begin at 16 bytes."""
+    """Return a function that returns the kernel of a step for aligned operands."""
     chosen, work = step.aligned or (step.kernel, step.work)
     return lambda: _prepared(step, chosen, work, device)[0]
 

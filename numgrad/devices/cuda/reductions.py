@@ -72,9 +72,9 @@ def _fold(
     fold: Callable[..., Any] = terms.fold, finish: Callable[..., Any] = reductions.finish, initial: float = 0,
     divisor: float = 1.0, number: float = 0.0, parameters: Buffer | None = None,
 ) -> Buffer:
-    """Add the steps of a reduction into ``out``, in its dtype, with these functions in place of the kernels' own.
+    """Add the steps of a reduction into ``out``, in its dtype; the functions replace the kernels' placeholders.
 
-    Their parameter is ``number``, or an element of ``parameters`` for each column.
+    The functions take ``number``, or for each column an element of ``parameters``.
     """
     outer, length, inner = sizes
     columns, compute = outer * inner, out.dtype
@@ -159,7 +159,7 @@ def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> B
     return _fold(p, x, sizes, out, term=terms.exponential, finish=reductions.logarithm, parameters=largest)
 
 
-#: The differences of norms from sums, by their order; all others are roots of sums of powers.
+#: Reductions for norms of special orders; all other norms are roots of sums of powers.
 _NORMS: dict[float, dict[str, Any]] = {
     np.inf: {"term": terms.magnitude, "fold": terms.larger},
     -np.inf: {"term": terms.magnitude, "fold": terms.smaller, "initial": np.inf},

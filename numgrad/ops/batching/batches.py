@@ -195,13 +195,13 @@ def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
 
 
 def is_batched(tensor: Any) -> bool:
-    """Return whether a tensor stands for examples, at any level."""
+    """Return True if a tensor stands for examples, at any level."""
     own = getattr(tensor, "_mapped", None)
     return own is not None and (own.batched or is_batched(own.tensor))
 
 
 def is_mapped(tensor: Tensor) -> bool:
-    """Return whether a tensor belongs to a level."""
+    """Return True if a tensor belongs to a level."""
     return hasattr(tensor, "_mapped")
 
 
@@ -219,7 +219,7 @@ def batch_level(tensors: Sequence[Tensor] | None = None) -> Batched | None:
 
 
 def is_shared(tensor: Any) -> bool:
-    """Return whether a tensor of the level, or None, is the same for all examples."""
+    """Return True if a tensor of the level, or None, is the same for all examples."""
     return tensor is None or not tensor._mapped.batched
 
 
@@ -274,13 +274,13 @@ def same_for_all(tensor: Tensor, name: str) -> Tensor:
 
 
 def cut(tensor: Tensor) -> Tensor:
-    """Return the tensor without its edge in this level's graph; what is recorded below the level remains."""
+    """Return the tensor without its edge in this level's graph; edges below the level remain."""
     level = batch_level() if state.mode & LEVELS else None
     return tensor.detach() if level is None else lifted(level, tensor)._alias()
 
 
 def requires_below(tensor: Tensor) -> bool:
-    """Return whether the physical tensor, at any level below, requires a gradient."""
+    """Return True if the physical tensor, at any level below, requires a gradient."""
     own = getattr(tensor, "_mapped", None)
     return own is not None and (own.tensor.requires_grad or requires_below(own.tensor))
 

@@ -147,7 +147,7 @@ def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
 
 
 def _is_declared(op: Any, args: tuple[Any, ...]) -> bool:
-    """Return whether an entry declares its batches, and the declaration applies to these arguments."""
+    """Return True if an entry declares its batches, and the declaration applies to these arguments."""
     if op.dims is None or not all(is_shared(args[op.parameters.index(name)]) for name in op.shared):
         return False
     if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_in(args)):

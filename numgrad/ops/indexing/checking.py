@@ -11,7 +11,7 @@ from .selecting import index_select_op
 
 
 def holds_everywhere(condition: Tensor) -> bool:
-    """Return whether all elements of a bool tensor are true.
+    """Return True if all elements of a bool tensor are true.
 
     In a recorded program, a kernel looks up 0 in a row of one element if they are, and otherwise 1, which it reports.
     Then the replay ends and the function itself is called, so that its check fails with its own message.

@@ -213,7 +213,7 @@ def number_as(value: Any, type: TensorType) -> Tensor:
 
 
 def is_held(value: float) -> bool:
-    """Return whether every floating-point dtype holds a number, perhaps rounded; False for NaN."""
+    """Return True if every floating-point dtype holds a number, perhaps rounded; False for NaN."""
     return -1e30 < value < 1e30 or value in (math.inf, -math.inf)
 
 

@@ -151,7 +151,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
 
 
 def _recorded(self: Tensor) -> bool:
-    """Return whether views of the tensor are recorded, or followed otherwise."""
+    """Return True if views of the tensor are recorded, or followed otherwise."""
     flag = self._requires_grad
     mode = state.mode
     return mode & TRANSFORMED != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
@@ -360,7 +360,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
 def _written(self: Tensor, index: Any, value: Any) -> bool:
     """Overwrite the part and record that, if it takes one launch, raises no error and shares no memory.
 
-    Return whether this was the case.
+    Return True if this was the case.
     """
     layout, mode = self._layout, state.mode
     if mode > ORDINARY or self._counter.__class__ is not list:

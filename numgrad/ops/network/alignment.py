@@ -39,7 +39,7 @@ def ctc_loss_op(
         log_probs: of shape (time, batch, classes).
         labels: int64, of shape (batch, states).
         steps, lengths: int64, of shape (batch).
-        zero_infinity: whether the rule sets the gradient to 0 where the loss is infinite.
+        zero_infinity: True if the rule sets the gradient to 0 where the loss is infinite.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
     given = map(p.contiguous, (log_probs, labels, steps, lengths))

@@ -45,9 +45,9 @@ def scaled_dot_product_attention(
         attn_mask: of a shape that broadcasts to (..., L, S): bool, true where a query may see a key, or numbers to
             add to the scores, of float32 or the query's dtype.
         dropout_p: the probability with which a weight is dropped.
-        is_causal: whether a query sees only the keys up to its own index, in addition to the mask.
+        is_causal: True if a query sees only the keys up to its own index, in addition to the mask.
         scale: ``1 / sqrt(E)`` unless given.
-        enable_gqa: whether keys and values may have fewer heads (dimension -3) than queries; each head is then shared
+        enable_gqa: True if keys and values may have fewer heads (dimension -3) than queries; each head is then shared
             by several queries' heads.
 
     Returns:

@@ -197,7 +197,7 @@ def batch_norm(
         input: floating-point numbers, of shape (n, channels, ...).
         running_mean, running_var: of shape (channels,) and the input's dtype; optional in training.
         weight, bias: of that shape and dtype, too; None stands for 1 and 0.
-        training: whether to normalize with the statistics of the batch.
+        training: True to normalize with the statistics of the batch.
         momentum: the weight of the new statistics in the running ones: 1 replaces them.
         eps: a positive number that keeps the divisor from 0.
 

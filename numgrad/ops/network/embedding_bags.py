@@ -35,7 +35,7 @@ def embedding_bag_op(
     Args:
         factors: of the rows, for sums; None stands for 1.
         padding_idx: a row to skip; -1 for none.
-        scale_grad_by_freq: whether to divide a row's gradient by the number of its indices.
+        scale_grad_by_freq: True to divide a row's gradient by the number of its indices.
     """
     count, (rows, width) = starts.size - 1, weight.shape
     buffers, scales = _buffers(p, weight, indices, starts), None if factors is None else p.contiguous(factors)

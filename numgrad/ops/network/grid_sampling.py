@@ -272,7 +272,7 @@ def grid_sample(
         grid: of shape (n, ..., 2) or (n, ..., 3): for each point x, y (and z), from -1 to 1 within an image.
         mode: "bilinear" between two pixels along each dimension, "nearest", or, in 2 dimensions, "bicubic" between 4.
         padding_mode: the values outside: "zeros", the pixels of the "border", or a "reflection" of the image.
-        align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
+        align_corners: True if -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
 
     Raises:
         ValueError: the mode is unknown.
@@ -333,7 +333,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Args:
         theta: floating-point numbers, of shape (n, 2, 3) or (n, 3, 4): the matrices of the maps.
         size: the size of the output images, (n, channels, h, w) or (n, channels, d, h, w).
-        align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
+        align_corners: True if -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
 
     Returns:
         A tensor of shape (n, h, w, 2) or (n, d, h, w, 3).

@@ -239,9 +239,9 @@ def interpolate(
         mode: "nearest" takes the nearest element, rounding positions down, "nearest-exact" rounding to the nearest;
             "linear", "bilinear" and "trilinear" interpolate between two elements along 1, 2 and 3 dimensions,
             "bicubic" between four along 2; "area" averages.
-        align_corners: whether the centres of the outermost elements keep their places, instead of their edges.
-        recompute_scale_factor: whether to compute positions from the sizes alone, not from ``scale_factor``.
-        antialias: whether "bilinear", "bicubic" and "lanczos" average over all input elements of an output element.
+        align_corners: True if the centres of the outermost elements keep their places, instead of their edges.
+        recompute_scale_factor: True to compute positions from the sizes alone, not from ``scale_factor``.
+        antialias: True if "bilinear", "bicubic" and "lanczos" average over all input elements of an output element.
 
     Raises:
         ValueError, TypeError, RuntimeError: the arguments contradict each other or the shape.

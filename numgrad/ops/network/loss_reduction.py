@@ -41,10 +41,10 @@ class Loss(Planned):
         formula: a function of scalars, like that of a pointwise operation.
         node: name of the node class.
         name: of the entry of the table; by default ``<formula>_loss_op``.
-        weighted: whether the loss accepts weights.
+        weighted: True if the loss accepts weights.
         nondifferentiable: tensors that have no gradient.
         aten: PyTorch's name of the operation.
-        symmetric: whether the gradient of the target is that of the input with the two swapped.
+        symmetric: True if the gradient of the target is that of the input with the two swapped.
     """
 
     def __init__(

@@ -76,8 +76,8 @@ def steps_composed(
             examples, never more than the step before it.
         state: the initial hidden state, and for an LSTM the cell state, of shape (examples, size).
         weights: those of the hidden state, their bias, and the projection.
-        backwards: whether to go from the last step to the first.
-        in_rows: whether to join the hidden states along the examples instead of stacking them.
+        backwards: True to go from the last step to the first.
+        in_rows: True to join the hidden states along the examples instead of stacking them.
     """
     outputs = []
     for tensor in reversed(gates) if backwards else gates:

@@ -33,12 +33,12 @@ def recurrent(
             None for zeros.
         params: for each layer and direction, the weights of the input and of the hidden state, their biases if
             ``has_biases``, and the projection of an LSTM that has one.
-        has_biases: whether there are biases.
+        has_biases: True if there are biases.
         num_layers: the number of layers.
         dropout_p: the probability with which, in training, an output of a layer before the last is dropped.
-        train: whether the network is in training.
-        bidirectional: whether each layer also goes through the steps backwards, with separate weights.
-        batch_first: whether input and output have the examples first.
+        train: True if the network is in training.
+        bidirectional: True if each layer also goes through the steps backwards, with separate weights.
+        batch_first: True if input and output have the examples first.
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, there is no step, or the number of states or weights is wrong.

@@ -102,7 +102,7 @@ def recurrent_layer(
         bias, bias_hh: added to the respective products; both or none.
         sizes: the number of examples in each step of a packed input, int64; the caller checks them.
         kind: a key of ``recurrence.STEPS``.
-        backwards: whether to go from the last step to the first.
+        backwards: True to go from the last step to the first.
     """
     own = _sizes(input, begin, sizes, kind, backwards)
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)

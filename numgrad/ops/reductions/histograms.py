@@ -37,7 +37,7 @@ def histogram(
         bins: the number of equally wide bins, or their edges in ascending order, a 1-d tensor.
         range: the ends of the bins; the smallest and the largest element unless given.
         weight: of the input's shape and dtype: the weight of each element, instead of 1.
-        density: whether to divide each bin by its width and by the sum of all.
+        density: True to divide each bin by its width and by the sum of all.
 
     Raises:
         RuntimeError: there are no bins, the range is not finite or descends, or shapes or dtypes do not fit.

@@ -197,7 +197,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
         x1, x2: vectors, of shapes that broadcast.
         p: the order of the norm.
         eps: keeps the difference from 0, where the norm has no derivative.
-        keepdim: whether to keep the last dimension, with size 1.
+        keepdim: True to keep the last dimension, with size 1.
     """
     last = len(broadcast_shapes(x1._layout.shape, x2._layout.shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)

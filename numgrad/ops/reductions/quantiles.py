@@ -32,7 +32,7 @@ def quantile(
         q: one share from 0 to 1, or a 1-d tensor of several, of the input's dtype, for which the result has an
             additional first dimension.
         dim: the dimension; None for all elements.
-        keepdim: whether to keep the dimension, with size 1.
+        keepdim: True to keep the dimension, with size 1.
         interpolation: between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
 
     Raises:

@@ -216,7 +216,7 @@ def _(grad, input, out, dim, keepdim):
 
 
 def _is_divisible(product: Tensor) -> bool:
-    """Return whether division by a factor gives the product of the others.
+    """Return True if division by a factor gives the product of the others.
 
     It does not if a factor is 0, infinite or NaN, or if the product overflowed or underflowed.
     """

@@ -80,8 +80,8 @@ def unique(
 
     Args:
         sorted: ignored: the results are always sorted.
-        return_inverse: whether to return the index of each element (or slice) in the result, too.
-        return_counts: whether to return the number of occurrences, too.
+        return_inverse: True to return the index of each element (or slice) in the result, too.
+        return_counts: True to return the number of occurrences, too.
 
     Example:
         >>> import numgrad

@@ -307,7 +307,7 @@ def numel(input: Tensor) -> int:
 
 @public(method=False, direct=True)
 def is_tensor(obj: Any) -> bool:
-    """Return whether an object is a tensor.
+    """Return True if an object is a tensor.
 
     Example:
         >>> import numgrad
@@ -319,7 +319,7 @@ def is_tensor(obj: Any) -> bool:
 
 @public
 def is_nonzero(input: Tensor) -> bool:
-    """Return whether the only element is not zero.
+    """Return True if the only element is not zero.
 
     Raises:
         RuntimeError: if the tensor does not have exactly one element.
@@ -329,7 +329,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 @public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have the same shape."""
+    """Return True if two tensors have the same shape."""
     return input._layout.shape == other._layout.shape
 
 

@@ -167,7 +167,7 @@ def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int 
 
 
 def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_sizes: Planned) -> Any:
-    """Return the operation that makes chunks of one size, or, if there is nothing to split, the one for given sizes."""
+    """Return the operation that makes chunks of one size; for an empty dimension, the one for given sizes."""
     check(input.shape, "chunk expects at least a 1-dimensional tensor")
     check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: {}", chunks)
     dim = normal_dim(dim, len(input.shape))
@@ -179,7 +179,7 @@ def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_size
 
 @lookup
 def chunk(input: Layout, chunks: int, dim: int = 0) -> Several:
-    """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
+    """Return at most ``chunks`` pieces of one size; the last may be smaller.
 
     Raises:
         IndexError: if there is no such dimension.

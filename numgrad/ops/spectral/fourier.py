@@ -163,7 +163,7 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
 def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` of the ``m`` along the dimension.
 
-    It takes ``n // 2 + 1`` of these, and zeros for those that are missing.  What is made is divided by ``n`` (``norm``
+    It takes ``n // 2 + 1`` of these, and zeros for those that are missing.  The result is divided by ``n`` (``norm``
     "backward"), by its root ("ortho") or by 1 ("forward").
 
     Raises:

@@ -62,10 +62,10 @@ def stft(
         hop_length: samples from a frame to the next, ``n_fft // 4`` by default.
         win_length: size of the window, ``n_fft`` by default; a smaller one is put in the middle of the frame.
         window: what frames are multiplied with, 1 by default.
-        center: whether the signal is continued by ``n_fft // 2`` samples on both sides, so that frame ``t`` has sample
+        center: True to pad the signal by ``n_fft // 2`` samples on both sides, so that frame ``t`` has sample
             ``t * hop_length`` in its middle.
         pad_mode: how it is continued; see ``nn.functional.pad``.
-        normalized: whether what comes out is divided by the root of ``n_fft``.
+        normalized: True to divide the result by the square root of ``n_fft``.
         onesided: the default for real signals and windows.
         return_complex: unless True, real and imaginary parts are in a last dimension of size 2; must be given for real
             signals.
@@ -111,9 +111,10 @@ def istft(
     Where windows overlap, the signal is the one that comes nearest to all of them.
 
     Args:
-        length: how many samples there are to be; what frames do not reach is 0.  By default what they reach, without
+        length: how many samples there are to be; samples beyond the frames are 0.  By default the samples in frames,
+        without
             the ``n_fft // 2`` samples on both sides that ``center`` added.
-        return_complex: whether the signal was complex.
+        return_complex: True if the signal was complex.
 
     Raises:
         RuntimeError: a length is out of range, shapes do not fit, or the squares of the windows sum to 0 somewhere.

@@ -1,7 +1,7 @@
 """Argument types that a function's annotations declare, and the error for an argument of another type.
 
 A successful call is not checked.  Only after a call has failed are its arguments compared with the declaration.  If one
-does not fit, the error says so in PyTorch's words, whatever the wrong argument has led to.
+does not fit, the error names it in PyTorch's words and replaces the error that it caused.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Return whether a value fits an annotation as in PyTorch: NumPy's numbers and 0-d tensors count as numbers."""
+    """Return True if a value fits an annotation as in PyTorch: NumPy's numbers and 0-d tensors count as numbers."""
     if get_origin(annotation) in (Union, types.UnionType):
         return any(_fits(value, part) for part in get_args(annotation))
     if annotation is Any:

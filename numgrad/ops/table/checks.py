@@ -2,7 +2,7 @@
 
 Each takes a condition, a message for the case that it does not hold, and values that fill the placeholders of the
 message.  For ``{}``, a tensor, layout or tuple is shown as a list of sizes; for ``{!s}``, any value as it is.  Values
-without a placeholder follow the message: their shapes tell users which tensors do not fit.  The message is only made if
+without a placeholder follow the message: their shapes show which tensors do not fit.  The message is only made if
 the check fails.
 """
 

@@ -2,8 +2,8 @@
 
 Note [A call is a lookup]
 The steps of a call depend on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
-operation decides once for each combination of these which kernel runs, with which sizes and strides, how the result
-lies in memory, and what a node saves for which gradients.  The decision is an ``Entry`` (in ``entries``).  A call reads
+operation decides once for each combination of these: the kernel, its sizes and strides, the layout of the result, and
+the values that a node saves for each choice of gradients.  The decision is an ``Entry`` (in ``entries``).  A call reads
 the layouts, finds the entry, launches, and makes the tensor.  ``perform`` does so for any operation.  The calls in
 ``forms`` are specialized for operations on a few tensors and numbers, in place and not.  Recording is in ``recording``.
 

@@ -62,7 +62,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def builds_plan(decide: Callable[..., Any]) -> bool:
-    """Return whether a function that decides how a call is computed adds to a plan ``p``, its first parameter."""
+    """Return True if a function that decides how a call is computed adds to a plan ``p``, its first parameter."""
     return decide.__code__.co_varnames[:1] == ("p",)
 
 

@@ -147,7 +147,7 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
 
 
 def overlaps(target: Tensor, source: Tensor) -> bool:
-    """Return whether two tensors share part of their memory without being the same elements in the same order."""
+    """Return True if two tensors share part of their memory without being the same elements in the same order."""
     if target._storage is not source._storage or source is target:
         return False
     same = (target._offset, target._layout.shape, target._layout.strides) == (
@@ -178,7 +178,7 @@ def check_apart(target: Tensor, *sources: Tensor) -> None:
 
 
 def _share(target: Tensor, source: Tensor) -> bool:
-    """Return whether two tensors on the same storage have elements in common."""
+    """Return True if two tensors on the same storage have elements in common."""
     low, high = _extent(target)
     start, stop = _extent(source)
     return low < stop and start < high and target._layout.type.backend.share_elements(target, source)

@@ -48,7 +48,7 @@ class _Unrecorded(functools.partial[Any]):
 
     @property
     def __signature__(self) -> Signature:
-        """The signature, without the plan; made when it is asked for, as importing all operations takes time."""
+        """The signature, without the plan; made on first access, because making them all would slow down the import."""
         decides: Any = self.__wrapped__  # type: ignore[attr-defined]
         whole = signature(decides)
         return whole.replace(parameters=[*whole.parameters.values()][1:]) if builds_plan(decides) else whole

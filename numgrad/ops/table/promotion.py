@@ -32,7 +32,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 @public(method=False)
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Return whether type promotion may store numbers of one dtype in another.
+    """Return True if type promotion may store numbers of one dtype in another.
 
     It never stores them in a dtype of a lower category.
     """
@@ -129,7 +129,7 @@ def plain_number(value: Any) -> Any:
 
 
 def _holds(target: dtype, value: complex) -> bool:
-    """Return whether ``target`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+    """Return True if ``target`` has a number near ``value``; a negative one may wrap around to become unsigned."""
     if isinstance(value, complex):
         return target.kind == "b" or ((target.is_complex or not value.imag) and _holds(real_of(target), value.real))
     if target.kind == "i":

@@ -1,4 +1,4 @@
-"""Steps of backward as Jupyter shows them: the widget, and the HTML for readers without a kernel."""
+"""Steps of backward in Jupyter: the widget, and the HTML for readers without a kernel."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ def stepper():
 
 
 def frames(recorded):
-    """The picture of each step."""
+    """Return the picture of each step."""
     return [picture(step, recorded._frames) for step in recorded]
 
 
@@ -35,7 +35,7 @@ def headings(html):
 
 
 def lit(html):
-    """The notes in a picture: what is written at nodes that are lit."""
+    """Return the notes in a picture, which stand at lit nodes."""
     return re.findall(r">(step \d+)<", html)
 
 
@@ -68,7 +68,7 @@ def test_frames_have_the_gradients_that_there_are_by_then_and_where_they_went():
     assert "grad None" in gradients[2]
     assert sorted(gradients[3]) == ["grad 5", "grad [1, 1]"]
     flowing = [texts(svg).count("[1, 1]") + texts(svg).count("5") for svg in pictures]
-    assert flowing == [1, 4, 4, 4]  # beside arrows, and in the note of the step that has it
+    assert flowing == [1, 4, 4, 4]  # at arrows, and in the note of the step
     colours = [svg.count(' fill="none" stroke="#c2590a"') for svg in pictures]
     assert colours == [2, 4, 4, 4]  # the arrows on which a gradient has gone stay coloured
     walked = [svg.count('fill="#fff1c2"') for svg in pictures]
@@ -138,8 +138,8 @@ def test_jupyter_gets_widget_html_and_text():
     assert html.count("<details") == html.count("<img ") == 3
     assert html.count(' open=""') == 1
     assert 'alt="The graph of' in html
-    assert not re.search(r"<svg|<script", html)  # which Jupyter leaves out where the notebook is not trusted
-    assert not re.search(r"(?<!-)color:(?!inherit)", html)  # which would not suit every theme
+    assert not re.search(r"<svg|<script", html)  # Jupyter removes these from notebooks that are not trusted
+    assert not re.search(r"(?<!-)color:(?!inherit)", html)  # a fixed colour would not suit every theme
 
 
 def test_without_ipywidgets_and_pygraphviz(monkeypatch):
