@@ -111,6 +111,9 @@ class DeviceRecorder(Protocol):
     def place_read(self, memory: Any, what: str) -> None:
         """Handle that Python reads where in its memory a tensor lies, or the size of the memory."""
 
+    def condition(self, holds: Callable[[], bool], memory: Any, what: str) -> bool:
+        """Return ``holds()``, which reads elements in this memory: replays need the same value; see ``condition``."""
+
     def state_read(self, what: str) -> None:
         """Handle that Python reads state that no guard compares; ``what`` names it in messages."""
 
@@ -157,6 +160,15 @@ def place_read(memory: Any, what: str) -> None:
     """Notify the recorder that Python reads where in this memory a tensor lies, or the size of the memory."""
     if recorder is not None:
         recorder.place_read(memory, what)
+
+
+def condition(holds: Callable[[], bool], memory: Any, what: str) -> bool:
+    """Return ``holds()``, which depends on nothing but elements in this memory.
+
+    A program is replayed only if that has the value that it had when the program was recorded.  The memory belongs to
+    a tensor that was there before, called ``what`` in messages.
+    """
+    return holds() if recorder is None else recorder.condition(holds, memory, what)
 
 
 def state_read(what: str) -> None:

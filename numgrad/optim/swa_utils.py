@@ -14,6 +14,7 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..core.types import int64
+from ..devices import recording
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..ops.creation.from_data import tensor
@@ -64,19 +65,20 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Tensor], Se
 
 def get_swa_multi_avg_fn() -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
     """Return the in-place form of :func:`get_swa_avg_fn` for several parameters at once, as a ``multi_avg_fn``."""
-    return _in_place(get_swa_avg_fn(), lambda num_averaged: float(1 / (num_averaged + 1)))
+    return _in_place(get_swa_avg_fn(), lambda num_averaged: 1 / (num_averaged + 1))
 
 
 def _in_place(
-    average: Callable[[Tensor, Tensor, Any], Tensor], weight: Callable[[Any], float]
+    average: Callable[[Tensor, Tensor, Any], Tensor], weight: Callable[[Any], Tensor | float]
 ) -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
     """Return the in-place form of an ``avg_fn`` in which the parameters have a weight that depends on their number."""
 
     @no_grad()
     def update(averages: Sequence[Tensor], params: Sequence[Tensor], num_averaged: Any) -> None:
+        of_params = weight(num_averaged)
         for mean, param in zip(averages, params, strict=True):
             if mean.is_floating_point() or mean.is_complex():
-                mean.lerp_(param, weight(num_averaged))
+                mean.lerp_(param, of_params.to(mean.dtype) if isinstance(of_params, Tensor) else of_params)
             else:
                 mean.copy_(average(mean, param, num_averaged))
 
@@ -130,7 +132,7 @@ class AveragedModel(Module):
             (mean.detach(), current.detach().to(mean.device))
             for mean, current in zip(self._averaged(self.module), self._averaged(model), strict=False)
         ]
-        if self.n_averaged.item() == 0:
+        if recording.condition(lambda: self.n_averaged.item() == 0, self.n_averaged._storage, "n_averaged.item()"):
             for mean, current in pairs:
                 mean.copy_(current)
         elif self.multi_avg_fn is not None:

@@ -56,7 +56,7 @@ class Guard:
         self._add_sources([*tensors, *modules, *optimizers, *environment.generators.values()])
         for source in tensors:
             self._add_tensor(source)
-        self._add_contents({id(source.value) for source in (*tensors, *modules, *optimizers)})
+        self._add_contents(captured, {id(source.value) for source in (*tensors, *modules, *optimizers)})
         for source in modules:
             attributes = self._name(source.value.__dict__)
             self._require(f"{attributes}['training'] is {source.value.training}", f"{source.name()}.training")
@@ -192,7 +192,7 @@ class Guard:
 
     # -- conditions on other objects -------------------------------------------------------------------------------
 
-    def _add_contents(self, known: set[int]) -> None:
+    def _add_contents(self, captured: Capture, known: set[int]) -> None:
         """Require that numbers, functions and other objects are where they were, and that none have been added."""
         environment = self._environment
         for source in environment.read:
@@ -211,6 +211,8 @@ class Guard:
                 self._conditions.require_same(f"{self._name(value)}.__mro__", value.__mro__, what)
             for items in environment.growing(source):
                 self._add_items(source, items)
+        for holds, holding, what in captured.recorder.conditions:
+            self._require(f"{self._name(holds)}() is {holding}", what)
         for state in environment.states:
             self._require(f"{self._name(state)}() == {self._name(state())}", state.__name__.strip("_"))
         tensors = [*self._compared, *[self._name(source.value) for source in environment.tensors.values()]]

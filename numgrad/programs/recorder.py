@@ -61,6 +61,8 @@ class Recorder(Watcher):
         blocks: all blocks, in the order of their first use.
         broken: the reason why the program cannot be replayed, and the place where that shows; None if it can.
         effects: the actions of Python that each run repeats.
+        conditions: functions of memory that was there before, with their values, on which the program depends, and what
+            they read.
         tensors: by identity, weak references to the tensors that operations took or returned, with their places.
         one_thread: True if BLAS has to use one thread.
         walks: True if backward runs within the program.
@@ -78,6 +80,7 @@ class Recorder(Watcher):
         self.blocks: list[Block] = []
         self.broken: tuple[str, Location] | None = None
         self.effects: list[Effect] = []
+        self.conditions: list[tuple[Callable[[], bool], bool, str]] = []
         self.tensors: dict[int, tuple[weakref.ref[Any], Location]] = {}
         self.recorded: dict[int, Location] = {}
         self.one_thread = self.walks = False
@@ -305,6 +308,17 @@ class Recorder(Watcher):
         block = self.block_of(memory)
         if not self.muted and (block is None or block.origin == OUTSIDE):
             self.break_off(f"{what} depends on more than the layout of a tensor that was there before")
+
+    def condition(self, holds: Callable[[], bool], memory: Any, what: str) -> bool:
+        """Return ``holds()``, of which replays need the same value before they begin."""
+        if self.muted:
+            return holds()
+        block = self.block_of(memory)
+        if block is None or block.origin != OUTSIDE or block.written:
+            self.values_read(what)
+        value = self._within_step(holds)
+        self.conditions.append((holds, value, what))
+        return value
 
     def state_read(self, what: str) -> None:
         """Break off before Python reads state that no guard compares."""

@@ -86,6 +86,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
 def _check(program: Standalone) -> None:
     reasons = {
         "it counts steps in Python, as optimizers do": bool(program.effects),
+        "it depends on values of tensors, such as counts of averages": bool(program.conditions),
         "it sets gradients of tensors: return them": bool(program.gradients),
         "it draws random numbers": program.is_random,
         "it changes an argument: return what it becomes": bool(program.changed),

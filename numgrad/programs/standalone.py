@@ -40,7 +40,7 @@ class Standalone:
         changed: the arguments that it writes.
         is_random: True if it draws random numbers.
         steps: the recorded steps.
-        effects: the actions of Python before a run; see ``Recorder``.
+        effects, conditions: the actions of Python before a run, and what it depends on; see ``Recorder``.
         gradients: the tensors whose ``grad`` it sets, with these, whose memory is fixed.
         versions: the version counters of other tensors than arguments, with their increments.
 
@@ -55,6 +55,7 @@ class Standalone:
         self.requires_grad = [tensor.requires_grad for tensor in captured.inputs]
         self.result, self.result_layouts = captured.result, [tensor._layout for tensor in results]
         self.guard, self.effects, self.gradients = guard, recorder.effects, captured.grads
+        self.conditions = recorder.conditions
         self.one_thread, self.steps = recorder.one_thread, recorder.steps
         counters = {id(tensor._counter) for tensor in captured.inputs}
         self.versions = [(counter, by) for counter, by in captured.versions if id(counter) not in counters]

@@ -252,7 +252,7 @@ def test_iterator_inside(compiled, see):
         see(f(ramp(3)))
 
 
-@compared_with_eager(falls_back=True)
+@compared_with_eager
 def test_ema_inside(compiled, see):
     m = nn.Linear(3, 3)
     a = optim.swa_utils.AveragedModel(m)

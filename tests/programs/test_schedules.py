@@ -1,4 +1,4 @@
-"""Schedules of learning rates whose steps are part of compiled functions."""
+"""Schedules of learning rates and averages of models that are updated within compiled functions."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn, optim
-from numgrad.optim import lr_scheduler
+from numgrad.optim import lr_scheduler, swa_utils
 
 SCHEDULES = {
     "StepLR": lambda o: lr_scheduler.StepLR(o, 3),
@@ -170,3 +170,43 @@ def test_a_step_that_fails_takes_the_schedule_back():
     with pytest.raises(IndexError):
         step(numgrad.tensor([0, 7]))
     assert (training.rates(), training.weight.tolist()) == before
+
+
+# -- averages -------------------------------------------------------------------------------------------------------
+
+
+def averaging(options, updates=1, falls_back=False):
+    """Make a test of a step that updates averages, whose number is set to 0 in between."""
+
+    def scenario(compiled, see):
+        model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+        averaged, optimizer = swa_utils.AveragedModel(model, **options), optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            (model(x) ** 3).sum().backward()
+            optimizer.step()
+            for _ in range(updates):
+                averaged.update_parameters(model)
+
+        f = compiled(step)
+        for number in range(9):
+            f(ramp(4, 3).sin())
+            see(list(averaged.parameters()), list(averaged.buffers()))
+            if number == 5:
+                averaged.n_averaged.zero_()
+        assert f is step or falls_back or replays(f) == [1]  # for all calls but those that begin averages
+
+    return compared_with_eager(scenario, falls_back=falls_back)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"use_buffers": True}, {"multi_avg_fn": swa_utils.get_ema_multi_avg_fn(0.9)},
+    {"multi_avg_fn": swa_utils.get_swa_multi_avg_fn()}, {"avg_fn": swa_utils.get_ema_avg_fn(0.9)},
+    {"avg_fn": lambda mean, param, number: mean + (param - mean) / (number + 2)},
+])
+def test_averages_of_models(options):
+    averaging(options)()
+
+
+test_averages_that_are_updated_twice = averaging({}, updates=2, falls_back=True)
