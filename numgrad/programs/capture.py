@@ -265,10 +265,11 @@ def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
         is_moved = tensor._layout is not before.layout or tensor._offset != before.offset
         if is_moved or tensor._storage is not before.storage:
             recorder.break_off(f"a tensor of shape {list(tensor.shape)} was given other memory")
-        elif tensor._requires_grad and not before.requires_grad and tensor._view is tensor._edge is None and any(
-            tensor is argument for argument in captured.inputs
-        ):
-            captured.required.append(tensor)
+        elif tensor._requires_grad and not before.requires_grad and tensor._view is tensor._edge is None:
+            if any(tensor is argument for argument in captured.inputs):
+                captured.required.append(tensor)
+            else:  # the next call finds it so
+                captured.changed.append(f"requires_grad of a tensor of shape {list(tensor.shape)}")
         elif tensor._edge is not before.edge or tensor._requires_grad != before.requires_grad:
             recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that was there before has changed")
         if recorder.broken is not None:
@@ -336,7 +337,7 @@ def _check_environment(captured: Capture, now: Environment) -> None:
         else:
             changed.append(source.name())
     new = [source.name() for key, source in now.tensors.items() if key not in captured.known]
-    captured.changed = [*dict.fromkeys(changed)] or new
+    captured.changed = [*dict.fromkeys([*captured.changed, *changed])] or new
     if captured.changed:
         captured.postponed = True
         return

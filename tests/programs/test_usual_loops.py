@@ -124,13 +124,15 @@ def test_points_that_require_gradients_in_the_step(compiled, see):
         optimizer.step()
         return loss
 
+    points = numgrad.rand(3)
+
     @compiled
     def energy(x):
-        return x.requires_grad_().square().sum()
+        return x.requires_grad_().square().sum() + points.requires_grad_().sum()
 
     for _ in range(6):
         x, y = numgrad.rand(5, 1), numgrad.rand(3)
-        see(step(x), x.requires_grad, x.grad)
+        see(step(x), x.requires_grad, x.grad, points.requires_grad, points.grad)
         energy(y).backward()
         see(y.requires_grad, y.is_leaf, y.grad)
 
