@@ -1,4 +1,4 @@
-"""Small programs run with PyTorch and with numgrad, to compare what they show and how they end."""
+"""Small programs run with PyTorch and with numgrad, whose outputs and errors are compared."""
 
 import re
 import warnings

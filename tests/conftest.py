@@ -17,7 +17,7 @@ _left_out = pytest.StashKey[int]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol():
-    """The garbage collector, which many tests call, looks at what the test makes: all there is would take a second."""
+    """Freeze existing objects, so that the garbage collector, which many tests call, only visits those of the test."""
     gc.freeze()
     try:
         return (yield)
@@ -27,7 +27,7 @@ def pytest_runtest_protocol():
 
 @pytest.fixture(autouse=True)
 def _seeded():
-    """Each test draws the same random numbers, whichever tests ran before it in its process."""
+    """Seed the generators, so that a test's random numbers do not depend on the tests before it."""
     numgrad.manual_seed(0)
 
 

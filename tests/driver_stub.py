@@ -1,6 +1,6 @@
 """A stand-in for ``cuda.bindings.driver``: GPUs whose memory is the host's, for tests without a GPU.
 
-What is put on a stream is done as late as a GPU may do it: when somebody waits for it.  Kernels are Python functions
+Work on a stream is done as late as on a GPU: when the host waits for it.  Kernels are Python functions
 that get the 8 bytes of each argument.  Every call is noted in ``calls``.
 """
 
@@ -33,7 +33,7 @@ class Event:
 
 
 class Driver:
-    """``gpus`` GPUs with ``memory`` bytes each; ``kernel`` is what a launch does with its ``parameters`` arguments."""
+    """``gpus`` GPUs with ``memory`` bytes each; a launch calls ``kernel`` with its ``parameters`` arguments."""
 
     def __init__(self, gpus=1, memory=1 << 26):
         for name in NAMES:

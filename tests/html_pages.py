@@ -1,4 +1,4 @@
-"""Reading the HTML that notebooks show: checked for what it must not have, and taken apart."""
+"""Parser and checks of the HTML that notebooks show."""
 
 from html.parser import HTMLParser
 
@@ -6,10 +6,10 @@ VOID = {"br", "hr", "img"}
 
 
 class Page(HTMLParser):
-    """HTML taken apart.
+    """Parsed HTML.
 
     Attributes:
-        text: what is read on it.
+        text: the visible text.
         elements: (name, attributes, text within) of each element, in the order in which they end.
     """
 

@@ -1,4 +1,4 @@
-"""A simulated GPU that does what is put on a stream as late as a GPU may: when somebody waits for it."""
+"""A simulated GPU that does work on a stream as late as a GPU may: when the host waits for it."""
 
 import contextlib
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Every case of the benchmark runs, in either library, on tensors of modest size; what it has for GPUs."""
+"""Every case of the benchmark runs in both libraries on small tensors; its options for GPUs."""
 
 import functools
 import importlib
@@ -66,7 +66,7 @@ def test_small_operations_are_the_same_in_either_library(parts, benchmarks, monk
 
 
 def test_small_operations(parts, benchmarks):
-    """The list is long, and what is drawn is not in it."""
+    """The list of operations is long, and excludes random numbers."""
     forward, backward = parts["overhead"](40, 128)
     assert (forward.limit, backward.limit, forward.each, backward.each) == (0.8, 0.6, 1.5, 1.5)
     names = [case.name for case in forward.cases]
@@ -126,7 +126,7 @@ def test_compiled_programs_have_the_results_of_either_library(benchmarks, option
 @pytest.mark.torch
 @pytest.mark.parametrize("wrong", ["numbers", "memory"])
 def test_other_results_of_a_compiled_program_are_not_timed(benchmarks, options, monkeypatch, wrong):
-    """Such as are a hundredth larger, or as were kept from the first call."""
+    """The results are a hundredth too large, or kept from the first call."""
     import torch
 
     def wrongly(function):

@@ -24,7 +24,7 @@ from numgrad.utils.data import Subset
 
 @pytest.fixture
 def run(capsys):
-    """A function that runs a command: its exit status and what it printed."""
+    """Return a function that runs a command and returns its exit status and its output."""
 
     def command(*arguments: str) -> subprocess.CompletedProcess:
         try:
@@ -227,7 +227,7 @@ def test_info_says_what_a_bug_report_needs(run):
     assert rows["NumPy"] == np.__version__
     assert rows["Python"].startswith(".".join(map(str, sys.version_info[:3])))
     assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
-    assert "GPU" in rows or rows["GPU 0"]  # what is missing, or what there is
+    assert "GPU" in rows or rows["GPU 0"]  # a missing part, or the present ones
     others = ["numgrad", "numba-cuda", "nvmath-python", "platform", "processor", "threads", "BLAS", "environment"]
     assert rows["processor"].endswith(f"{llvmlite.binding.get_host_cpu_name()} to LLVM")
     assert re.match(r"\d+; \d+ of \d+ processors may be used", rows["threads"])

@@ -1,4 +1,4 @@
-"""Docstrings: everything public has one, and the examples in them print what they say."""
+"""Docstrings: everything public has one, and their examples are right."""
 
 import doctest
 import importlib
@@ -105,7 +105,7 @@ def undocumented(owner, names):
     """Return the public functions, classes and modules without a docstring of their own."""
     kinds = types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType
     found = {name: getattr(owner, name) for name in names}
-    # A class inherits no docstring here: it is to say itself what it is.
+    # Inherited docstrings do not count for classes.
     return [name for name, value in found.items() if isinstance(value, kinds) and not vars_doc(value)]
 
 
@@ -114,7 +114,7 @@ INTERNAL = re.compile(r"\b(Layout|TensorRef|Plan|Prepared)\b")
 
 
 def without_signature(owner, names):
-    """Return the public functions and classes with unknown parameters, or with types that users do not know."""
+    """Return the public functions and classes with unknown parameters, or with internal types."""
     result = []
     for name in names:
         value = getattr(owner, name)

@@ -1,7 +1,7 @@
 """Bad input: PyTorch's kind of exception, a message with the shapes or dtypes in question, and nothing changed.
 
-Every case runs beside a graph that is ready for its backward pass, on tensors that already have gradients: their
-elements, versions, gradients and nodes must be what they were, and the backward pass must give what it would have.
+Every case runs while a graph is ready for its backward pass, on tensors that already have gradients: their
+elements, versions, gradients and nodes must not change, nor the results of the backward pass.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Weights from the network, for which files stand here, and what is said where there is nothing."""
+"""Weights from the network, for which local files stand in, and errors for missing ones."""
 
 import hashlib
 import os

@@ -90,7 +90,7 @@ LAYERS = [
         )],
         "numgrad.autograd.gradcheck",
     ],
-    [  # programs and viz, and what speaks of the whole package
+    [  # programs and viz, and modules about the whole package
         "numgrad", "numgrad.__main__", "numgrad.commands", "numgrad.compiler", "numgrad.interop.in_place_of_torch",
         "numgrad.jit", "numgrad.programs", "numgrad.viz",
     ],

@@ -35,7 +35,7 @@ facts = dict(rows())
 print(json.dumps([torch.load(file)["grad"].tolist(), facts["vector mathematics"], facts["kernel cache"]]))
 """
 
-#: What Python has on Linux alone, and what it has on Linux and macOS.
+#: Functions that Python has on Linux alone, and on Linux and macOS.
 LINUX = ["sched_getaffinity"]
 POSIX = [
     "fork", "register_at_fork", "getuid", "geteuid", "uname", "confstr", "mkfifo", "chown", "getloadavg", "O_NONBLOCK",

@@ -1,4 +1,4 @@
-"""Profiles of steps: schedules, what is handed over and when, traces."""
+"""Profiles of steps: schedules, trace handlers, traces."""
 
 import json
 

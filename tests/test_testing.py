@@ -1,4 +1,4 @@
-"""numgrad.testing.assert_close: what is close, and what is said of what is not."""
+"""numgrad.testing.assert_close: closeness, and messages for differences."""
 
 import math
 

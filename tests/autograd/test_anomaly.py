@@ -303,7 +303,7 @@ def test_the_modes_are_no_decorators(x):
 
 
 def test_a_place_is_warned_of_once(x):
-    """With Python's default filters."""
+    """Warnings are filtered as by default."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Anomaly mode against PyTorch: which errors and warnings come, in which order, and what they begin with."""
+"""Anomaly mode against PyTorch: errors and warnings, their order and their first words."""
 
 import re
 import warnings

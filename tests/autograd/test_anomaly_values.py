@@ -1,4 +1,4 @@
-"""Anomaly mode's look for NaN and infinities: the first operation that makes one, the element, what was given there."""
+"""Anomaly mode's search for NaN and infinities: the first operation that makes one, the element, and the inputs."""
 
 import warnings
 
@@ -88,8 +88,8 @@ def test_operations_in_place():
     with forward():
         text = refusal(x.log_)
         assert text.startswith("Operation 'log_' returned nan values")
-        assert text.endswith("  input is -2 there")  # what it was before
-        x.add_(1)  # given what is bad by now
+        assert text.endswith("  input is -2 there")  # as before
+        x.add_(1)  # its input is bad by now
         y = tensor([-1.0, 4.0])
         assert "Operation 'sqrt_'" in refusal(y[:1].sqrt_)
 

@@ -349,7 +349,7 @@ def test_only_the_way_to_the_inputs_is_gone_through(x, y):
     left, right = x.exp(), y.exp()
     total = (left * right).sum()
     grad(total, left, retain_graph=True)
-    grad(total, x)  # frees what it goes through, which leaves the way to y
+    grad(total, x)  # frees the nodes that it reaches, but not the path to y
     right.sum().backward()
     assert y.grad is not None
 

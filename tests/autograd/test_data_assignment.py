@@ -1,4 +1,4 @@
-"""Assigning to ``data`` between forward and backward: what was saved keeps its values, or an error says it is gone."""
+"""Assigning to ``data`` between forward and backward: saved values stay, or an error says that they are lost."""
 
 from contextlib import suppress
 

@@ -138,7 +138,7 @@ class Sinh(Function):
 
 
 class SinhOnce(Function):
-    """Keeps intermediates on the context: a second derivative would miss what they depend on."""
+    """Keeps intermediates on the context, which lack the graph that a second derivative needs."""
 
     @staticmethod
     def forward(ctx, x):

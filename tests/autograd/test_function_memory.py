@@ -1,4 +1,4 @@
-"""Functions whose backward drops what it has done with, to use less memory: saved tensors, and gradients."""
+"""Functions whose backward releases saved tensors and gradients early to use less memory."""
 
 from weakref import ref
 

@@ -1,4 +1,4 @@
-"""Operations of one's own that return their input, or a view of it: what the caller gets is a view, too."""
+"""Functions that return their input or a view of it: the caller's result is a view, too."""
 
 import pytest
 from autograd_functions import returning
@@ -79,7 +79,7 @@ def test_views_of_such_outputs_pass_their_gradient_through_the_function(x):
 ], ids=["input", "part", "part of a view", "view of an input"])
 @pytest.mark.parametrize("leaf", [False, True], ids=["result", "leaf"])
 def test_such_outputs_cannot_be_changed_in_place(x, make, leaf):
-    # The input shares their memory, and nothing tells its graph how the change is to be undone.
+    # The input shares their memory, and its graph has no record of the change.
     y = x if leaf else x * 1
     output = make(y)
     words = "is a view and is being modified inplace. This view was created inside a custom Function"

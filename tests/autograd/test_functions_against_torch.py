@@ -31,7 +31,7 @@ def function(m, show):
     show(y.grad_fn.needs_input_grad)
     y.sum().backward()
     show(x.grad)
-    y.sum().backward()  # nothing asks for what was saved
+    y.sum().backward()  # no rule reads the saved values
     show(y.grad_fn.saved_tensors)
 
 

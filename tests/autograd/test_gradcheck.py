@@ -1,4 +1,4 @@
-"""``gradcheck``: which derivatives it accepts, which it refuses, and what it says of them."""
+"""``gradcheck``: accepted and refused derivatives, and its messages."""
 
 import importlib
 import re

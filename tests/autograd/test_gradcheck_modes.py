@@ -217,7 +217,7 @@ def test_gradients_that_do_not_fit_the_outputs(x):
 @both_modes
 def test_forward_mode_through_backward(x, fast_mode):
     def square(tangent_factor):
-        """Its backward doubles what it saved, with a tangent that is right for the factor 2."""
+        """Returns twice the saved value in backward; its tangent is right for the factor 2."""
         doubled = function(double, times(2), times(tangent_factor))
 
         def forward(ctx, x):

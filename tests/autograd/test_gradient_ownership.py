@@ -1,6 +1,6 @@
-"""Whose memory a gradient is: what backward puts in ``grad`` is the leaf's alone.
+"""Ownership of gradients: the memory of ``grad`` belongs to the leaf alone.
 
-The engine hands gradients on without copying wherever it may.  Each test here has somebody else hold one of them.
+The engine passes gradients on without copying where it can.  In each test here, other code holds one of them.
 """
 
 import numpy as np
@@ -238,7 +238,7 @@ def test_grads_added_in_place_do_not_change_what_was_captured():
 
 
 def test_nothing_is_added_to_elements_that_share_memory():
-    for _ in range(3):  # what adds is kept when it is wanted for the second time
+    for _ in range(3):  # the launcher that adds is kept from the second use on
         x = ones(3, requires_grad=True)
         x.grad = numgrad.zeros(1).expand(3).detach()
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):

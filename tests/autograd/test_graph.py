@@ -1,4 +1,4 @@
-"""The graph as a user walks through it: names, edges, what a node says of itself, and graphs of great depth."""
+"""The graph as users traverse it: names, edges, attributes of nodes, and deep graphs."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""Hooks on tensors: when they run, in which order, and what they may return."""
+"""Hooks on tensors: their times, order and results."""
 
 import functools
 

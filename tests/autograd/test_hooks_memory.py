@@ -1,4 +1,4 @@
-"""Hooks and memory: what they keep stays as it was, what they return stays its owner's, and all of it goes in time."""
+"""Hooks and memory: kept gradients do not change, returned tensors keep their owners, and all memory is freed."""
 
 import gc
 import weakref

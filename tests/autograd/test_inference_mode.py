@@ -1,4 +1,4 @@
-"""Inference mode: what is made in it, and what may become of that outside."""
+"""Inference mode: tensors made in it, and their uses outside."""
 
 import copy
 import pickle

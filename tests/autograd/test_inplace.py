@@ -1,4 +1,4 @@
-"""Operations in place: what they compute, what they return and how gradients pass through them."""
+"""Operations in place: values, results, and gradients through them."""
 
 import numpy as np
 import pytest
@@ -170,7 +170,7 @@ def test_changes_are_seen_through_all_tensors_on_the_memory():
 
 
 def test_what_was_done_once_is_looked_at_again():
-    """A second call like the first is looked up: what depends on more than layouts is still asked."""
+    """A second call of the same layouts uses a cached entry, but repeats checks that depend on more than layouts."""
     y = zeros(3)
     for number in range(3):
         assert y.add_(1.0 + number) is y

@@ -1,4 +1,4 @@
-"""Ctrl-C at every point: what was entered is left, and the thread is what it was before."""
+"""Ctrl-C at every point: all contexts are left, and the state of the thread is restored."""
 
 import sys
 

@@ -35,7 +35,7 @@ def alive():
 
 def leaves_nothing(function):
     """Check that every tensor and node that ``function()`` makes is gone when it returns."""
-    function()  # compiles what it needs; a compiler leaves work to the garbage collector
+    function()  # compiles the kernels; a compiler leaves work to the garbage collector
     with without_the_collector():
         function()
         left = [type(thing).__name__ for thing in alive()]
@@ -314,7 +314,7 @@ def test_ten_thousand_steps_of_training_do_not_grow():
                     step()
                 counts.append(tracemalloc.get_traced_memory()[0])
                 before = before if turn else len(alive())
-            assert max(counts) < 20_000, counts  # what a hundred steps leave behind: some bytes, not 100 graphs
+            assert max(counts) < 20_000, counts  # a hundred steps leave some bytes behind, not 100 graphs
         finally:
             tracemalloc.stop()
         for _ in range(9_000):
@@ -376,7 +376,7 @@ def test_buffers_are_freed_as_backward_proceeds():
         row = size * 8
         assert after_forward > depth * row
         assert peak < after_forward + 4 * row  # not a gradient for each of the results
-        assert after_backward < 3 * row  # the result is still there, but not what was saved for it
+        assert after_backward < 3 * row  # the result still exists, but not its saved tensors
         assert total.requires_grad
 
 

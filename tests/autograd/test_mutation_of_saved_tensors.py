@@ -1,4 +1,4 @@
-"""Changing, in place, what was saved for backward, where that is allowed."""
+"""In-place changes of saved tensors in a context that allows them."""
 
 import gc
 from contextlib import nullcontext
@@ -152,7 +152,7 @@ def test_activations_whose_input_is_changed_go_by_the_result(x, name, keep):
         y = function(h)
         h.add_(1)
         overwritten = getattr(x * 1, f"{name}_")()
-    assert not hasattr(overwritten.grad_fn, "_saved_self")  # nor is a copy kept of what was overwritten
+    assert not hasattr(overwritten.grad_fn, "_saved_self")  # and no copy of the old value is kept
     for result in (y, overwritten):
         (slope,) = numgrad.autograd.grad(result.sum(), x, create_graph=True)
         assert slope.tolist() == pytest.approx(right(x).tolist())

@@ -1,4 +1,4 @@
-"""Hooks on nodes: before and after they run, and what they may return."""
+"""Hooks on nodes, before and after they run, and their results."""
 
 import pytest
 
@@ -218,7 +218,7 @@ def test_hooks_are_called_if_and_only_if_their_node_runs(x):
     assert called(lambda: grad(total, y, retain_graph=True)) == ""
     assert called(lambda: grad(total, x, retain_graph=True)) == "y"
     assert called(lambda: grad(total, [x, y], retain_graph=True)) == "y"
-    assert called(lambda: total.backward(inputs=[y], retain_graph=True)) == "y"  # backward runs what it is asked for
+    assert called(lambda: total.backward(inputs=[y], retain_graph=True)) == "y"  # only requested nodes run
     assert called(lambda: total.backward(inputs=[x], retain_graph=True)) == "yx"
     assert called(lambda: total.backward()) == "yx"
 

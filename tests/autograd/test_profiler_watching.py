@@ -182,7 +182,7 @@ def test_a_profile_that_begins_in_a_hook_goes_on_after_it(of_leaf):
 def test_functions_may_be_decorated():
     @record_function("named")
     def function(x):
-        """Says what it does."""
+        """Documented."""
         return x.sin()
 
     x = numgrad.ones(3)
@@ -191,7 +191,7 @@ def test_functions_may_be_decorated():
         function(x)
     assert names(prof.function_events) == ["named", "aten::sin"] * 2
     assert function.__name__ == "function"
-    assert function.__doc__ == "Says what it does."
+    assert function.__doc__ == "Documented."
 
 
 def test_a_block_may_be_entered_within_itself():

@@ -35,7 +35,7 @@ class Nested(Function):
 
 
 class Checkpoint(Function):
-    """Computes a function anew in backward instead of keeping what it would save."""
+    """Recomputes a function in backward instead of keeping its saved tensors."""
 
     @staticmethod
     def forward(ctx, function, x):

@@ -1,4 +1,4 @@
-"""``retain_grad``: what it keeps, of which value of the tensor, and when."""
+"""``retain_grad``: the gradient that it keeps, for which value of the tensor, and when."""
 
 import gc
 import weakref

@@ -198,7 +198,7 @@ def test_saving_on_the_cpu_keeps_copies(x):
     y = x * 1
     with save_on_cpu(), save_on_cpu(pin_memory=True):
         z = y * y
-    y.zero_()  # what was saved is a copy
+    y.zero_()  # the saved tensor is a copy
     z.sum().backward()
     assert x.grad.tolist() == [1.0, 3.0, 5.0]
 

@@ -1,4 +1,4 @@
-"""Whatever a user's hook, Function or context switches and leaves so, the thread is as before when the call ends."""
+"""The thread's state is restored at the end of a call, even if a user's hook, Function or context changed it."""
 
 import warnings
 from contextlib import suppress
@@ -160,7 +160,7 @@ def assert_whole(was_recording):
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_context_that_is_entered_and_not_left(call, context):
-    late = context in ("hooks", "no hooks", "mutation", "dual level")  # the others go back to what the hook was in
+    late = context in ("hooks", "no hooks", "mutation", "dual level")  # the others return to the mode of the hook
     context = CONTEXTS[context]
     entered = []
 
@@ -172,7 +172,7 @@ def test_a_context_that_is_entered_and_not_left(call, context):
             entered.pop()
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of anomaly detection, what it costs
+        warnings.simplefilter("ignore", UserWarning)  # the overhead of anomaly detection
         call(tensor([1.0, 2.0], requires_grad=True), switch)
         assert_whole(True)
         if late:

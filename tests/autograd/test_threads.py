@@ -291,7 +291,7 @@ print(len(results), len(set(results)), results[0][0])
 
 
 def test_a_thread_may_begin_with_backward_itself():
-    """No frame of the program's is there then to say who asked for the pass."""
+    """The program has no frame in that thread, so messages cannot name the line that began the pass."""
     x, done = tensor([1.0, 2.0], requires_grad=True), threading.Event()
     x.register_post_accumulate_grad_hook(lambda leaf: done.set())
     _thread.start_new_thread(numgrad.autograd.backward, ((x * x).sum(),))

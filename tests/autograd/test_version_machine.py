@@ -1,7 +1,7 @@
-"""Saving tensors, changing them in place and going backward, in any order: an error exactly where a value is gone.
+"""Saving, in-place changes and backward passes in any order: an error exactly where a saved value is lost.
 
-The model has, for every tensor, the node that made it, and for every node what it saved: a memory and its version.
-Backward must fail if, and only if, it comes to a node that saved something which has been changed since.
+The model has, for every tensor, the node that made it, and for every node its saved memory and version.
+Backward must fail if and only if it reaches a node whose saved memory has changed since.
 """
 
 from contextlib import nullcontext
@@ -21,7 +21,7 @@ class Memory:
 
 
 class MadeBy:
-    """A node of the graph: what it saved, and the nodes that made its inputs (None for a leaf)."""
+    """A node of the graph: its saved values, and the nodes that made its inputs (None for a leaf)."""
 
     def __init__(self, saved, parents):
         self.saved = [(memory, memory.version) for memory in saved]
@@ -88,7 +88,7 @@ class Versions(RuleBasedStateMachine):
         assume(model.tensor is not self.x)
         inputs = [model] if how == "mul_ number" else [model, operand]
         saved = [operand.memory] if how == "mul_" and model.requires_grad else []
-        node = MadeBy(saved, [input.node for input in inputs])  # it keeps a copy of what it overwrites
+        node = MadeBy(saved, [input.node for input in inputs])  # it keeps a copy of the overwritten value
         if how == "mul_ number":
             model.tensor.mul_(0.5)
         else:

@@ -68,7 +68,7 @@ def test_a_failed_change_counts_nothing(x):
 
 # --- checking ---------------------------------------------------------------------------
 
-#: What saves which tensor, ``y`` or its own result, and of which maker the error speaks.
+#: Operations that save a tensor, the tensor (``y`` or the result), and the node that the error names.
 SAVING = {
     "operand": (lambda y: y * tensor([[2.0, 2.0], [2.0, 2.0]]).requires_grad_(), "y"),
     "other operand": (lambda y: tensor([[2.0, 2.0], [2.0, 2.0]]).requires_grad_() * y, "y"),

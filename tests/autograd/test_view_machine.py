@@ -1,4 +1,4 @@
-"""Views and changes in place in any order, against NumPy: values, derivatives, versions, and what must be refused.
+"""Views and in-place changes in any order, against NumPy: values, derivatives, versions and errors.
 
 The model holds, for every tensor, a NumPy array of its elements and one of their derivatives with respect to the six
 elements of ``x``; a view of the tensor is a view of both.  All operations are linear, so that nothing is saved for
@@ -27,7 +27,7 @@ VIEWS = {
 }
 SEVERAL = ("one of several", "part of several")
 
-#: Changes in place by a tensor of the same shape, and what they do to the elements and to their derivatives.
+#: In-place changes by a tensor of the same shape, and their effects on the elements and on their derivatives.
 WRITES = {
     "add_": (lambda t, u: t.add_(u), lambda a, b: np.add(a, b, out=a)),
     "sub_": (lambda t, u: t.sub_(u, alpha=2), lambda a, b: np.subtract(a, 2 * b, out=a)),

@@ -1,4 +1,4 @@
-"""Views that had no gradient to pass on when they were made: what is computed of them is recorded, to no end."""
+"""Views made without recording: computations with them are recorded, but pass no gradient to the base."""
 
 import pytest
 

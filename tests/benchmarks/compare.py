@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def load(threads: int, with_torch: bool) -> list[Any]:
-    """Numgrad and, if it is wanted and there, PyTorch, with so many threads each."""
+    """Return numgrad and, if requested and installed, PyTorch, each with this number of threads."""
     modules: list[Any] = []
     if with_torch:
         try:

@@ -32,7 +32,7 @@ FIRST = 0.3
 
 CALL_TITLE = "A compiled call of a module with 20 parameters, besides what it computes"
 
-#: Seconds that a call of a module with 20 parameters may take besides what it computes.
+#: Greatest overhead in seconds of a call of a module with 20 parameters.
 CALL = 4e-6
 
 
@@ -167,7 +167,7 @@ def _programs(case: Compiled, options: Any, numgrad: Any, torch: Any, stack: Exi
 
 
 def _results(step: Step) -> list[list[float]]:
-    """Three of the program, then one of its first argument backwards, which tells a result from one that was kept."""
+    """Return three results, then one for the first argument in reverse order, to detect results kept from before."""
     first, *others = step.arguments
     backwards = first.detach().flip(0).requires_grad_(first.requires_grad)
     return [*[means(step()) for _ in range(3)], means(step.function(backwards, *others))]

@@ -77,7 +77,7 @@ PROGRAMS = {
     "the first step of a GPT": (GPT, True, 5.0),
 }
 
-#: At the end of a program: what it had to compile.
+#: End of a program: it prints the kernels that it has compiled.
 COUNTED = """
 import json
 from numgrad_kernels.store import compiled_kernels
@@ -86,7 +86,7 @@ print("\\n", json.dumps([(k.name, k.origin, k.seconds) for k in compiled_kernels
 
 
 def _process(code: str, cache: str) -> tuple[float, str]:
-    """Seconds that a fresh process takes, and what it prints."""
+    """Return the seconds that a fresh process takes, and its output."""
     start = time.perf_counter()
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["NUMGRAD_CACHE_DIR"] = cache

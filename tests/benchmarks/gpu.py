@@ -30,7 +30,7 @@ FULL = 60_000_000
 SHARE = 0.8
 
 #: How often each element of the large tensors must be read or written, forward and backward together, by case: operands
-#: and result forward; the gradient of the result, what the derivative needs and the gradients of the operands backward.
+#: and result forward; the gradients of the result and of the operands, and the saved values, backward.
 MOVED = {
     **dict.fromkeys(UNARY, 5),
     **dict.fromkeys(("neg", "x * 0.5"), 4),

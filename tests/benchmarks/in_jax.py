@@ -2,8 +2,8 @@
 
     python in_jax.py NAME INPUTS.npz
 
-It prints how long its first results took, and what they were. Then it reads from its input how often to compute, and
-prints how many seconds each time took, until the input ends.
+It prints the time of its first results, and the results. Then it reads numbers of calls from its input, and
+prints the seconds that each took, until the input ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jax import nn  # noqa: E402
 
 _imported = time.perf_counter()
 
-#: What a program keeps from call to call: parameters, and what the optimizer remembers.
+#: State that a program keeps between calls: parameters and the state of the optimizer.
 State = Any
 
 #: From the parameters and the arguments: the first state, and the function of it that gives the next and the results.
@@ -186,7 +186,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def main(name: str, path: str) -> None:
-    """The first three results, then as many as are asked for."""
+    """Print the first three results, then time as many calls as requested."""
     start = time.perf_counter()
     with np.load(path) as file:
         inputs = {kind: [jnp.asarray(file[key]) for key in file.files if key.startswith(kind)] for kind in ("p", "a")}

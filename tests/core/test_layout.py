@@ -165,7 +165,7 @@ def test_overlaps_of_views(rng):
 
 
 def test_no_overlap_at_all_is_missed():
-    """Of any layout, whether a view makes it or not."""
+    """Layouts are arbitrary: not every one can be made by views."""
     found = 0
     for shape in itertools.product((1, 2, 3), repeat=3):
         for strides in itertools.product(range(8), repeat=3):

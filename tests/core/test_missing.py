@@ -105,7 +105,7 @@ def test_the_error_is_one_like_any_other():
 def test_a_public_module_lists_what_it_exports_and_its_parts(name):
     module = module_of(name)
     for other in dir(module):
-        getattr(module, other)  # what is found when first asked for brings parts along
+        getattr(module, other)  # modules that are imported on first access import others
     parts = {other for other in dir(module) if isinstance(getattr(module, other), types.ModuleType)}
     listed = {other for other in dir(module) if not other.startswith("_")}
     assert listed - parts == set(module.__all__) - parts
@@ -124,7 +124,7 @@ def test_helpers_cannot_be_reached_through_public_modules(name):
 
 
 def test_what_is_found_later_is_what_its_module_exports():
-    """The names are written twice, for the module is imported only when one of them is asked for."""
+    """The names are listed twice, because the module is imported only when one of them is accessed."""
     from numgrad import native_functions
 
     later = {name for name, module in numgrad._LATER.items() if module == "native_functions"}

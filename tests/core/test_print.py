@@ -319,7 +319,7 @@ def test_same_text_as_torch(seed):
     torch = pytest.importorskip("torch")
 
     def function_of(name_length: int) -> type:
-        """An autograd function that copies its argument, and whose name fills grad_fn=<...> as wanted."""
+        """Return an autograd function that copies its argument; its name sets the length of grad_fn=<...>."""
         members = {
             "forward": staticmethod(lambda ctx, x: x.clone()),
             "backward": staticmethod(lambda ctx, grad: grad),

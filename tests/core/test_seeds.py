@@ -1,6 +1,6 @@
-"""Tutorials in miniature: short programs written for PyTorch, and what they print, to the letter.
+"""Tutorials in miniature: short programs written for PyTorch, and their exact output.
 
-Each is a function of the module it runs on.  The text above it is what PyTorch prints, which the tests marked ``torch``
+Each is a function of the module it runs on.  The text above it is PyTorch's output, which the tests marked ``torch``
 check, with addresses as ``0x...``.
 """
 

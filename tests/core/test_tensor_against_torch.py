@@ -19,7 +19,7 @@ def described(value):
         return [described(item) for item in value]
     if not hasattr(value, "grad_fn"):
         return repr(value)
-    # Strides that are never taken are nobody's business.
+    # Strides of dimensions of size 1 have no effect.
     strides = [step for step, extent in zip(value.stride(), value.shape, strict=True) if extent > 1]
     layout = tuple(value.shape), strides, value.storage_offset(), value.is_contiguous()
     return repr(value), str(value.dtype), *layout, value.requires_grad, value.is_leaf
@@ -43,7 +43,7 @@ def check(source):
 
     expected, actual = evaluated(torch, source), evaluated(numgrad, source)
     if isinstance(expected, Exception):
-        # whoever catches PyTorch's exception catches ours
+        # code that catches PyTorch's exception catches ours
         assert isinstance(actual, type(expected)), f"{expected!r} expected, not {actual!r}"
     else:
         assert actual == expected

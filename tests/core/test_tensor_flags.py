@@ -1,4 +1,4 @@
-"""A tensor's place in the graph: leaves, ``requires_grad``, ``grad``, ``detach`` and ``data``, and what they refuse."""
+"""A tensor's place in the graph: leaves, ``requires_grad``, ``grad``, ``detach`` and ``data``, and their errors."""
 
 import pytest
 from snapshots import refused

@@ -1,4 +1,4 @@
-"""A recorder that can repeat what it was told of, and the assertion that this is all that a function does."""
+"""A recorder that repeats the recorded steps, and the assertion that they are all that a function does."""
 
 import contextlib
 
@@ -14,22 +14,22 @@ class ValuesReadError(Exception):
 
 
 class Recorder:
-    """Keeps all that it is told of, and sees to it that memory changes only by what it was told of before.
+    """Keeps all reported steps, and checks that memory changes only by steps that were reported before.
 
     Attributes:
-        steps: functions that do again what was done.
+        steps: functions that repeat the steps.
         born: arrays that were allocated for a step, or that a host function returned.
-        held: all others, and what they held when they were first met.
+        held: all other arrays, with copies of their elements at their first use.
     """
 
     def __init__(self):
         self.steps, self.born, self.held = [], [], []
-        self._seen = {}  # by identity, arrays and what they held after the last step
+        self._seen = {}  # by identity, arrays and copies of their elements after the last step
         self._written = set()  # by the last step
         self._inside = False  # a host function
 
     def check(self):
-        """Raise AssertionError if an array has changed that no step was told to write."""
+        """Raise AssertionError if an array has changed that no reported step writes."""
         for key, (array, before) in self._seen.items():
             now = array.tobytes()
             assert key in self._written or now == before, "an array was written, and nobody told"
@@ -93,7 +93,7 @@ class Recorder:
             raise ValuesReadError(what)
 
     def replay(self, outside):
-        """Do it all again, from what was held before, except ``outside``; what is overwritten begins as garbage."""
+        """Repeat all steps from the first elements, except those of ``outside``; overwritten ones begin as garbage."""
         for array, before in self.held:
             if not any(array is one for one in outside):
                 np.copyto(array, before)
@@ -122,7 +122,7 @@ def arrays_in(values):
 
 @contextlib.contextmanager
 def recorded():
-    """A recorder that is told of what is done in the block."""
+    """Return a context manager that records the block."""
     recorder = Recorder()
     recording.record_with(recorder)
     try:
@@ -137,7 +137,7 @@ def assert_repeated(function, leaves, kept=()):
 
     Args:
         function: returns a tuple of tensors and anything else.
-        leaves: tensors that it depends on: it is told of with the elements that they have.
+        leaves: tensors that it depends on; it is recorded with their present elements.
         kept: tensors that it changes.
     """
     arrays = [leaf.detach().numpy() for leaf in leaves]

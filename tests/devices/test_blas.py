@@ -84,7 +84,7 @@ def test_vectors_are_multiplied_by_one_thread(library, size, expected):
 def test_the_threads_are_given_back_after_an_error(library, without_addresses, monkeypatch):
     monkeypatch.setattr(products.np, "dot", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        numgrad.ones(131, 131) @ numgrad.ones(131, 131)  # of a size of its own: what a call comes to is remembered
+        numgrad.ones(131, 131) @ numgrad.ones(131, 131)  # another size, because decisions are cached by size
     assert library.threads == 8
 
 
@@ -132,7 +132,7 @@ def address_of_sgemm(path):
 
 @pytest.fixture
 def choose(monkeypatch):
-    """Choose among fakes: ``choose(intel, openblas, mkl, wanted)``."""
+    """Return a function that chooses among stand-ins: ``choose(intel, openblas, mkl, wanted)``."""
 
     def choice(intel, openblas, mkl, wanted=None):
         monkeypatch.setattr(blas, "_is_intel", lambda: intel)
@@ -164,7 +164,7 @@ def test_the_choice_can_be_made_by_hand(choose):
 
 
 class Functions(dict):
-    """A library with whatever function it is asked for; its MKL tells which threading layer it has."""
+    """Stand-in for a library that has every function; its MKL reports its threading layer."""
 
     def __init__(self, layer):
         self.layer = layer

@@ -47,7 +47,7 @@ def begin(monkeypatch, gpus=1, **options):
 @pytest.fixture
 def gpu(monkeypatch):
     yield begin(monkeypatch)
-    gc.collect()  # blocks are given back to what the test made
+    gc.collect()  # blocks return to the stand-in of the test
 
 
 @pytest.fixture

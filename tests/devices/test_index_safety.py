@@ -105,7 +105,7 @@ FINDING: dict[str, Callable[[Any, Any], Any]] = {
     "aminmax": lambda x, index: x.aminmax(dim=0)[0],
 }
 
-#: Masks have no bounds, but the number of what they select can change.
+#: Masks have no bounds, but the number of elements that they select can change.
 MASKED: dict[str, Callable[[Any, Any], Any]] = {
     "masked_select": lambda x, index: x.masked_select(index([[True, False, True]] * 4)),
     "masked_select of a row": lambda x, index: x[0].masked_select(index([[True, False, True]] * 4)),
@@ -320,7 +320,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 
 @pytest.mark.parametrize("programs", [("data", "numpy", "masks"), ("hook", "shapes", "large", "race")], ids=", ".join)
 def test_no_index_leads_outside(programs: tuple[str, ...]) -> None:
-    """The programs end by themselves; where one does not, the output ends with what it was at."""
+    """Every program ends with an error or a result; if the process crashes, its output ends with the program's name."""
     done = subprocess.run([sys.executable, __file__, *programs], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
     assert done.stdout.endswith("end\n")

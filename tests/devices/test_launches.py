@@ -88,7 +88,7 @@ MOVED = {
     "a product of vectors": (lambda: SQUARE[0] @ OTHER[1], [("dots", 240 + 24, 4)]),
     "joined": (lambda: torch.cat([SQUARE, OTHER]), [("join_rows", 4800, 4800)]),
     "the same twice": (lambda: SQUARE * SQUARE, [("mul", 2400, 2400)]),
-    "sorted": (lambda: SQUARE.sort(), [("sort_lines", 2400, 2400 + 4800)]),  # it reads of these what it has written
+    "sorted": (lambda: SQUARE.sort(), [("sort_lines", 2400, 2400 + 4800)]),  # it reads only its own results
     "random": (lambda: torch.rand(64), [("uniform", 5000, 5000 + 512 + 256)]),
 }
 

@@ -1,4 +1,4 @@
-"""Plans: the interpreter, which defines what they mean, and the functions that they are bound to give the same bits."""
+"""Plans: the interpreter, which defines them, and bound launchers give the same bits."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def described(rows):
 
 
 def in_both_ways(plan, again=True):
-    """A launcher that interprets a plan, runs what it is bound to, and compares all that both have written."""
+    """Return a launcher that interprets a plan, runs its bound launcher, and compares all written memory."""
     bound = cpu.bind(plan)
 
     def launch(*operands):

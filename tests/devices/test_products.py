@@ -1,4 +1,4 @@
-"""Products in pieces: every layout, the same bits whatever the threads, and what is left to NumPy."""
+"""Products in pieces: every layout, the same bits for any number of threads, and products computed by NumPy."""
 
 import itertools
 

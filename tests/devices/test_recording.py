@@ -16,7 +16,7 @@ from numgrad.nn import functional as F  # noqa: N812
 
 
 def cases():
-    """Of each sample the first case, and of each operation one that does not lie in rows."""
+    """Return the first case of each sample, and a non-contiguous case of each operation."""
     strided = set()
     for sample in SAMPLES:
         for case in sample.cases():
@@ -27,7 +27,7 @@ def cases():
                 yield case
 
 
-#: Operations that look at elements, forwards or backwards, and what they say.
+#: Operations that read elements on the host, forwards or backwards, and the reasons that they report.
 LOOKING = {
     "bincount_op": "bincount()",
     "flat_nonzero_op": "indexing with a mask",
@@ -78,7 +78,7 @@ def assigned(x, index, value):
     return copy
 
 
-#: What no sample of the table shows: functions, what they draw, and inputs that are large.
+#: Cases that no sample of the table covers: functions, random numbers, and large inputs.
 PROGRAMS = {
     "attention": (
         lambda q: F.scaled_dot_product_attention(*[q.transpose(1, 2)] * 3, is_causal=True), floats(2, 4, 2, 8)

@@ -74,7 +74,7 @@ def results(*functions):
 
 
 def facts(m, x, kind):
-    """The distribution's moments, probabilities and possible samples; None for what it has not."""
+    """Return the moments, probabilities and samples of a distribution; None for those that it lacks."""
     value = values(m, kind)
     return results(
         lambda: x.mean, lambda: x.mode, lambda: x.variance, lambda: x.stddev, x.entropy, x.perplexity,

@@ -1,4 +1,4 @@
-"""``func.grad`` and ``grad_and_value``: what is differentiated, what is in which graph, and the errors."""
+"""``func.grad`` and ``grad_and_value``: derivatives, graphs and errors."""
 
 from collections import OrderedDict
 

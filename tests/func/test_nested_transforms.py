@@ -112,7 +112,7 @@ def plain(function):
 
 
 def compare(function, pairs):
-    """Nested transforms of a function beside what it gives by itself, with its derivatives."""
+    """Compare nested transforms of a function with the function itself, and their derivatives."""
     expected = plain(function)
     for outer, inner in pairs:
         slope, others = outer(inner(function))(numgrad.ones((), dtype=numgrad.float64))
@@ -156,7 +156,7 @@ def overwritten(x, index, value):
 
 NUMBERS = numgrad.arange(20.0, dtype=numgrad.float64).view(4, 5)
 
-#: Functions that look at elements themselves, of a row of four: such as have results of another size for each example,
+#: Functions that read elements, of a vector of four: those with results of another size for each example,
 SELECTING = {
     "a mask": lambda x: (x**3)[x < 1],
     "a mask of several dimensions": lambda x: numgrad.outer(x, x)[numgrad.outer(x, x) < 1],
@@ -181,7 +181,7 @@ SELECTING = {
     "a loop": lambda x: sum(one**3 for one in x if one < 1),
 }
 
-#: and such as have not.
+#: and the others.
 OTHERS = {
     "a mask that all examples have in common": lambda x: x.sum() * NUMBERS[NUMBERS[:, 0] < 6, x.argsort()[:2]],
     "assignment to indices": lambda x: overwritten(x, x.argsort()[:2], x[:2]),

@@ -1,4 +1,4 @@
-"""Hooks for saved tensors in functions that are transformed: what they drop of the graph is put back at every level."""
+"""Hooks for saved tensors in transformed functions: the graph that they drop is restored at every level."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``vmap``: what is mapped, what comes out, random numbers, and what cannot be done for a batch."""
+"""``vmap``: arguments, results, random numbers, and errors."""
 
 import copy
 import pickle

@@ -339,7 +339,7 @@ def compare(function):
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of missing batching rules, and of what it uses itself
+        warnings.simplefilter("ignore")  # warnings of missing batching rules, and of its own functions
         expected = flat(function(torch))
     found = flat(function(numgrad))
     assert len(found) == len(expected)

@@ -1,4 +1,4 @@
-"""Random programs that read Python state, which changes between the calls: compiled, they compute what they are.
+"""Random programs that read Python state that changes between calls: compiled, they compute the same.
 
 A program is a script: pieces of state, a function that computes with them, and calls of it with changes in between.
 It may be refused with a warning.  If it is not, each call has the same results, gradients and errors, bit for bit.
@@ -24,7 +24,7 @@ VALUES = ("1.0", "2.0", "0.5", "3.0", "2", "-1.5")
 #: Where the number of a piece and a value are put into its lines.
 PLACE = re.compile(r"[#?]")
 
-#: How a piece of state enters; R is what is read.
+#: Expressions that read a piece of state R.
 NUMBERS = (
     "h = h * R", "h = h + R", "h = torch.tanh(h) - R", "h = h + x.sum() * R", "h = h * 0.5 if R > 1 else torch.tanh(h)",
     "h = h * torch.full((4,), float(R))",

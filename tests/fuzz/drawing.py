@@ -39,7 +39,7 @@ class NothingFitsError(LookupError):
 
 
 class Value:
-    """A value that steps may use: its name in the program, and what it is in a run with numgrad."""
+    """A value that steps may use: its name in the program, and its value in a run with numgrad."""
 
     def __init__(self, number: int, tensor: numgrad.Tensor):
         self.number, self.tensor = number, tensor

@@ -25,11 +25,11 @@ EMPTY = re.compile(
     "|out of range for tensor of size \\[0\\]"
 )
 
-#: What numgrad has not yet: see docs/guides/from_pytorch.md.
+#: Errors of missing features; see docs/guides/from_pytorch.md.
 MISSING = re.compile("log(cum)?sumexp.* not implemented for 'Complex")
 
-#: Steps whose results are deliberately others (docs/guides/differences.md): the mode, or any; a step; the disagreement;
-#: which of the two has NaN; and what it is that differs.
+#: Steps whose results differ deliberately (docs/guides/differences.md): the mode, or any; a step; the disagreement; the
+#: library that has NaN; and a description of the difference.
 NAMED = [
     ("forward", r"clamp\(v\d+, (v\d+), \1\)", "tangent", None, "the bounds of clamp touch"),
     ("", r"\.mode\(", "value", "expected", "mode leaves NaN out"),
@@ -113,7 +113,7 @@ def _excuse_for_results(
 
 
 def _without_none(expected: Outcome, found: Outcome) -> tuple[Outcome, Outcome]:
-    """The outcomes without what is None, or not there, in one of them and zero in the other."""
+    """Return the outcomes without facts that are None or missing in one of them and zero in the other."""
     one, other = dict(expected.facts), dict(found.facts)
     alike = [name for name in {**one, **other} if not _nothing(one.get(name)) or not _nothing(other.get(name))]
     return tuple([replace(each, facts=[(name, facts.get(name)) for name in alike])

@@ -1,4 +1,4 @@
-"""The ways in which a program is run: each gives facts, which are names with what was seen."""
+"""Modes of running a program; each returns facts, which are values by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 #: What is seen of a result: an array for a tensor, None, or anything else that can be compared.
 Facts = list[tuple[str, Any]]
 
-#: A mode runs a program with a module; what it leaves open (which nesting, which axis) is chosen by the generator.
+#: Functions that run a program with a module; the generator chooses free details, such as a nesting or an axis.
 Mode = Callable[[ModuleType, Program, random.Random], Facts]
 
 MODES: dict[str, Mode] = {}

@@ -95,7 +95,7 @@ def _same(one: Disagreement, other: Disagreement | None) -> bool:
 
 
 def _operations(program: Program) -> str:
-    """The steps without their numbers, to tell kinds of disagreements apart."""
+    """Return the steps without their numbers, to distinguish kinds of disagreements."""
     return "; ".join(step.text for step in program.steps)
 
 

@@ -1,4 +1,4 @@
-"""Pieces of state: how one is made, what a function reads of it, and how it changes between calls.
+"""Pieces of state: their creation, the expressions that read them, and their changes between calls.
 
 In the lines, ``#`` is the number of the piece, and each ``?`` is a value of its own.
 """

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, and that it finds what is wrong; ``run.py`` runs as many programs as one likes."""
+"""A short run of the fuzzer, and a check that it finds faults; ``run.py`` runs any number of programs."""
 
 from collections import Counter
 
@@ -101,7 +101,7 @@ def test_state_that_changes_between_calls_is_seen():
 
 
 def half_a_square(draw):
-    """A square whose derivative is half of what it should be."""
+    """Square with half the right derivative."""
     x = draw.value("float")
     return f"{x}.detach() * {x}"
 

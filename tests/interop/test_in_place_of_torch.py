@@ -1,4 +1,4 @@
-"""Programs that say ``import torch``, run with numgrad in its place; and what they find there that does nothing."""
+"""Programs with ``import torch`` run with numgrad in its place; and names that are there without an effect."""
 
 import subprocess
 import sys

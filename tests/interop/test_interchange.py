@@ -1,4 +1,4 @@
-"""Memory shared by DLPack, and what a pickle of a tensor holds."""
+"""Memory shared by DLPack, and pickles of tensors."""
 
 import copy
 import pickle
@@ -90,7 +90,7 @@ def test_the_memory_lives_as_long_as_the_tensor():
 
 
 class Old:
-    """An array of a library that knows DLPack as it was before version 1.0."""
+    """An array of a library with DLPack before version 1.0."""
 
     def __init__(self, array):
         self.array = array

@@ -1,4 +1,4 @@
-"""Files that are damaged, cut off or malicious: what is refused, and that nothing outside of a storage is read."""
+"""Damaged, truncated and malicious files: errors, and no reads outside of a storage."""
 
 import builtins
 import dataclasses
@@ -333,7 +333,7 @@ WRAPPINGS = {
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pickles_of_random_structures(seed):
-    """Whatever is nested, doubled and hashed, and wherever it stands, there is an error that says so, or a value."""
+    """Nested, repeated and hashed values in any place load, or raise an error that names the fault."""
     random, buffer, read = np.random.default_rng(seed), np.arange(6, dtype=np.float32), 0
     for _ in range(500):
         value = random.choice([b")", b"N", b"]", b"K\x01", b"X\x03\x00\x00\x00cpu"])
@@ -353,7 +353,7 @@ def test_pickles_of_random_structures(seed):
 @pytest.mark.filterwarnings("ignore")  # of escapes in texts
 @pytest.mark.parametrize("seed", range(3))
 def test_pickles_with_damaged_bytes(seed):
-    """Whatever is changed in a pickle, there is an error that says so, or a value."""
+    """A pickle with any changed bytes loads, or raises an error that names the fault."""
     buffer = io.BytesIO()
     save({"w": arange(6.0).view(2, 3).t(), "n": [np.float32(1), 2.5, ("x", {1})]}, buffer)
     with zipfile.ZipFile(buffer) as file:

@@ -1,4 +1,4 @@
-"""Blocks and the trees over them: compiled, they give what they give in plain Python."""
+"""Blocks and sums of blocks: compiled functions give the results of plain Python."""
 
 import numba
 import numpy as np

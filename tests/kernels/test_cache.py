@@ -130,7 +130,7 @@ def test_a_link_of_another_user_is_not_followed(directory, tmp_path, give_away):
         (1000, 0o602, 1000, "other users can write to it"),
         (1001, 0o700, 1000, "it belongs to another user (1001)"),
         (1001, 0o700, 0, "it belongs to another user (1001)"),  # the super-user, too, runs no one else's code
-        (0, 0o777, None, ""),  # Windows says so of everything
+        (0, 0o777, None, ""),  # Windows reports this for every directory
     ],
 )
 def test_whom_code_is_taken_from(owner, mode, user, said):

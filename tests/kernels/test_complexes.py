@@ -61,7 +61,7 @@ def run(name, *arrays):
 
 
 def numbers(dtype):
-    """Of all sizes in all directions, and such as lie near 1, -1, i and the axes."""
+    """Return numbers of all magnitudes and angles, and numbers near 1, -1, i and the axes."""
     rng = np.random.default_rng(3)
     largest = 37 if dtype is np.complex64 else 300
     spread = [np.exp(rng.uniform(-3, 3, 80)), 10 ** rng.uniform(-largest, largest, 50), np.full(20, 1.0)]
@@ -136,7 +136,7 @@ def test_cuts_infinities_and_nan_are_numpys(name, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", NUMPY)
 def test_operations_compute_the_same(name, dtype):
-    """Of tensors, on the CPU."""
+    """The operations on tensors, on the CPU."""
     parts = [0.0, -1.5, 1000.0, np.finfo(dtype).max, INF, NAN]
     z = np.array([complex(a, b) for a in parts for b in parts], dtype)
     public = {"magnitude": "abs"}.get(name, name)

@@ -1,4 +1,4 @@
-"""Pointwise kernels for GPUs: their text, what they compute in the simulator, and their PTX."""
+"""Pointwise kernels for GPUs: their text, their results in the simulator, and their PTX."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""BLAS's products by their addresses: the call in plain Python does what the compiled one does."""
+"""BLAS's products by their addresses: plain Python and compiled calls agree."""
 
 import itertools
 

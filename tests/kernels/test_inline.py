@@ -25,7 +25,7 @@ def inlined(function, compute="float32", **constants):
 
 
 def op(function):
-    """An operation of the table, as far as the inliner knows of it."""
+    """Stand-in for an operation, with the attributes that the inliner reads."""
     function.scalar_function = function
     return function
 

@@ -39,7 +39,7 @@ def compiled(name, dtype):
 
 
 def operands(name, dtype, sizes):
-    """Buffers for parameters of these sizes: what is kept may be the mean of a square, so no number is negative."""
+    """Buffers for parameters of these sizes: no number is negative, since a state may be a mean of squares."""
     random = np.random.default_rng(0)
     count = sum(KERNELS[name][:2])
     return [[random.uniform(0.5, 1.5, size).astype(dtype) for _ in range(count)] for size in sizes]

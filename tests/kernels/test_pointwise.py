@@ -1,4 +1,4 @@
-"""Kernels made from scalar functions: their whole text, what they compute, and the machine code of every operation."""
+"""Kernels made from scalar functions: their text, their results, and the machine code of every operation."""
 
 import json
 import linecache
@@ -327,7 +327,7 @@ def test_compiled_kernels_and_the_same_text_in_python_agree(rank, dtype):
 @pytest.mark.parametrize("dtype", [F4, F8, np.dtype("complex64"), I8])
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_is_read_may_be_written(place, dtype, tmp_path, monkeypatch):
-    """As in an operation in place; the loop then also runs on vectors, without checks before it."""
+    """An in-place operation runs on vectors, too, without checks before the loop."""
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
     kernel = compiled(program("rate_of_change", rate_of_change, "input", "other", compute=dtype, out=dtype))
@@ -492,7 +492,7 @@ def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
 
 def test_every_kernel_is_vectorised(table):
     operations = set(table["operations"])
-    if not libm.libmvec_found():  # then the C library computes one number at a time: what is left are our own functions
+    if not libm.libmvec_found():  # then the C library computes one number at a time: only our own functions remain
         operations &= {"add", "mul", "div", "exp", "log", "tanh", "sigmoid", "maximum_op", "choose"}
     scalar_loops = [
         (name, arguments)

@@ -1,4 +1,4 @@
-"""The text of a hand-written kernel: one function, with what it calls pasted in."""
+"""The text of a hand-written kernel: one function, with the functions that it calls inlined."""
 
 import numpy as np
 import pytest

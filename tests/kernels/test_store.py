@@ -1,4 +1,4 @@
-"""The kernel store in one process: what a kernel's file depends on, and what is done when files go wrong."""
+"""The kernel store in one process: dependencies of a kernel's file, and damaged files."""
 
 import ast
 import errno
@@ -32,7 +32,7 @@ DOUBLES = types.Array(types.float64, 1, "C")
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache directory, and a store that knows of no kernel yet."""
+    """An empty cache directory, and a store without kernels."""
     directory = tmp_path / "cache"
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(directory))
     monkeypatch.setattr(store, "_kernels", {})
@@ -40,7 +40,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def compiled(text=TEXT, array=FLOATS, name="axpy"):
-    """The kernel, found to compute what it should."""
+    """Return the kernel, after a check of its result."""
     kernel = store.compile_kernel(name, text, [array] * 3, FACTS)
     assert right(kernel, array)
     return kernel
@@ -193,7 +193,7 @@ def test_a_source_changes_the_kernels_that_it_is_part_of(monkeypatch, name, chan
 
 
 def test_the_sources_of_kernels_are_listed_completely():
-    """By hand, so that digests take no time: held against what the modules import."""
+    """The table is written by hand to save time; this compares it with the imports of the modules."""
     paths = {path.stem: path for path in Path(store.__file__).parent.glob("*.py") if path.stem != "__init__"}
     listed = {module for modules in files.IMPORTED.values() for module in modules}
     assert sorted(paths) == sorted([*files.COMPILER, *listed, *files.WRITING])
@@ -215,7 +215,7 @@ def imported(path):
 
 
 def check_recovery(cache, damaged):
-    """With ``damaged`` in the file's place the kernel is compiled again, and its file is whole again."""
+    """If ``damaged`` replaces the file, the kernel is compiled again, and its file is restored."""
     binary = only(cache, "axpy_*.bin")
     whole = binary.read_bytes()
     assert damaged != whole
@@ -361,7 +361,7 @@ def test_a_directory_deleted_meanwhile_is_made_again(cache):
 
 
 def test_an_interrupt_while_llvm_compiles(cache):
-    """In a process of its own, since LLVM knows the functions it calls back from its beginning."""
+    """Uses a new process, since LLVM keeps the addresses of functions from the beginning of a process."""
     program = """
 import os, signal, sys
 import numpy as np

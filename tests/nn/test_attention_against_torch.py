@@ -17,7 +17,7 @@ assert_alike = functools.partial(assert_same, graph=False, tolerance=1e-12)
 
 
 def attended(m, *tensors, **options):
-    """With fresh random numbers; the last random number tells how many there were."""
+    """Run with new random numbers; the last one shows how many were drawn."""
     m.manual_seed(3)
     return m.nn.functional.scaled_dot_product_attention(*tensors, **options), m.rand(1).double()
 

@@ -10,7 +10,7 @@ from numgrad import nn
 
 
 class Add(nn.Module):
-    """Adds a number, which tells it from others."""
+    """Adds a number, by which it is recognized."""
 
     def __init__(self, number):
         super().__init__()

@@ -65,7 +65,7 @@ def test_classes_that_are_impossible():
     ([4, 0], [0, 0], {}),
 ])  # fmt: skip
 def test_second_derivatives(steps, lengths, options):
-    """With respect to the argument of ``log_softmax``."""
+    """The gradient is that of the argument of ``log_softmax``."""
     def loss(x):
         targets = numgrad.tensor([[1, 1], [0, 1]]) if "blank" in options else numgrad.tensor([[1, 1], [2, 1]])
         return numgrad.nn.functional.ctc_loss(x.log_softmax(2), targets, steps, lengths, **options)
@@ -87,7 +87,7 @@ def test_batches_of_calls():
 
 
 def test_long_targets():
-    """With as many states as a GPU has threads to share them, and more."""
+    """There are as many states as threads that share them on a GPU, and more."""
     def program(m, x):
         return m.nn.functional.ctc_loss(x, m.tensor(np.arange(600).reshape(2, 300) % 7 + 1), (400, 390), (300, 290))
 

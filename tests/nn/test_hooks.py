@@ -1,4 +1,4 @@
-"""Hooks of modules: when they are called, with what, and what becomes of what they return."""
+"""Hooks of modules: their order, arguments and results."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""Layers of images that have no parameters against PyTorch's: what they print, keep and compute."""
+"""Layers of images without parameters against PyTorch's: texts, states and results."""
 
 import inspect
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.torch
 
 LINES, IMAGES, VOLUMES = (2, 4, 8), (2, 4, 8, 8), (1, 4, 4, 4, 4)
 
-#: How a layer is made, and the shape of what it is given.
+#: Expressions of layers, and shapes of their inputs.
 LAYERS = [
     (lambda nn: nn.MaxPool1d(2), LINES), (lambda nn: nn.MaxPool2d((2, 3), 1, ceil_mode=True), IMAGES),
     (lambda nn: nn.MaxPool2d(3, 2, 1, return_indices=True), IMAGES), (lambda nn: nn.MaxPool3d(2, dilation=2), VOLUMES),

@@ -13,7 +13,7 @@ TARGET = [[1.0, -1.0, 3.0, -3.0], [5.0, 0.0, -2.0, 0.5]]
 SIGNS = [[1.0, -1.0, -1.0, 1.0], [-1.0, 1.0, 1.0, -1.0]]
 PROBABILITIES = [[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
 
-#: A module, what it prints, and what it computes of ``x``.
+#: A module, its text, and its result for ``x``.
 ACTIVATIONS = [
     (nn.ReLU(), "ReLU()", lambda F, x: F.relu(x)),
     (nn.ReLU(inplace=True), "ReLU(inplace=True)", lambda F, x: F.relu(x)),

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 PARAMETERS = (3,), (3,)
 
-#: Programs and the shapes of what they are given.
+#: Programs and the shapes of their arguments.
 PROGRAMS = {
     "batch_norm": [
         (lambda m, x, w, b: m.batch_norm(x, w, b, None, None, True, 0.1, 1e-5, True), [(2, 3, 4), *PARAMETERS]),

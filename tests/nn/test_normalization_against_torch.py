@@ -1,4 +1,4 @@
-"""Layers that normalize channels against PyTorch's: what they print, keep, compute, learn and refuse."""
+"""Layers that normalize channels against PyTorch's: texts, states, results, gradients and errors."""
 
 import inspect
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.torch
 
 ROWS, LINES, IMAGES, VOLUMES = (5, 4), (3, 4, 6), (2, 4, 3, 5), (2, 4, 2, 3, 2)
 
-#: How a layer is made, and the shape of what it is given.
+#: Expressions of layers, and shapes of their inputs.
 LAYERS = [
     (lambda nn: nn.BatchNorm1d(4), ROWS), (lambda nn: nn.BatchNorm1d(4, 0.1, None), LINES),
     (lambda nn: nn.BatchNorm2d(4, momentum=0.3, bias=False), IMAGES), (lambda nn: nn.BatchNorm3d(4), VOLUMES),

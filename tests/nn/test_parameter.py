@@ -1,4 +1,4 @@
-"""Parameter and Buffer: what they are, where they lie, how they are copied."""
+"""Parameter and Buffer: classes, devices, copies."""
 
 import copy
 import pickle

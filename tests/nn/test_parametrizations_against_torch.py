@@ -1,4 +1,4 @@
-"""Parametrized modules against PyTorch's: what they print, keep, compute, learn and refuse; weights normalized."""
+"""Parametrized modules against PyTorch's: texts, states, results, gradients and errors; normalized weights."""
 
 import copy
 import importlib

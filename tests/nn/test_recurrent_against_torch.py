@@ -198,7 +198,7 @@ def test_what_is_refused(program):
     ([], "larger than 0"), ([[4, 3]], "1D CPU int64"), ([4.0, 3.0], "1D CPU int64"),
 ])  # fmt: skip
 def test_packed_sequences_that_cannot_be(sizes, message):
-    """PyTorch takes some of them for what they are not."""
+    """PyTorch misreads some of them."""
     import numgrad
 
     packed = numgrad.nn.utils.rnn.PackedSequence(numgrad.zeros(7, 3), numgrad.tensor(sizes).to(

@@ -1,4 +1,4 @@
-"""state_dict and load_state_dict: what is saved and taken back, what is refused, in which words, and the hooks."""
+"""state_dict and load_state_dict: saved and loaded values, errors and their messages, and hooks."""
 
 import pytest
 from nn_models import Net, refusal

@@ -1,4 +1,4 @@
-"""Transformers: what a layer computes, written out; masks that are found out; derivatives; errors."""
+"""Transformers: layers against explicit formulas, detected masks, derivatives and errors."""
 
 import numpy as np
 import pytest

@@ -39,7 +39,7 @@ def made(m, kind, options="", count=2):
 
 
 def results(m, module, *inputs, **masks):
-    """The output, the gradients for the parameters, and a random number, which tells how many were drawn."""
+    """Return the output, the gradients for the parameters, and a random number, which shows how many were drawn."""
     m.manual_seed(7)
     out = module(*inputs, **masks)
     found = m.autograd.grad((out * out).sum(), [*module.parameters()], retain_graph=True)
@@ -127,7 +127,7 @@ def test_causal_masks_said_and_found(dtype):
         for given in (
             {"src_mask": long, "tgt_mask": short}, {"tgt_mask": short, "tgt_is_causal": True},
             {"src_mask": long, "src_is_causal": False}, {"src_mask": long, "src_is_causal": True},
-            {"src_mask": long.logical_not().to(long.dtype), "src_is_causal": True},  # what is said counts
+            {"src_mask": long.logical_not().to(long.dtype), "src_is_causal": True},  # only the message counts
             {"src_mask": long, "src_key_padding_mask": padding.to(long.dtype)},
             {"memory_mask": m.ones(3, 5).triu(1).to(m.bool), "memory_is_causal": True},
         ):

@@ -1,6 +1,6 @@
 """Runs notebooks from a clean kernel, and stores their outputs in one form, so that a change is a small diff.
 
-    python tests/notebooks/execute.py                    # runs all notebooks, and says how long each took
+    python tests/notebooks/execute.py                    # runs all notebooks, and prints their times
     python tests/notebooks/execute.py --write [FILE...]  # stores the fresh outputs, too
 
 What is stored has no times, no addresses of this run, no paths of this machine and no state of widgets. Cells say by
@@ -93,7 +93,7 @@ def run(
             resources={"metadata": {"path": str(directory)}},
         )
         paths = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "kernels"), os.environ.get("PYTHONPATH")]))
-        # an empty profile: what the user has set up for IPython does not count
+        # an empty profile, without the user's settings of IPython
         client.execute(env=os.environ | {"IPYTHONDIR": profile, "PYTHONPATH": paths})
     return fresh
 

@@ -42,7 +42,7 @@ SETTINGS = {
     "notebook-extension/tracker.jupyterlab-settings": {"windowingMode": "none"},
 }
 
-#: Where Jupyter keeps what it remembers.
+#: Environment variables of the directories in which Jupyter keeps its state.
 HOMES = (
     "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR",
     "MPLCONFIGDIR",

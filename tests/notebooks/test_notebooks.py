@@ -1,4 +1,4 @@
-"""Every notebook runs from a clean kernel and prints what it has stored; its solutions pass the exercises' checks."""
+"""Every notebook runs from a clean kernel and reproduces its stored output; solutions pass the exercises' checks."""
 
 from __future__ import annotations
 

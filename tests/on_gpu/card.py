@@ -1,7 +1,7 @@
-"""Questions for a day with a card: does everything work, how fast is it, and how fast is PyTorch there?
+"""Stages of a session with a GPU: tests, speed, and the speed of PyTorch.
 
 ``python tests/on_gpu/card.py OUT`` runs all stages, ``python tests/on_gpu/card.py OUT smoke bandwidth`` these two.
-Each has a process and a time limit of its own; what one finds is written to OUT before the next begins, and a stage
+Each has its own process and time limit; its results are written to OUT before the next begins, and a stage
 that fails keeps no other from running.  OUT then has ``summary.txt``, ``summary.json`` and ``log.txt``.
 
 On a bare machine ``--wheels DIR`` installs what lies in a folder, without a network, to a folder of its own in OUT.
@@ -33,7 +33,7 @@ ROOT = HERE.parents[1]
 #: Seconds that a stage has at most.
 LIMIT = 480
 
-#: Tests that tell most about whether anything works, and those that take longest.
+#: The most telling tests, and the longest ones.
 _FIRST = ("tensors", "launches", "moving", "memory", "streams", "waiting", "generators", "user_kernels", "cuda_module")
 _LONG = ("table", "complex")
 
@@ -46,7 +46,7 @@ _MARKS = "gpu and not cupy and not simulator"
 
 
 def smoke(simulator: bool) -> dict[str, Any]:
-    """A network is trained, and memory and streams are used: what is wrong is an error."""
+    """Train a network, and use memory and streams; raise an error if a result is wrong."""
     import numgrad as torch
 
     torch.manual_seed(0)
@@ -78,7 +78,7 @@ def smoke(simulator: bool) -> dict[str, Any]:
 
 
 def bandwidth(simulator: bool) -> dict[str, Any]:
-    """GB/s of copies, pointwise operations and reductions of numgrad's and of PyTorch's, and what the card has."""
+    """Print GB/s of copies, pointwise operations and reductions of numgrad and of PyTorch, and of the card."""
     import numgrad
 
     properties = numgrad.cuda.get_device_properties(0)
@@ -97,7 +97,7 @@ def _rates(torch: Any, size: int, repeats: int) -> dict[str, float]:
     """GB/s by operation, of a library with PyTorch's names: bytes read and written over the median of the times."""
     x, y = (torch.rand(size, device="cuda") for _ in range(2))
     rows = x.view(size // 64, 64)
-    cases: dict[str, tuple[int, Callable[[], Any]]] = {  # how often each element is read or written, and what does it
+    cases: dict[str, tuple[int, Callable[[], Any]]] = {  # numbers of accesses to each element, and functions
         "copy": (2, lambda: y.copy_(x)),
         "x * 2": (2, lambda: x * 2),
         "x + y": (3, lambda: x + y),
@@ -147,7 +147,7 @@ _WITHIN: dict[str, Callable[[bool], dict[str, Any]]] = {"versions": versions, "s
 
 
 class Stage:
-    """A command, and what reads what it has found out from a file that it writes."""
+    """Return a command, and a function that reads its results from the file that it writes."""
 
     def __init__(self, command: list[str], read: Callable[[Path], Any], needs: str | None = None):
         self.command = command
@@ -186,7 +186,7 @@ def _benchmark(part: str, found: Path, simulator: bool) -> Stage:
 
 
 def stages() -> dict[str, Callable[[Path, bool], Stage]]:
-    """Every stage by its name, as a function of the file for what it finds, and whether that is in the simulator."""
+    """Return every stage by name, as a function of the file of its results and of a flag for the simulator."""
     of = {file.stem.removeprefix("test_"): str(file) for file in sorted(HERE.glob("test_*.py"))}
     others = [path for name, path in of.items() if name not in (*_FIRST, *_LONG)]
     return {
@@ -202,7 +202,7 @@ def stages() -> dict[str, Callable[[Path, bool], Stage]]:
 
 
 def run(name: str, stage: Stage, found: Path, log: Path, environment: dict[str, str], limit: float) -> dict[str, Any]:
-    """Run a stage; its status, seconds and what it has found out."""
+    """Run a stage, and return its status, seconds and results."""
     if stage.needs is not None and shutil.which(stage.needs) is None:
         return {"status": f"left out: there is no {stage.needs}", "seconds": 0, "found": None}
     begun = time.monotonic()
@@ -257,7 +257,7 @@ def _words(value: Any) -> str:
 
 
 def main() -> int:
-    """Run what the command line says; 0 if every stage passed or was left out."""
+    """Run the stages of the command line; return 0 if every stage passed or was skipped."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", nargs="?", type=Path, default=Path("card"), help="the folder for what is found")
     parser.add_argument("stages", nargs="*", help="which to run (default: all)")

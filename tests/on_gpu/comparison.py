@@ -13,7 +13,7 @@ ON_THE_CPU = {"to_type", "to_format"}
 
 
 def on_device(value):
-    """A tensor on the GPU, in memory with the same gaps; what is no tensor as it is."""
+    """Return a tensor on the GPU, in memory with the same gaps; return any other value unchanged."""
     if not isinstance(value, numgrad.Tensor):
         return value
     memory = numgrad.from_numpy(value._storage.copy()).to("cuda")

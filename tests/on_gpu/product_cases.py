@@ -7,7 +7,7 @@ from numgrad.devices import Plan, cpu
 
 
 def tensor(shape, dtype=np.float32, seed=0):
-    """Whole numbers, so that every order of summation has one result."""
+    """Return integers, so that the order of summation does not matter."""
     numbers = np.random.default_rng(seed).integers(-9, 10, (*shape, 2) if np.dtype(dtype).kind == "c" else shape)
     return numgrad.from_numpy(
         (numbers[..., 0] + 1j * numbers[..., 1]).astype(dtype) if np.dtype(dtype).kind == "c" else numbers.astype(dtype)

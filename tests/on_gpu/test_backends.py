@@ -19,7 +19,7 @@ def test_what_is_asked_of_a_backend_is_found():
     }
 
 
-#: Functions of the CPU alone, which operations call if ``depthwise_is_fused`` or ``channels_are_fused`` says so.
+#: Functions of the CPU alone, which operations call if ``depthwise_is_fused`` or ``channels_are_fused``.
 CPU_ONLY = {"depthwise", "normalized_channels", "normalized_channels_gradients"}
 
 

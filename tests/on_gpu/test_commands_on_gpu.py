@@ -13,7 +13,7 @@ OPTIONS = ["--digits", "40", "--hidden", "4", "--epochs", "2", "--batch-size", "
 
 @pytest.fixture
 def run(capsys):
-    """A function that runs a command and returns what it printed."""
+    """Return a function that runs a command and returns its output."""
 
     def command(*arguments):
         status = main(arguments)

@@ -116,7 +116,7 @@ def earlier(kind, beta, out):
 
 @pytest.fixture
 def library(cuda, size, monkeypatch):
-    """cuBLAS on a GPU, the stand-in in the simulator, where it tells what it was asked for."""
+    """cuBLAS on a GPU; in the simulator a stand-in that records its calls."""
     module = size(StandIn(), None) or cuda.cublas.bindings()
     if module is None:
         pytest.skip("needs nvmath-python and cuBLAS")
@@ -229,7 +229,7 @@ def test_handles(cuda, stand_in, monkeypatch):
 
 
 def test_runs_of_cublas_are_reported(cuda, library):
-    """Of each routine by its name, with the bytes of the factors and of the product."""
+    """Each routine is reported by name, with the bytes of the factors and of the product."""
     matrix, stack = torch.ones(3, 4, device="cuda"), torch.ones(2, 4, 5, device="cuda")
     vector, row = torch.ones(4, device="cuda"), torch.ones(3, device="cuda", dtype=torch.float64)
     found = []

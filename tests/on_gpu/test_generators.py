@@ -161,7 +161,7 @@ def test_fork(devices, kept):
 
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpoints_draw_again(reentrant):
-    """Backward draws the mask that forward drew, and what is drawn later does not depend on it."""
+    """Backward draws the mask of forward, and later draws do not depend on it."""
     manual_seed(4)
     x = ones(50, device="cuda", requires_grad=True)
     y = checkpoint(lambda x: dropout(x, 0.5) * x, x, use_reentrant=reentrant)

@@ -1,4 +1,4 @@
-"""The guide to GPUs: its kernel of one's own, and what the extra ``simulator`` is enough for."""
+"""The guide to GPUs: its user kernel, and the features of the extra ``simulator``."""
 
 import os
 import re

@@ -134,7 +134,7 @@ def test_a_read_only_array_is_warned_of():
 
 
 class Old:
-    """A library that knows DLPack before version 1.0."""
+    """A library with DLPack before version 1.0."""
 
     def __init__(self, tensor):
         self.tensor = tensor

@@ -56,7 +56,7 @@ def test_bytes_are_those_that_must_be_moved(row):
     other = torch.rand(6, device="cuda")
     assert moved(lambda: square + other) == [("add", 96 + 24, 96)]  # the repeated row counts once
     assert moved(lambda: square.t().contiguous()) == [("copy", 96, 96)]
-    assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 32, 32)]  # what is reached of the memory
+    assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 32, 32)]  # the part of the memory that is reached
     assert [name for name, _, _ in moved(square.sum)] == ["fold_axis"]
     long = torch.ones(16384, device="cuda")  # four elements at once
     assert moved(lambda: long * 2.0) == [("mul", 65536, 65536)]

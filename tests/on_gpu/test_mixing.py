@@ -1,4 +1,4 @@
-"""Tensors on two devices that meet: what is refused, with PyTorch's words, and what is not."""
+"""Operations on tensors of two devices: the accepted ones, and PyTorch's errors for all others."""
 
 import pytest
 from ops.samples import SAMPLES
@@ -14,7 +14,7 @@ def _in_use(cuda):
     """Every test here uses GPUs."""
 
 
-#: Operations that may be given tensors of another device, as in PyTorch: indices, and what is copied.
+#: Operations that accept tensors of another device, as in PyTorch: indices and sources of copies.
 ALLOWED = {"index_op", "index_put_op"}
 
 

@@ -36,7 +36,7 @@ def bits(tensor):
 
 
 def compare(program, *shapes, calls=3):
-    """Compile, and hold each call against the program itself; returns what was compiled."""
+    """Compile a program, compare each call with the program itself, and return the compiled function."""
     compiled = numgrad.compile(program, fullgraph=True)
     for seed in range(calls):
         found = compiled(*[made(*shape, seed=seed) for shape in shapes])
@@ -332,7 +332,7 @@ def test_steps_are_shown():
 #: Operations that the host computes, with elements that it reads from the GPU, or that are given a number from there.
 READ = {"fft_c2c", "fft_c2r", "fft_r2c", "linalg_solve_op", "masked_fill_tensor"}
 
-#: Sums in which threads add in an order of their own whatever is asked for, so that their bits are others each time.
+#: Sums in which threads add in any order, so that the last bits vary.
 IN_ANY_ORDER = {"grid_sampler_op", "weighted_gather", "weighted_products"}
 
 #: A layout of each operation is enough here: the others differ in what kernels are given.

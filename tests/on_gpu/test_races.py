@@ -12,7 +12,7 @@ from numba import cuda
 import numgrad
 from numgrad_kernels.cuda import adapter
 
-pytestmark = pytest.mark.simulator  # a GPU does not tell
+pytestmark = pytest.mark.simulator  # a GPU does not report races
 
 BEGIN = """
 from numgrad_kernels.cuda.adapter import cuda
@@ -56,7 +56,7 @@ def test_a_missing_barrier_is_found():
 def test_blocks_that_write_to_one_element_are_found():
     with pytest.raises(RuntimeError, match=r"thread 0 of block 1 writes out\[0\], which thread 0 of block 0 wrote"):
         run(["if thread == 0:", "    out[0] = 1 + cuda.blockIdx.x"], blocks=2)
-    assert run(["out[0] = 1"], blocks=2)[0] == 1  # the same number, whoever is last
+    assert run(["out[0] = 1"], blocks=2)[0] == 1  # the same number, whichever thread is last
     assert run(["atomic_add(out, 0, 1)"], blocks=2)[0] == 128
 
 

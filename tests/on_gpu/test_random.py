@@ -1,4 +1,4 @@
-"""Random numbers on a GPU: the generator's published vectors, what a draw depends on, and its distributions."""
+"""Random numbers on a GPU: the generator's published vectors, seeds and offsets, and distributions."""
 
 import math
 
@@ -94,7 +94,7 @@ def normal_below(x):
     ("exponential", 2, 0, lambda x: 1 - np.exp(-x / 2)),
 ])
 def test_distributions(fill, size, dtype, distribution, first, second, below):
-    """The share of numbers below any number is what it should be (Kolmogorov and Smirnov, at 1 in 1000)."""
+    """Kolmogorov-Smirnov test of the distributions, at 1 in 1000."""
     count = size(2000, 100_000)
     numbers = np.sort(fill(count, dtype, distribution, first, second).astype(np.float64))
     expected = below(numbers)

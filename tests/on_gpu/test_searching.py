@@ -39,7 +39,7 @@ def test_numbers_are_counted(cuda, numbers, dtype):
 
 
 def weighted(cuda, numbers, dtype):
-    """The weights counted on the GPU, those counted on the CPU, and what the former may be off."""
+    """Return the counted weights of the GPU and of the CPU, and the greatest allowed difference."""
     weights = np.random.default_rng(2).uniform(1, 2, numbers.size).astype(dtype)
     found = counted(cuda, cuda.buffer_from(numbers), cuda.buffer_from(weights), 9).host()
     expected = counted(cpu, numbers, weights, 9)

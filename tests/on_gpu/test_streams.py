@@ -1,4 +1,4 @@
-"""Streams and events: what is current, what waits for what, and how long it took."""
+"""Streams and events: the current stream, waiting, and elapsed times."""
 
 import threading
 

@@ -17,9 +17,9 @@ TOLERANCE = {"float32": (2e-5, 2e-6), "float64": (1e-9, 1e-11)}
 
 
 def cases():
-    """Each sample in float32, the first of an operation in all dtypes; its layouts in float64, as the CPU tries them.
+    """Return each sample in float32, and the first one of an operation in all dtypes, and in all layouts in float64.
 
-    The CPU compiles then little for what it is compared in.
+    The CPU's tests use the same, so that it compiles few kernels for the comparison.
     """
     seen, result = set(), []
     for sample in SAMPLES:
@@ -63,7 +63,7 @@ def compare(case, dtype):
             [weight.to("cuda") for weight in weights], allow_unused=True,
         )
         pairs += zip(others, gradients, strict=True)
-    for other, own in pairs:  # at last: the kernels of both are wanted where none is run
+    for other, own in pairs:  # last: both kernels are compiled although neither is run
         assert (own is None) == (other is None)
         if own is not None:
             check(other, own, *TOLERANCE.get(dtype, TOLERANCE["float32"]))

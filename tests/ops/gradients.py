@@ -12,7 +12,7 @@ STEP = 1e-5
 def check_gradients(function, *inputs, order=2, relative=1e-6, absolute=1e-8):
     """Assert that the derivatives of ``function``, up to ``order``, agree with central finite differences.
 
-    ``inputs`` are what the function takes.  The float64 and complex128 tensors among them that require a gradient
+    ``inputs`` are the arguments of the function.  The float64 and complex128 tensors among them that require a gradient
     (leaves, in any memory) are changed element by element, complex ones along both axes, and put back; everything else
     is passed on as it is.  The gradient is taken of the outputs' sum, weighted with fixed numbers (of complex ones of
     the real part of ``conj(weight) * output``); the second derivative is the gradient of the gradient, for the inputs

@@ -34,5 +34,5 @@ def program(expression):
 
 
 def lines(text):
-    """The lines of a text, without what is around them."""
+    """Return the lines of a text without surrounding blanks."""
     return [line.strip() for line in text.strip().splitlines()]

@@ -118,7 +118,7 @@ def _repeated(shape):
 
 @dataclass(frozen=True)
 class Case:
-    """A sample in one layout: what the tests run."""
+    """A sample in one layout, as the tests run it."""
 
     sample: Sample
     layout: str
@@ -188,7 +188,7 @@ class Case:
 
 # -- complex numbers -------------------------------------------------------------------------------------------
 
-#: Entries that no public function reaches with complex numbers; see the tests of what is refused.
+#: Entries that no public function reaches with complex numbers; see the tests of errors.
 _REAL = """
     attention_op attention_backward safe_softmax softmax_op softmax_backward log_softmax_op log_softmax_backward
     glu_op layer_norm_op layer_norm_backward nll_loss_op nll_loss_backward nll_loss_2d_op nll_loss_2d_backward
@@ -218,7 +218,7 @@ def takes_complex(op):
 
 @dataclass(frozen=True)
 class Sample:
-    """One way to call an operation, and what it should give."""
+    """Example call of an operation, and its expected results."""
 
     name: str
     reference: object  # takes arrays (None where an input is left out)
@@ -284,13 +284,13 @@ def without(names, *layouts):
 
 
 def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **attributes):
-    """Say how the table's entry ``name`` is to be tried.
+    """Return the samples of the table's entry ``name``.
 
     Args:
         reference: computes the same with NumPy, given the arrays (as one tuple, if the operation takes its tensors
             so), ``args`` and the attributes.
         shapes: of the inputs, of an operation that is not pointwise; None for one that is left out.
-        args, attributes: what the operation is given besides.
+        args, attributes: further arguments of the operation.
         domain: which elements the inputs may have: one domain for all, or a tuple.
         dtypes: those that the operation is defined for.
         call: a public function through which the operation is reached, given the tensors and ``args``.

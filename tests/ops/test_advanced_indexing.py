@@ -1,4 +1,4 @@
-"""Reading and writing with tensors, arrays and lists as indices: what NumPy does, and what is refused."""
+"""Reading and writing with tensors, arrays and lists as indices, against NumPy, and errors."""
 
 import numpy as np
 import pytest

@@ -135,7 +135,7 @@ def test_an_interrupt_is_not_meant_for_it(program, tmp_path):
 
 
 def test_threads_start_one(program, tmp_path):
-    """The second thread that would tell something while the first one starts the process tells nothing."""
+    """While one thread starts the process, a job of a second thread is dropped."""
     code = """
 import subprocess, threading
 import numgrad as torch

@@ -42,7 +42,7 @@ def kinds_of(function):
 
 
 SQUARE, PAIR = tensor([[0.5, 0.25], [0.75, 1.0]]), tensor([0.5, 0.25])
-FITTING = {  # for functions that PyTorch has in Python, and which look at sizes, and at what is missing, first
+FITTING = {  # for functions that PyTorch has in Python, which check sizes and missing arguments first
     "nn.functional.instance_norm": {"input": SQUARE[None]},
     "nn.functional.embedding_bag": {"input": tensor([0, 1])},
     "nn.functional.fractional_max_pool2d": {"output_size": 1},
@@ -242,7 +242,7 @@ def test_pytorch_refuses_it_too(name, parameter):
     for wrong in WRONG[name, parameter]:
         given, keywords = arguments(name, parameter, wrong)
         given, keywords = map_to(torch, given), {key: map_to(torch, [value])[0] for key, value in keywords.items()}
-        errors = [TypeError, AttributeError]  # as what it does in Python finds it
+        errors = [TypeError, AttributeError]  # as its Python code raises it
         errors += [RuntimeError] * (parameter == "out")
         errors += [AssertionError] * parameter.startswith("static_")  # given together with biases
         with pytest.raises(tuple(errors)):

@@ -1,4 +1,4 @@
-"""Batch normalization against PyTorch's: values, running statistics, gradients, and what is refused."""
+"""Batch normalization against PyTorch's: values, running statistics, gradients, and errors."""
 
 import numpy as np
 import pytest

@@ -155,7 +155,7 @@ def test_tangents_of_gradients(case):
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_a_batch_of_gradients(case):
-    """One backward pass for a batch gives what a pass for each gives, and is recorded alike."""
+    """One backward pass for a batch gives the gradients of a pass for each, and records the same graph."""
     leaves = case.leaves("float64", requires_grad=True)
     wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
     outputs = [output for output in case(*leaves) if output.requires_grad]

@@ -257,7 +257,7 @@ def test_complex_numbers_where_real_ones_must_be(function, message):
 
 @pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh"])
 def test_gradients_of_inverses_of_large_numbers(name):
-    """Whose squares are too large, though the gradient is not."""
+    """The squares of the numbers overflow, but the gradients do not."""
     leaves = [numgrad.tensor([3e25 - 1e24j], dtype=dtype, requires_grad=True) for dtype in (
         numgrad.complex64, numgrad.complex128)]
     found, exact = [numgrad.autograd.grad(getattr(numgrad, name)(z).abs().sum(), z)[0].item() for z in leaves]

@@ -49,7 +49,7 @@ def _like(x, other):
 
 
 def _lp_pool(x, *how):
-    """Of windows of two elements along each dimension."""
+    """Pool windows of two elements along each dimension."""
     sizes = [part for size in x.shape[2:] for part in (size // 2, 2)]
     dims = tuple(range(3, 3 + 2 * (x.ndim - 2), 2))
     return (np.abs(x.reshape(*x.shape[:2], *sizes)) ** 2).sum(dims) ** 0.5

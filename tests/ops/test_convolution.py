@@ -121,7 +121,7 @@ BLOCKS = [  # of 16, 8 and 4 elements, which filters and lines fill or not
 @pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64])
 @pytest.mark.parametrize(("images", "filters", "options"), BLOCKS)
 def test_sums_kept_in_registers_are_those_of_products_of_matrices(images, filters, options, dtype):
-    """Of complex numbers there are only products of matrices."""
+    """Complex convolutions are always products of matrices."""
     x, w, b = _randoms(images, filters, filters[:1], dtype=dtype)
     convolve = getattr(numgrad, f"conv{len(filters) - 2}d")
 

@@ -1,4 +1,4 @@
-"""Convolutions against PyTorch's: values, gradients, and what is refused."""
+"""Convolutions against PyTorch's: values, gradients, and errors."""
 
 
 import numpy as np

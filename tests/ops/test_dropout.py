@@ -1,4 +1,4 @@
-"""Dropout: what is kept and how it is scaled, whole channels, in place, the seed, wrong arguments."""
+"""Dropout: kept elements and their scale, whole channels, in place, seeds, errors."""
 
 import warnings
 

@@ -165,7 +165,7 @@ def test_an_infinite_gradient_goes_to_the_extreme_alone():
 
 
 def test_second_derivatives_of_lines_are_zeros():
-    """Zeros, not nothing: a program need not allow for what is unused."""
+    """The derivatives are zeros, not None, so that programs need no special case."""
     lines = [
         lambda x: x.relu(), functional.leaky_relu, functional.hardtanh, functional.relu6, functional.hardshrink,
         functional.softshrink, functional.rrelu, lambda x: functional.prelu(x, tensor([0.25])),

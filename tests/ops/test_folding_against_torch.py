@@ -1,4 +1,4 @@
-"""unfold and fold against PyTorch's: values, gradients, nodes, and what is refused."""
+"""unfold and fold against PyTorch's: values, gradients, nodes, and errors."""
 
 import pytest
 from ops.torch_comparison import assert_same, randoms

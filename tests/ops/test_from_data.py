@@ -1,4 +1,4 @@
-"""Making tensors from data: the dtypes that PyTorch infers, what is refused, arrays whose memory is shared."""
+"""Tensors from data: inferred dtypes, shared memory of arrays, and errors."""
 
 from math import inf, nan
 

@@ -102,7 +102,7 @@ def test_kernels_and_recorded_rules_agree(case, dtype):
     relative = {"float32": 2e-6, "float64": 4e-15}[dtype]
     for by_rows, by_kernel, by_record in zip(rows, kernel, recorded, strict=True):
         assert by_rows.dtype is by_kernel.dtype is by_record.dtype is getattr(numgrad, dtype)
-        assert by_record.requires_grad or not by_record.any()  # zeros of what is constant come from nowhere
+        assert by_record.requires_grad or not by_record.any()  # zeros of constants have no graph
         np.testing.assert_allclose(by_rows.numpy(), by_record.detach().numpy(), relative, relative)
         np.testing.assert_allclose(by_kernel.numpy(), by_record.detach().numpy(), relative, relative)
 

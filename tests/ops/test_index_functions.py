@@ -1,4 +1,4 @@
-"""Functions on indices and masks: what the table's samples do not say, in place, and what is refused."""
+"""Functions on indices and masks beyond the table's samples: in place, and errors."""
 
 import numpy as np
 import pytest

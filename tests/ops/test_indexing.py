@@ -1,4 +1,4 @@
-"""Reading and writing parts of tensors with ``tensor[...]``: what is read, what is shared, what is refused."""
+"""Reading and writing parts of tensors with ``tensor[...]``: values, shared memory, and errors."""
 
 import numpy as np
 import pytest

@@ -200,7 +200,7 @@ KINDS = ("integer", "slice", "slice", "none", "tensor", "tensor", "tensor", "mas
 def random_case(number):
     """A shape, and an index as a function of the module."""
     choice = random.Random(number)
-    # PyTorch has strides of its own for parts of size 0, or of size 1 of what is not contiguous.
+    # PyTorch chooses other strides for parts of size 0, and of size 1 of non-contiguous tensors.
     layout = ("contiguous", "transposed", "stepped")[number % 3]
     shape = tuple(choice.choice((1, 2, 3, 4) if number % 3 == 0 else (2, 3, 4)) for _ in range(choice.randint(1, 4)))
     together = tuple(choice.choice((1, 2, 3)) for _ in range(choice.randint(0, 2)))
@@ -253,7 +253,7 @@ def random_case(number):
 
 
 def part_shape(shape, index):
-    """The shape of what is selected, () for an index that is refused."""
+    """Return the shape of the selected part, () for a refused index."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

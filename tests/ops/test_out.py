@@ -70,7 +70,7 @@ def test_what_cannot_be_written():
 
 
 def test_what_was_written_once_is_looked_at_again():
-    """A second call like the first is looked up: what depends on more than layouts is still asked."""
+    """A second call of the same layouts uses a cached entry, but repeats checks that depend on more than layouts."""
     x, out = ng.arange(3.0), ng.zeros(3)
     for number in range(2):
         assert ng.mul(x, 2.0 + number, out=out) is out

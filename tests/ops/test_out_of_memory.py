@@ -1,4 +1,4 @@
-"""Tensors that there is no memory for: said at once, with the shape that was asked for, before anything is made."""
+"""Tensors that do not fit in memory: an error with the requested shape, before anything is allocated."""
 
 import numpy as np
 import pytest

@@ -149,7 +149,7 @@ def special_gradients(expression):
     ]
 )
 def test_gradients_that_are_not_finite(expression):
-    edges = EDGES[:-1] if expression in ACTIVATIONS else EDGES  # what it is for NaN depends on PyTorch's vectors
+    edges = EDGES[:-1] if expression in ACTIVATIONS else EDGES  # the result for NaN depends on PyTorch's vectors
     for shift in (0, 5):
         inputs = [np.roll(edges, shift * number) for number in range(3)]
         assert_same(special_gradients(expression), *inputs, requires_grad=False, graph=False)

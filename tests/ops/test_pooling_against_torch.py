@@ -1,4 +1,4 @@
-"""The largest elements of windows against PyTorch's: values, indices, gradients, and what is refused."""
+"""The largest elements of windows against PyTorch's: values, indices, gradients, and errors."""
 
 import numpy as np
 import pytest

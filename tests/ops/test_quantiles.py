@@ -1,4 +1,4 @@
-"""Quantiles and covariances beyond their samples: shares, NaNs, interpolation, weights, and what is refused."""
+"""Quantiles and covariances beyond their samples: shares, NaNs, interpolation, weights, and errors."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Layers of recurrent networks in one kernel: the numbers are those of the steps; what is refused."""
+"""Layers of recurrent networks in one kernel: the numbers are those of the steps; errors."""
 
 import mpmath
 import numpy as np
@@ -21,7 +21,7 @@ def tensors(kind, input, examples, size, dtype="float64"):
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize(("sizes", "examples", "size"), [(None, 35, 37), ([20, 20, 17, 3, 3, 1], 20, 16)])
 def test_the_numbers_are_those_of_the_steps(kind, backwards, sizes, examples, size):
-    """Of several slices of examples, that are done on several threads, and of blocks of elements and what is left."""
+    """Several slices of examples on several threads, with blocks of elements and remainders."""
     shape, sizes = ((4, examples, 9), None) if sizes is None else ((sum(sizes), 9), numgrad.tensor(sizes))
     given = tensors(kind, shape, examples, size)
     expected = steps_of_layer(*given, sizes, kind, backwards)
@@ -36,7 +36,7 @@ def test_the_numbers_are_those_of_the_steps(kind, backwards, sizes, examples, si
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_an_element_is_the_same_in_a_block_and_alone(kind):
-    """Of 19 units, 16 are computed in a block; with 13 more units that do nothing, all of them are."""
+    """Among 19 units, 16 are computed in a block; with 13 idle units more, all are."""
 
     def widened(values, *shape):
         room = [(0, 13 * (extent == 19)) for extent in shape]

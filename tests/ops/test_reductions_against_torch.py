@@ -152,7 +152,7 @@ SPECIAL = [
 def test_special_values(expression, values):
     if len(set(values)) < len(values) and any(name in expression for name in ("median(0)", "kthvalue")):
         expression += "[0]"  # which of equal elements is given, is left open
-    # PyTorch divides by the elements, or by what is infinite, where numgrad need not.
+    # PyTorch divides by elements or infinities where numgrad does not.
     finer = "prod" in expression and not np.isfinite(values).all()
     finer = finer or ("logcumsumexp" in expression and np.isinf(values).any())
     known = "norm(0)" not in expression and "[0]" not in expression and not finer

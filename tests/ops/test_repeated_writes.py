@@ -48,7 +48,7 @@ WRITES = {
 
 @pytest.fixture(params=WRITES.values(), ids=WRITES)
 def case(request):
-    """A write, which is linear, what it is given, and the result of perturbing the two, exactly."""
+    """Return a linear write, its operands, and its exact result for perturbed operands."""
     write, shape, values = request.param
     numgrad.manual_seed(0)
     y, b, c = [numgrad.randint(9, size, dtype=numgrad.float64) for size in (shape, values, shape)]

@@ -1,4 +1,4 @@
-"""``linalg.solve`` through its public name: what the samples do not show."""
+"""``linalg.solve`` through its public name, beyond the samples."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every operation of the table while somebody watches: it does the same, and is told under PyTorch's name."""
+"""Every operation of the table with a watcher: the same results, reported under PyTorch's name."""
 
 import numpy as np
 import pytest

@@ -77,7 +77,7 @@ def test_steps_are_those_of_the_inverse_curvature():
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_several_parameters_are_one_vector(search):
-    """Of any layout, complex ones as pairs; one without a gradient stays."""
+    """Parameters have any layout, and complex ones count as pairs; one without a gradient stays."""
     whole = numgrad.tensor([2.0, -1.0, 0.5, 3.0, 1.0, -2.0], dtype=numgrad.float64, requires_grad=True)
     x = numgrad.tensor([[2.0, 0.5], [-1.0, 3.0]], dtype=numgrad.float64).t().detach().requires_grad_()
     z = numgrad.tensor([1 - 2j], requires_grad=True, dtype=numgrad.complex128)

@@ -75,7 +75,7 @@ def test_formulas(name):
     np.testing.assert_allclose(found, [0.5 * formula(epoch) for epoch in range(13)], rtol=1e-12)
 
 
-#: Those that know no epoch but the next.
+#: Schedules without a closed form.
 CHAINED = ["LambdaLR", "MultiplicativeLR", "SequentialLR", "ChainedScheduler", "CosineAnnealingWarmRestarts"]
 
 
@@ -98,7 +98,7 @@ def test_groups_keep_their_proportions():
 
 
 def test_schedules_work_together():
-    """The chained form: each multiplies what it finds."""
+    """In the chained form, each schedule multiplies the current rate."""
     target = optimizer(1.0)
     both = schedules.ExponentialLR(target, 0.5), schedules.StepLR(target, 2, 0.1)
     for _ in range(4):

@@ -59,7 +59,7 @@ def test_complex_numbers_are_pairs():
 
 
 def test_one_parameter_twice():
-    """With a warning, as in PyTorch; then every step is two."""
+    """PyTorch warns; every step then updates twice."""
     param = numgrad.zeros(3, requires_grad=True)
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optimizer = optim.Adam([param, param], lr=0.5)

@@ -1,4 +1,4 @@
-"""Arguments of all kinds: what they share memory with, what is done to them, and errors."""
+"""Arguments of all kinds: shared memory, changes, and errors."""
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 

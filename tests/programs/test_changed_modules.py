@@ -1,4 +1,4 @@
-"""Modules that change between calls: parts, options, parameters, hooks, what is in training."""
+"""Modules that change between calls: submodules, options, parameters, hooks, training mode."""
 
 from programs.comparison import compared_with_eager, ramp
 

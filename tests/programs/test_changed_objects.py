@@ -1,4 +1,4 @@
-"""Objects by which a function comes to others: methods, descriptors, what reads attributes by name, what is wrapped."""
+"""Objects through which a function reaches others: methods, descriptors, attributes read by name, wrappers."""
 
 import builtins
 import collections

@@ -1,4 +1,4 @@
-"""Options of the library's own modules, and programs that ask what is registered in modules."""
+"""Options of the library's modules, and programs that read the registries of modules."""
 
 import contextlib
 
@@ -44,7 +44,7 @@ def test_options_of_pools(compiled, see):
             see(f(x), f(x))
 
 
-#: What modules tell and what they are made of, which calls do not look at.
+#: Attributes and parts of modules that calls do not read.
 SHOWN = {
     "num_features", "affine", "in1_features", "in2_features", "in_features", "out_features", "output_padding", "dim",
     "device_ids", "input_size", "bias", "num_channels", "elementwise_affine", "kdim", "vdim", "head_dim", "init",

@@ -140,7 +140,7 @@ def test_data_assigned(compiled, see):
 
 @compared_with_eager
 def test_expanded_data_that_begins_elsewhere(compiled, see):
-    """With as many elements as its memory has, a tensor may still be a part of that."""
+    """A tensor with as many elements as its memory may still cover only a part of it."""
     memory = ramp(3)
     w = memory[0].expand(3)
     f = compiled(lambda x: x * w)

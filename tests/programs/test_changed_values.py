@@ -166,7 +166,7 @@ def test_a_list_linked_through_thousands_of_objects():
 
 
 def counters():
-    """Functions that change, each in another way, what their next calls find; and what they are to be called."""
+    """Return functions that change, each in another way, state that their next calls read; by name."""
     numbers, order, chosen = [0], [1.0, 2.0], {1}
     array_, arrays, held, names = np.zeros(1), [np.zeros(1)], Holder(), {"a": 1.0, "b": 2.0}
     held.pair = (0,)

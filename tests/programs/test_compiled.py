@@ -235,7 +235,7 @@ def test_errors_of_kernels_are_those_of_the_function():
 
 @pytest.mark.parametrize("kind", [numgrad.optim.Adam, numgrad.optim.NAdam, numgrad.optim.ASGD])
 def test_a_step_that_fails_leaves_what_it_leaves_without_being_compiled(kind):
-    """Random numbers, counts of steps, gradients and what is changed in place are those of the function itself."""
+    """Random numbers, counts of steps, gradients and in-place changes are those of the function itself."""
     x, y = numgrad.randint(0, 5, (6, 2)), numgrad.randint(0, 3, (6,))
     states = []
     for wrap in (lambda step: step, numgrad.compile):

@@ -1,4 +1,4 @@
-"""State that changes between calls: a replay gives what the function itself would, or does not happen."""
+"""State that changes between calls: a replay has the results of the function itself, or is refused."""
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 

@@ -23,7 +23,7 @@ pytestmark = [
 ROWS, LINES, IMAGES, VOLUMES = (6, 4), (2, 4, 8), (2, 4, 6, 6), (1, 4, 4, 4, 4)
 SIGNS, INDICES, PROBABILITIES, VALUES = "signs", "indices", "probabilities", "values"
 
-#: Modules in words, and what they are given: shapes of random numbers, or the kind of others with their shape.
+#: Modules as text, and their inputs: shapes of random numbers, or other kinds of inputs with their shapes.
 OTHERS = [
     *[(text, [ROWS]) for text in MODULES],
     ("ReLU(inplace=True)", [ROWS]), ("RReLU()", [ROWS]), ("Dropout(0.4, inplace=True)", [ROWS]),
@@ -62,7 +62,7 @@ OTHERS = [
     ("CTCLoss()", [(6, 2, 5), (INDICES, (2, 2)), (VALUES, (6, 6)), (VALUES, (2, 2))]),
 ]
 
-#: What runs as it is, because it looks at elements or changes the graph of what it is given; in training alone.
+#: Modules that are not compiled, because they read elements or change the graph of their input; in training alone.
 AS_THEY_ARE = {
     "AdaptiveLogSoftmaxWithLoss(4, 5, [2, 3])", "GaussianNLLLoss()", "ReLU(inplace=True)", "normalization 1",
     "Dropout(0.4, inplace=True)", "RReLU()", "MultiLabelMarginLoss()",
@@ -117,7 +117,7 @@ def seen(call, module, specifications, number, recorded):
     first = inputs[0]
     if recorded and first.is_floating_point():
         first.requires_grad_()
-        inputs[0] = first * 1  # modules in place change what they are given
+        inputs[0] = first * 1  # in-place modules change their input
     numgrad.manual_seed(number)
     module.zero_grad()
     outputs = flat(call(*inputs))

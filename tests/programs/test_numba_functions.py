@@ -158,7 +158,7 @@ def test_arguments_that_are_changed():
     with pytest.raises(ValueError, match="argument 0 is changed and must not overlap argument 1"):
         run(memory[:3], memory[2:])
     with pytest.raises(TypeError):
-        run(y, x)  # what nobody may write
+        run(y, x)  # read-only memory
 
 
 def test_values_that_the_function_refuses_are_refused_in_its_words():

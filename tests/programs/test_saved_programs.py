@@ -174,7 +174,7 @@ def test_files_that_are_damaged(tmp_path):
         except RuntimeError as error:
             assert "damaged" in str(error)  # noqa: PT017
             refused += 1
-        else:  # what was changed does not matter, such as the time of an entry
+        else:  # the change is harmless, such as the time of an entry
             assert numgrad.equal(program(x), x * weight)
     assert refused > 200
 

@@ -16,7 +16,7 @@ ADAFACTOR = [case for case in OF_MATRICES if case[0] == "Adafactor"]
 
 
 class Training:
-    """A model, its optimizer and what is done with them; ``compiled`` says whether the step is."""
+    """A model, its optimizer and a training step, which is compiled if ``compiled``."""
 
     def __init__(self, make, compiled, model=None):
         numgrad.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Loops that programs are full of: each is replayed, and computes what it does uncompiled."""
+"""Common training loops: each is replayed, and computes the same as uncompiled."""
 
 import copy
 import dataclasses

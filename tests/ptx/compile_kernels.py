@@ -1,10 +1,10 @@
-"""Compile every kernel that the tests of GPUs launch, and say what of the machine code is not as it should be.
+"""Compile every kernel that the tests of GPUs launch, and report faults of the machine code.
 
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
-``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
-GPU.  Of those that differ in types and strides alone one is compiled (see ``one_of_each_program``), each for one of the
-compute capabilities, by turns; with ``--all`` every one for both.  One line is printed for each fault, and at last how
-many kernels there were.  The exit status says whether any is at fault.
+``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
+kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
+in turn; ``--all`` compiles every kernel for both.  The output has one line for each fault, and then the number of
+kernels.  The exit status is 0 if there are no faults.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NUMBER_TYPE = re.compile(r"\b(bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(6
 
 
 def kernels_of_tests() -> list[tuple]:
-    """Every kernel that the tests launch: its name, its text, the types of its arguments, what it computes in."""
+    """Return every kernel that the tests launch: its name, text, argument types and dtype."""
     import pytest
 
     from numgrad import devices

@@ -1,7 +1,7 @@
-"""Writes what type checkers and editors know of the op table: ``python tests/typed/signatures.py --write``.
+"""Generator of the op table's signatures for type checkers and editors: ``python tests/typed/signatures.py --write``.
 
-``numgrad/ops/signatures.pyi`` has the functions and the methods that the table makes, with what their declarations say
-of the arguments and the first paragraph of their docstrings.  What each returns is what it gives for its samples.
+``numgrad/ops/signatures.pyi`` has the functions and the methods that the table makes, with the declarations
+of the arguments and the first paragraph of their docstrings.  The types of results are those of the samples.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def modules():
 
 
 def measurements(module, seed):
-    """Of two labels, rows, columns, environments and numbers of threads; steady ones and others."""
+    """Return measurements of two labels, rows, columns, environments and numbers of threads, some of them unsteady."""
     random = np.random.default_rng(seed)
     results = []
     for number in range(24):

@@ -135,7 +135,7 @@ def test_early_stop():
             calls, run = count(early_stop=own)
             with set_checkpoint_early_stop(switch):
                 y = run()
-            with set_checkpoint_early_stop(switch is False):  # backward does as forward was told
+            with set_checkpoint_early_stop(switch is False):  # backward uses the setting of forward
                 y.sum().backward()
             assert calls == expected, (own, switch)
 

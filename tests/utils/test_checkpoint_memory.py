@@ -1,4 +1,4 @@
-"""Checkpoints keep nothing of what is computed inside, and leave nothing behind."""
+"""Checkpoints keep no intermediate tensors, and free all memory."""
 
 import gc
 import tracemalloc
@@ -64,7 +64,7 @@ def test_what_is_computed_again_goes_as_backward_proceeds():
 
 def everything_goes(run):
     """Check that all tensors and nodes that ``run()`` makes go without the garbage collector."""
-    run()  # compiles what it needs
+    run()  # compiles the kernels
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -154,7 +154,7 @@ def test_the_peak_of_memory_is_that_of_a_segment():
     assert plain > depth
     for way in (False, True):
         segments = peak(lambda x, way=way: checkpoint_sequential(functions, 6, x, use_reentrant=way))
-        assert segments < 2 * 6 + 7  # the results of the segments, and what is inside of one
+        assert segments < 2 * 6 + 7  # the results of the segments, and the tensors inside one
 
     def tree(x, depth):
         if depth == 1:

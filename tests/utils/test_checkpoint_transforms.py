@@ -1,4 +1,4 @@
-"""Checkpoints, and hooks on what is saved, under forward mode and the transforms of ``func``."""
+"""Checkpoints and hooks of saved tensors, under forward mode and the transforms of ``func``."""
 
 import numpy as np
 import pytest

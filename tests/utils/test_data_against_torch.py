@@ -185,7 +185,7 @@ def test_collate(name):
 
 
 def draws(m, d, count):
-    """A data set of what is drawn from each generator in a worker, and of what that is told."""
+    """Data set of random numbers from each generator in a worker, and of the worker's information."""
 
     class Draws(d.Dataset):
         def __len__(self):
@@ -275,7 +275,7 @@ def test_gradients():
 
 
 class Pinned(dict):
-    """A mapping that says itself what it is in pinned memory."""
+    """A mapping with a method ``pin_memory``."""
 
     def pin_memory(self):
         return Pinned(here=True)

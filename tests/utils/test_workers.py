@@ -1,4 +1,4 @@
-"""DataLoader with workers: which batches come, what workers know, how they fail, and that nothing is left of them."""
+"""DataLoader with workers: batches, information of workers, errors, and clean ends."""
 
 import mmap
 import multiprocessing

@@ -231,7 +231,7 @@ def test_names_are_those_of_variables_innermost_first():
     parts = {"a": leaf(4.0)}
     result = first + others[0] + others[1] + parts["a"]
     text = drawn_elsewhere(result)
-    assert text.startswith("tensor [1]")  # what the innermost function calls it
+    assert text.startswith("tensor [1]")  # the name in the innermost function
     for name in ("first", "others[0]", "others[1]", "parts['a']"):
         assert f"{name} [1] float32" in text
 
@@ -310,7 +310,7 @@ def test_names_of_views_that_were_overtaken():
     part = y[:1]
     result = part.exp()
     y.mul_(2)
-    assert "part" not in draw(result).text  # what it was then has no name any more
+    assert "part" not in draw(result).text  # the earlier value has no name any more
     assert draw(part).text.startswith("part [1]")
 
 

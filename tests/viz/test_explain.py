@@ -1,4 +1,4 @@
-"""``numgrad.explain``: what it says is true, for every reason that a tensor can have to lack a gradient."""
+"""``numgrad.explain``: its statements are true for every reason for a missing gradient."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""The forms of a picture: SVG, files, Mermaid, and what is left without Graphviz."""
+"""The forms of a picture: SVG, files, Mermaid, and text without Graphviz."""
 
 import sys
 from xml.etree import ElementTree

@@ -18,10 +18,12 @@ __all__ = ["COMPILED", "Compiled", "layers", "means"]
 
 @dataclass(frozen=True)
 class Compiled:
-    """A line of the table: what may at most be the compiled program's time, as a share of PyTorch's, or of numgrad's.
+    """A line of the table.
 
-    ``name`` is short, for the command line.  ``threads`` is on how many it is timed, if that is not for the command to
-    say.
+    Attributes:
+        name: a short name, for the command line.
+        limit, of: the greatest time of the compiled program, as a share of PyTorch's or numgrad's.
+        threads: the number of threads; None for the number that the command sets.
     """
 
     name: str
@@ -33,7 +35,7 @@ class Compiled:
 
 
 def means(result: Any) -> list[float]:
-    """The mean magnitude of each tensor of a result, by which those of several libraries are compared."""
+    """Return the mean magnitude of each tensor of a result, to compare results of several libraries."""
     tensors = result if isinstance(result, tuple) else (result,)
     return [float(np.abs(tensor.detach().numpy()).mean()) for tensor in tensors]
 

@@ -27,7 +27,7 @@ def _products(name: str, images: tuple[int, ...], channels: int, size: int = 3) 
 
 
 def convolutions(rows: int, columns: int) -> Iterator[Part]:
-    """Of the size of digits and of photographs; the products alone are what BLAS leaves no less of."""
+    """Return convolutions of digits and of photographs; the time of their matrix products alone is a lower bound."""
     small, large = (16, 16, 28, 28), (32, 64, 56, 56)
     cases = [
         _convolution("3x3, 16 x 16 x 28 x 28", small, 16),
@@ -110,7 +110,7 @@ def _training(module: Any, network: Any, images: tuple[int, ...]) -> Step:
 
 
 def image_steps(rows: int, columns: int) -> Iterator[Part]:
-    """Whole steps of training."""
+    """Return whole training steps."""
     cases = [Case("convolutional network, 64 x 1 x 28 x 28", convolutional)]
     yield Part("A step of training of a convolutional network", cases, 1.25)
     yield Part("A step of training of a residual network", [Case("16 x 3 x 32 x 32", residual)], 1.5)

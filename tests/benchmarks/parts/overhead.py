@@ -1,4 +1,4 @@
-"""Small operations of every kind, one at a time: what a call costs besides its arithmetic."""
+"""Small operations of every kind, one at a time: the overhead of a call."""
 
 from __future__ import annotations
 

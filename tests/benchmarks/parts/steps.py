@@ -1,4 +1,4 @@
-"""Whole steps of training: forward, backward, update."""
+"""Training steps: forward, backward, update."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from fuzz.operations.pointwise import condition
 
 
 def indices(draw: Draw, extent: int, like: str = "") -> str:
-    """Whole numbers below ``extent``: written down, or computed from a value (of the shape ``like``)."""
+    """Return integers below ``extent``: constants, or computed from a value (of the shape ``like``)."""
     if not extent:
         raise NothingFitsError
     if not like and draw.maybe(0.4):

@@ -44,7 +44,7 @@ sample("sigmoid", lambda x: 1 / (1 + np.exp(-1.0 * x)))
 
 
 def _with_result(function, backward):
-    """A gradient, whose operation is given the input and what the function makes of it."""
+    """Return a gradient operation, called with the input and the function's result."""
 
     def call(grad, x, other):
         given = x if isinstance(x, numgrad.Tensor) else numgrad.full_like(other, x)

@@ -7,7 +7,7 @@ import numgrad
 
 without("max_all min_all amax_op amin_op aminmax_op argmax_op argmin_op", "empty")  # nothing to choose from
 
-#: Dtypes for what has a kernel for each: they are slow to compile, and other tests try the rest.
+#: Dtypes for operations with a kernel for each: these compile slowly, and other tests cover the rest.
 _SOME = ("float64", "int64")
 
 _DIMS = [((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2)), ((3, 0), (0,)), ((3, 0), (1,)), ((), ())]

@@ -1,4 +1,4 @@
-"""Samples of sorting and of what has a place in the order."""
+"""Samples of sorting, ranks and quantiles."""
 
 import numpy as np
 from ops.sampling import NUMBERS, sample, without

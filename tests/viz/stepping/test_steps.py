@@ -305,7 +305,7 @@ def test_checkpoints(reentrant):
         assert str(product).startswith("    Step 3 of 7: MulBackward0, within step 2\n")
         (of_x,) = outer.results
         assert (of_x.step, steps[-1].sources) == (steps[-1].number, ((outer.number,),))
-    else:  # what was saved is computed again by the rule, not for the step
+    else:  # the rule unpacks the saved value again, not the step
         assert (product.saved, set(product.packed)) == ({}, {"input", "other"})
 
 
