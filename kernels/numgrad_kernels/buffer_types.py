@@ -46,6 +46,29 @@ class ElementBufferType(BufferType):
         return f"ElementBufferType({self.dtype!r})"
 
 
+class BlockBufferType(BufferType):
+    """A buffer of a kernel that writes several elements per round, each computed from the elements at the same index.
+
+    The kernel's buffers lie in separate blocks of memory: it reads and writes a block through one buffer.
+
+    Attributes:
+        number: the number of the buffer among those that the kernel writes; -1 if the kernel only reads it.
+        count: the number of buffers that the kernel writes.
+    """
+
+    def __init__(self, element: types.Type, number: int, count: int):
+        self.number, self.count = number, count
+        super().__init__(element)
+        self.name = repr(self)
+
+    @property
+    def key(self) -> Any:
+        return (*super().key, self.number, self.count)
+
+    def __repr__(self) -> str:
+        return f"BlockBufferType({self.dtype!r}, {self.number}, {self.count})"
+
+
 def type_given(value: Any) -> types.Type:
     """Return the type of a kernel's argument: a buffer or its dtype, a number or its class."""
     if isinstance(value, np.ndarray | np.dtype):
@@ -57,8 +80,8 @@ _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex
 
 
 @registered
-def _register_types() -> None:
-    for kind in (BufferType, ElementBufferType):
+def _tell_numba() -> None:
+    for kind in (BufferType, ElementBufferType, BlockBufferType):
         register_default(kind)(models.ArrayModel)
     lower_builtin(operator.getitem, BufferType, types.Integer)(_read)
     lower_builtin(operator.setitem, BufferType, types.Integer, types.Any)(_write)
@@ -69,7 +92,7 @@ def _read(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     element = _element(context, builder, buffer_type, index_type, *arguments)
     before = len(builder.block.instructions)
     value = context.unpack_value(builder, buffer_type.dtype, element)
-    _mark(builder, buffer_type, before, "load", "noalias")
+    _mark(builder, buffer_type, before, "load")
     return value
 
 
@@ -80,19 +103,26 @@ def _write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     value = context.cast(builder, value, value_type, buffer_type.dtype)
     before = len(builder.block.instructions)
     context.pack_value(builder, buffer_type.dtype, value, element)
-    _mark(builder, buffer_type, before, "store", "alias.scope")
+    _mark(builder, buffer_type, before, "store")
 
 
-def _mark(builder: Any, buffer_type: Any, before: int, operation: str, kind: str) -> None:
-    """Attach the declaration of Note [Buffers that are the same] to the buffer accesses emitted since ``before``."""
-    if not isinstance(buffer_type, ElementBufferType):
-        return
+def _mark(builder: Any, buffer_type: Any, before: int, operation: str) -> None:
+    """Attach what the type of a buffer declares to its accesses emitted since ``before``."""
+    scopes: dict[str, list[str]] = {}
+    if isinstance(buffer_type, ElementBufferType):  # Note [Buffers that are the same]
+        scopes = {"noalias" if operation == "load" else "alias.scope": ["written"]}
+    elif isinstance(buffer_type, BlockBufferType):
+        written = [f"written {number}" for number in range(buffer_type.count)]
+        others = [name for number, name in enumerate(written) if number != buffer_type.number]
+        scopes = {"noalias": others, "alias.scope": written[buffer_type.number :][: buffer_type.number >= 0]}
     module = builder.module
-    domain = module.add_metadata(["buffers"])
-    scopes = module.add_metadata([module.add_metadata(["written", domain])])
-    for instruction in builder.block.instructions[before:]:
-        if instruction.opname == operation:
-            instruction.set_metadata(kind, scopes)
+    for kind, names in scopes.items():
+        if names:
+            domain = module.add_metadata(["buffers"])
+            declared = module.add_metadata([module.add_metadata([name, domain]) for name in names])
+            for instruction in builder.block.instructions[before:]:
+                if instruction.opname == operation:
+                    instruction.set_metadata(kind, declared)
 
 
 def _element(context: Any, builder: Any, buffer_type: Any, index_type: Any, buffer: Any, index: Any) -> Any:

@@ -24,8 +24,8 @@ from numba.extending import intrinsic
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: llvm_type for llvm_type, size in _SIZES.items()}
 
-#: A flag without effect that marks an instruction.  Kernels may fuse an unflagged product with the sum that it feeds
-#: (``passes.py``), and the last elements of a loop might then differ from those on vectors.
+#: A flag without effect that marks an instruction: no product with it is fused with the sum that it feeds
+#: (``passes.py``).
 EXACT = ("",)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, types
 
-from .buffer_types import BufferType, ElementBufferType
+from .buffer_types import BlockBufferType, BufferType, ElementBufferType
 from .declarations import generated
 
 
@@ -42,6 +42,11 @@ def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
 
 def element_row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
     """A row for a kernel that computes element by element; see ``ElementBufferType``."""
+    return row(array, indices)
+
+
+def block_row(array: np.ndarray, indices: tuple[int, ...], number: int, count: int) -> np.ndarray:
+    """A row for a kernel that writes ``count`` arrays; see :class:`~numgrad_kernels.buffer_types.BlockBufferType`."""
     return row(array, indices)
 
 
@@ -87,7 +92,15 @@ def _inner_element_row(typing_context: Any, array: Any, indices: Any) -> Any:
     return _inner(ElementBufferType(array.dtype), array, indices)
 
 
-def _inner(result: BufferType, array: Any, indices: Any) -> Any:
+@generated(block_row, prefer_literal=True)
+def _inner_block_row(typing_context: Any, array: Any, indices: Any, number: Any, count: Any) -> Any:
+    if not (isinstance(number, types.IntegerLiteral) and isinstance(count, types.IntegerLiteral)):
+        return None
+    result = BlockBufferType(array.dtype, number.literal_value, count.literal_value)
+    return _inner(result, array, indices, number, count)
+
+
+def _inner(result: BufferType, array: Any, indices: Any, *literals: Any) -> Any:
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -100,7 +113,7 @@ def _inner(result: BufferType, array: Any, indices: Any) -> Any:
             data = cgutils.pointer_add(builder, data, builder.mul(stride, index))
         return _row(context, builder, result, data, cgutils.unpack_tuple(builder, whole.shape)[-1])
 
-    return result(array, index_types), generate
+    return result(array, index_types, *literals), generate
 
 
 @generated(view)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from llvmlite import ir
+from llvmlite.ir.instructions import PhiInstr
 from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import PassManager
@@ -49,15 +53,9 @@ class _Library(JITCodeLibrary):
     """
 
     def add_ir_module(self, module: Any) -> None:
-        """Add the code of a function, permitting products to be fused with the sums they feed.
-
-        Instructions flagged ``EXACT`` are excluded.  Numba's own option would fuse calls, too.
-        """
+        """Add the code of a function, with products fused with the sums that they feed; see Note [Fused products]."""
         for function in module.functions:
-            for block in function.blocks:
-                for instruction in block.instructions:
-                    if instruction.opname in ("fadd", "fsub", "fmul") and not instruction.flags:
-                        instruction.flags.append("contract")
+            _fuse_products(module, function)
         super().add_ir_module(module)
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -66,3 +64,50 @@ class _Library(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
+
+
+def _fuse_products(module: ir.Module, function: ir.Function) -> None:
+    """Replace each sum or difference of a product that nothing else uses by a multiply-add.
+
+    Note [Fused products]
+    A processor computes ``a * b + c`` in one instruction, with one rounding.  Each product that feeds a sum in the same
+    function becomes such an instruction.  LLVM may fuse no others, so the bits of a result depend on the text of the
+    function alone and not on the code around its call.  Instructions flagged ``EXACT`` are excluded.
+    """
+    uses = Counter([id(value) for block in function.blocks for each in block.instructions for value in _operands(each)])
+    for block in function.blocks:
+        instructions: list[ir.Instruction] = []
+        for instruction in block.instructions:
+            is_sum = instruction.opname in ("fadd", "fsub")
+            instructions += (is_sum and _fused(module, block, instruction, uses)) or [instruction]
+        block.instructions[:] = instructions
+
+
+def _operands(instruction: ir.Instruction) -> Sequence[ir.Value]:
+    if isinstance(instruction, PhiInstr):
+        return [value for value, _ in instruction.incomings]
+    return instruction.operands
+
+
+def _fused(
+    module: ir.Module, block: ir.Block, instruction: ir.Instruction, uses: Mapping[int, int]
+) -> list[ir.Instruction]:
+    """Return the instructions that replace a sum or difference; none if it has no product of its own."""
+    for place, product in enumerate(instruction.operands):
+        is_product = isinstance(product, ir.Instruction) and product.opname == "fmul"
+        if not is_product or product.flags or instruction.flags or uses[id(product)] != 1:
+            continue
+        (left, right), term = product.operands, instruction.operands[1 - place]
+        instructions = []
+        if instruction.opname == "fsub":
+            negated = ir.Instruction(block, left.type, "fneg", [left if place else term])
+            instructions.append(negated)
+            left, term = (negated, term) if place else (left, negated)
+        own = left.type
+        suffix = f"v{own.count}{own.element.intrinsic_name}" if isinstance(own, ir.VectorType) else own.intrinsic_name
+        name = f"llvm.fmuladd.{suffix}"
+        multiply_add = module.globals.get(name) or ir.Function(module, ir.FunctionType(own, [own] * 3), name)
+        fused = ir.CallInstr(block, multiply_add, [left, right, term])
+        fused._name = instruction.name  # by which others refer to it
+        return [*instructions, fused]
+    return []

@@ -33,7 +33,7 @@ LANES = 64
 _OWN_NAMES = {
     *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
     *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
-    *["element_row", "rows", "sizes", "start", "step", "store4", "view"],
+    *["block_row", "element_row", "rows", "sizes", "start", "step", "store4", "view"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -50,9 +50,10 @@ def _with_ends(name: str) -> set[str]:
 
 
 #: The scalar functions that cost no more than loading their operands from memory.
-_CHEAP = frozenset(
-    ["abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "sign", "trunc"]
-)
+_CHEAP = frozenset([
+    *["abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "rounded"],
+    *["sign", "trunc"],
+])
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,26 @@ class PointwiseProgram:
 
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel: inputs, then outputs."""
-        return (*[self.variables[i.name] for i in self.arguments], *self.written)
+        """The parameters of the kernel: inputs, then outputs that are not among them."""
+        return tuple(dict.fromkeys([*[self.variables[i.name] for i in self.arguments], *self.written]))
+
+    @functools.cached_property
+    def all_arrays(self) -> tuple[str, ...]:
+        """The variables of all arrays: those that the kernel reads, then the others that it writes."""
+        return tuple(dict.fromkeys(self.arrays + self.written))
+
+    @property
+    def row_maker(self) -> str:
+        """The name of the function that makes a row of an array's elements along the last dimension."""
+        return "element_row" if len(self.outputs) == 1 else "row"
+
+    def row_text(self, name: str, indices: str) -> str:
+        """Return the text of the row of an array at these indices."""
+        return f"{self.row_maker}({name}, {indices})"
+
+    def row_type(self, name: str, dtype: np.dtype) -> BufferType:
+        """Return Numba's type of the row of an array."""
+        return (ElementBufferType if len(self.outputs) == 1 else BufferType)(from_dtype(dtype))
 
     @functools.cached_property
     def body(self) -> tuple[list[str], frozenset[str]]:
@@ -135,9 +154,14 @@ class PointwiseProgram:
 
 def argument_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
     """Return Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
-    row = ElementBufferType if len(program.outputs) == 1 else BufferType
-    inputs = [from_dtype(i.dtype) if i.scalar else row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
-    return (*inputs, *[row(from_dtype(dtype)) for _, dtype in program.outputs])
+    dtypes = dict(program.outputs)
+    for i in program.arguments:
+        assert i.dtype is not None
+        dtypes[program.variables[i.name]] = i.dtype
+    return tuple([
+        program.row_type(name, dtypes[name]) if name in program.all_arrays else from_dtype(dtypes[name])
+        for name in program.parameters
+    ])
 
 
 def nest_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
@@ -160,7 +184,7 @@ def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str
     first two; mathematics on the third goes through small buffers.
     """
     variables, outputs = program.variables, program.written
-    arrays = program.arrays + outputs
+    arrays = program.all_arrays
     scalars = [i for i in program.arguments if i.scalar]
     body, imports = program.body
     signature = ", ".join(program.parameters)
@@ -171,7 +195,7 @@ def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
     lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
-    local = ["local_array"] * blocked + [_row_maker(program)] * ("c" in inner) + ["view"] * nest
+    local = ["local_array"] * blocked + [program.row_maker] * ("c" in inner) + ["view"] * nest
     if local or imports:
         lines += [""]
     if local:
@@ -212,7 +236,7 @@ def flat_facts(program: PointwiseProgram) -> Facts:
 
 def nest_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel over a nest of loops."""
-    rows = 1 + len(program.arrays + program.written)
+    rows = 1 + len(program.all_arrays)
     return pointwise_facts(
         program, _nest_parameters(program), lambda given: math.prod(given.nest[: given.nest.size // rows].tolist())
     )
@@ -225,7 +249,7 @@ def pointwise_facts(program: PointwiseProgram, parameters: Sequence[str], most: 
 
 
 def _nest_parameters(program: PointwiseProgram) -> list[str]:
-    arrays = program.arrays + program.written
+    arrays = program.all_arrays
     given = [(name, f"{name}_o") if name in arrays else (name,) for name in program.parameters]
     return [*itertools.chain(*given), "nest"]
 
@@ -234,7 +258,7 @@ def _nest_of(program: PointwiseProgram, rank: int) -> list[str]:
     """Return the first lines of a kernel over a nest of loops, which view its arrays as ``nest`` specifies."""
     lines = [f"def kernel({', '.join(_nest_parameters(program))}):"]
     lines += [f"    sizes = {_tuple([f'nest[{axis}]' for axis in range(rank)])}"]
-    for number, name in enumerate(program.arrays + program.written, 1):
+    for number, name in enumerate(program.all_arrays, 1):
         steps = _tuple([f"nest[{number * rank + axis}]" for axis in range(rank)])
         lines += [f"    {name} = view({name}, {name}_o, sizes, {steps})"]
     return lines
@@ -270,13 +294,13 @@ class _Reading:
         self.before: list[str] = []
         self.arrays: dict[str, Operand] = {}
         self.elements: dict[str, str] = {}
-        for name, letter in zip(program.arrays + program.written, inner, strict=True):
+        for name, letter in zip(program.all_arrays, inner, strict=True):
             if letter == "r" and name in inputs:  # filling an expanded tensor writes one element repeatedly
                 first = f"{name}[{', '.join([*outer, '0'])}]"
                 self.before += [f"{name}_i = {cast(inputs[name], first, program.compute)}"]
                 continue
             if letter == "c":
-                self.before += [f"{name}_r = {_row_maker(program)}({name}, {_tuple(outer)})"]
+                self.before += [f"{name}_r = {program.row_text(name, _tuple(outer))}"]
             self.elements[name] = f"{name}_r[@]" if letter == "c" else f"{name}[{', '.join([*outer, '@'])}]"
             if name in inputs:
                 self.arrays[name] = inputs[name]
@@ -290,11 +314,6 @@ class _Reading:
         dtypes = {name: _stored(operand, self.program.compute) for name, operand in self.arrays.items()}
         dtypes |= dict(self.program.outputs)
         return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in dtypes.items()]
-
-
-def _row_maker(program: PointwiseProgram) -> str:
-    """Return the name of the function that makes a row of an array's elements along the last dimension."""
-    return "element_row" if len(program.outputs) == 1 else "row"
 
 
 def _tuple(names: list[str]) -> str:

@@ -188,6 +188,11 @@ def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
 
 
+@compiled_as(lambda x: from_bits(bits(x)), python=lambda x: x)
+def rounded(x: Any) -> Any:
+    """The value itself, as if it were stored and loaded: if it is a product, no sum that it feeds is fused with it."""
+
+
 @compiled_as(
     lambda x, y: from_bits(bits(x) ^ (bits(y) & (1 << (x.size - 1)))),
     python=lambda x, y: -x if np.signbit(y.real) else x, pairs=complexes.signed_like,

@@ -53,10 +53,12 @@ NO_MATTER = ("_", "NUMBA_", "THREADING_", "CACHE_", "FUNCTION_CACHE_", "DISABLE_
 _NO_MATTER_FOR_CPU = (*NO_MATTER, "CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA_CC")
 
 _MODULE_PREFIX = "numgrad_kernels.compiled."
-_lock = threading.RLock()
+
+#: Held while machine code is made, so that a fork waits for it.
+lock = threading.RLock()
 
 if hasattr(os, "register_at_fork"):  # a copy made while another thread compiles would wait for that thread forever
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 _kernels: dict[str, Kernel] = {}
 
@@ -116,7 +118,7 @@ class Kernel:
         return self._inspectable().get_asm_str()
 
     def _inspectable(self) -> Any:
-        with _lock, _interrupts_wait():
+        with lock, _interrupts_wait():
             if self._library is None:
                 stem = f"{self.name}_{_digest(self.name, self.text, self.arguments, self.parallel)}_again"
                 self._library = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel).library
@@ -138,7 +140,7 @@ def compile_kernel(
         kernel = _kernels.get(digest)
         if kernel is not None:
             return kernel
-        with _lock:
+        with lock:
             kernel = _kernels.get(digest)
             if kernel is None:
                 kernel = _load_or_compile(name, text, arguments, parallel, facts, digest)
@@ -153,7 +155,7 @@ def compile_text(
 ) -> Kernel:
     """Return the kernel like :func:`compile_kernel`, but without facts and not listed in ``compiled_kernels``."""
     arguments = tuple(arguments)
-    with _interrupts_wait(), _lock:
+    with _interrupts_wait(), lock:
         digest = _digest(name, text, arguments, parallel)
         return _kernels.get(digest) or _load_or_compile(name, text, arguments, parallel, _NO_FACTS, digest)
 

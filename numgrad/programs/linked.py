@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,12 +33,15 @@ class Arena:
     def __init__(self) -> None:
         self.buffer = _aligned_buffer(0)
         self.lock = threading.Lock()
+        self._sizes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
-    def grow(self, size: int) -> None:
-        """Make the memory at least this many bytes."""
+    def serve(self, program: Any, size: int) -> None:
+        """Make the memory as large as the largest program needs, where this one needs ``size`` bytes."""
         with self.lock:
-            if size > self.buffer.nbytes:
-                self.buffer = _aligned_buffer(size)
+            self._sizes[program] = size
+            largest = max(self._sizes.values())
+            if largest != self.buffer.nbytes:
+                self.buffer = _aligned_buffer(largest)
 
 
 def _aligned_buffer(size: int) -> np.ndarray:
@@ -76,7 +80,7 @@ class LinkedProgram:
             self._arena = _aligned_buffer(plan.arena)
             self.table[0] = start_address(self._arena)
         else:
-            arena.grow(plan.arena)
+            arena.serve(self, plan.arena)
         for line, what in enumerate(plan.lines, 2):
             array = what.held if isinstance(what, Block) else what
             if array is not None:

@@ -20,6 +20,7 @@ import numpy as np
 from ..devices.cpu.linking import Copied, Place, ReadNumber, Run
 from .recorded_steps import CONSTANT, OUTSIDE, Block, HostCall, KernelCall, Load, Span
 from .recorder import Recorder
+from .tiled import TiledGroup
 
 #: The alignment of blocks in the arena: a cache line.
 ALIGNMENT = 64
@@ -34,10 +35,12 @@ class MemoryPlan:
         recorder: the recorder of the program.
         results: blocks that callers get, which are new for each call.
         saved: blocks that a backward program finds; for that program a dictionary of their offsets.
+        steps: the steps, if some are to run tile by tile; otherwise those of the recorder.
 
     Attributes:
         steps: the steps with places: a list of Run and Copied, or a HostCall, for each stretch; on a GPU one list of
             DeviceCall and Copied.
+        recorded: the steps without places.
         lines: the blocks and arrays whose addresses are in the table, from line 2 on.
         reports: the arrays in which kernels report errors.
         arena, saved_size: numbers of bytes.
@@ -47,13 +50,18 @@ class MemoryPlan:
         undone: the blocks outside that are changed before the last step that may fail.
     """
 
-    def __init__(self, recorder: Recorder, results: Sequence[Block], saved: dict[Block, int] | Sequence[Block] = ()):
-        steps, blocks = recorder.steps, recorder.blocks
+    def __init__(
+        self, recorder: Recorder, results: Sequence[Block], saved: dict[Block, int] | Sequence[Block] = (),
+        steps: Sequence[Any] | None = None,
+    ):
+        blocks = recorder.blocks
+        self.recorded = steps = recorder.steps if steps is None else steps
         self.lines: list[Any] = []
         self.reports: list[np.ndarray] = []
         self._places: dict[Any, tuple[int, int]] = {}
         self.results = list(results)
-        operands = [operand for step in steps if isinstance(step, KernelCall) for operand in step.operands]
+        launches = [launch for step in steps for launch in (step.launches if isinstance(step, TiledGroup) else [step])]
+        operands = [operand for step in launches if isinstance(step, KernelCall) for operand in step.operands]
         self.traffic = sum([span.count * span.dtype.itemsize for span in operands if isinstance(span, Span)])
         self.offsets, self.saved_size = (saved, 0) if isinstance(saved, dict) else _consecutive(saved)
         self._places |= {block: (_SAVED, offset) for block, offset in self.offsets.items()}
@@ -71,7 +79,7 @@ class MemoryPlan:
         self.may_fail = bool(failing)
         last = failing[-1] if failing else 0
         self.undone = [block for block in blocks if block.origin == OUTSIDE and 0 <= block.changed < last]
-        self.steps = self._placed_steps(recorder)
+        self.steps = self._placed_steps(steps, self.begun(recorder))
 
     def arena_offset(self, block: Block) -> int | None:
         """Return the offset of a block in the arena; None if it is not there."""
@@ -120,28 +128,33 @@ class MemoryPlan:
         line, offset = self._places[span.block]
         return Place(line, offset + span.offset, span.count)
 
-    def _placed_steps(self, recorder: Recorder) -> list[Any]:
+    def _placed_steps(self, steps: Sequence[Any], begun: list[Block]) -> list[Any]:
         stretches: list[Any] = [[]]
-        begun = self.begun(recorder)
-        for number, step in enumerate(recorder.steps):
+        for number, step in enumerate(steps):
             if isinstance(stretches[-1], HostCall):
                 stretches.append([])
             while begun and begun[0].first <= number:
                 stretches[-1].append(self._initial_copy(begun.pop(0)))
             if isinstance(step, HostCall):
                 stretches.append(step)
+            elif isinstance(step, TiledGroup):
+                stretches[-1].append(step.placed(self.place, self._constant))
             else:
                 stretches[-1].append(self._run(step) if isinstance(step, KernelCall) else step)
         if begun:  # results that no step uses
             stretches.append([self._initial_copy(block) for block in begun])
         return [stretch for stretch in stretches if stretch != []]
 
+    def _constant(self, array: Any) -> Place:
+        """Return the place of an array of the program's own."""
+        return Place(self._add_line(array), 0, array.size)
+
     def _initial_copy(self, block: Block) -> Copied:
         """Return the step that gives a block its first contents."""
         assert block.initial is not None
         line, offset = self._places[block]
         is_zero = isinstance(block.initial, np.ndarray) and not block.initial.view(np.uint8).any()
-        source = None if is_zero else Place(self._add_line(block.initial), 0, 1)
+        source = None if is_zero else self._constant(block.initial)
         return Copied(Place(line, offset, 1), source, block.size)
 
     def _run(self, launch: KernelCall) -> Run:
@@ -154,7 +167,7 @@ class MemoryPlan:
                 operand = self.place(operand)
             elif isinstance(operand, np.ndarray):  # a report, which belongs to the program
                 self.reports.append(operand)
-                operand = Place(self._add_line(operand), 0, operand.size)
+                operand = self._constant(operand)
             operands.append(operand)
         reporting = tuple([number for number, name in enumerate(parameters) if name in reports])
         addresses = tuple([(number, index, self.place(span)) for number, index, span in launch.addresses])

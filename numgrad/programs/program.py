@@ -17,6 +17,7 @@ from ..devices.buffers import DeviceBuffer
 from ..devices.cpu import address_of
 from ..devices.memory import LARGE, empty_buffer
 from ..tensors.tensor import Tensor, tensor_of
+from .background import in_background
 from .block_names import block_names
 from .capture import Capture
 from .device_program import DeviceProgram, memory_on
@@ -25,7 +26,11 @@ from .memory_plan import MemoryPlan
 from .node import CompiledBackward
 from .recorded_steps import OUTSIDE, Block, HostCall, start_address
 from .side_effects import advance_all
+from .tiled import TiledGroup, tiled_steps
 from .trees import DICTIONARIES, fields_of, is_dataclass_value, new_instance
+
+#: The number of runs after which the kernels of a program may be merged and tiled.
+_RUNS = 3
 
 #: The result of a replay in which a kernel has reported an error.
 REPORTED = object()
@@ -96,11 +101,13 @@ class Program:
         self._may_fail = self.plan.may_fail or any(effect.may_fail for effect in recorder.effects)
         arena = captured.arena if recorder.device < 0 and self.plan.arena >= BRIEF else None
         buffers = self._buffers() if arena is None else {0: "arena.buffer", **self._buffers()}
-        self.executable: Any = (
-            LinkedProgram(self.plan, recorder.one_thread, list(buffers), arena) if recorder.device < 0
-            else DeviceProgram(self.plan, recorder.device, list(buffers))
+        self._link = functools.partial(
+            LinkedProgram, one_thread_only=recorder.one_thread, passed=list(buffers), arena=arena
         )
-        self._names |= {"lock": self.executable.lock, "arena": arena}
+        self.executable: Any = (
+            self._link(self.plan) if recorder.device < 0 else DeviceProgram(self.plan, recorder.device, list(buffers))
+        )
+        self._names["arena"] = arena
         views = self._views()
         live, nodes = ", ".join([self._new[id(tensor)] for tensor in attached]), []
         if freed is not None:
@@ -118,8 +125,10 @@ class Program:
             *[f"{name}._grad = {expression}" for name, expression in grads],
             f"return {result}",
         ]]])
-        exec(self.text, self._names)
-        self.run: Callable[..., Any] = self._names["run"]
+        self.run: Callable[..., Any] = self._function(self.executable)
+        if recorder.device < 0 and self.plan.traffic >= BRIEF:
+            self._plain, self._runs = self.run, 0
+            self.run = self._first_runs
         for block in recorder.blocks:  # release the recorded call's memory that is new in each call
             is_new = block.last < 0 or block in self._saved or self._position(block) is not None
             if is_new and block.origin == OUTSIDE and block.size >= LARGE:
@@ -132,6 +141,36 @@ class Program:
         self.names = block_names(captured)
         self.tensors = [*map(alone, self._new_tensors)] if attach is not None else []
         del self._captured, self._new_tensors  # and with them the graph
+
+    def _function(self, executable: Any) -> Callable[..., Any]:
+        """Return the function of the program's text that runs this executable."""
+        if executable.addresses:
+            for line, address in self._fixed.items():
+                executable.addresses[line] = address
+        names = self._names | {
+            "run_program": executable.run, "clear_reports": executable.clear_reports, "lock": executable.lock,
+            "addresses": executable.addresses,
+        }
+        exec(self.text, names)
+        return names["run"]
+
+    def _first_runs(self, inputs: Sequence[Tensor], saved: Any = None) -> Any:
+        """Run the program; if it has run several times, begin to make it run tile by tile."""
+        self._runs += 1
+        if self._runs == _RUNS:
+            self.run = self._plain
+            in_background(self.tile)
+        return self._plain(inputs, saved)
+
+    def tile(self) -> None:
+        """Make kernels run tile by tile where that pays; see Note [Tiles] in ``devices.cpu.tiling``."""
+        kept = {*self._results, *self.plan.offsets}
+        steps = tiled_steps(self.recorder.steps, kept)
+        if not any(isinstance(step, TiledGroup) for step in steps):
+            return
+        plan = MemoryPlan(self.recorder, list(self._results), self._saved or list(self.plan.offsets), steps)
+        executable = self._link(plan)
+        self.run, self.executable, self.plan = self._function(executable), executable, plan
 
     def _name(self, letter: str, value: Any) -> str:
         name = f"{letter}{len(self._names)}"
@@ -300,18 +339,15 @@ class Program:
         effects = self.recorder.effects
         names = [self._name("e", effect) for effect in effects]
         blocks = {what: line for line, what in enumerate(plan.lines, 2) if isinstance(what, Block)}
-        for block, line in blocks.items():
-            if block.origin == OUTSIDE and line not in buffers and executable.addresses:
-                executable.addresses[line] = block.address
+        self._fixed = {
+            line: block.address for block, line in blocks.items() if block.origin == OUTSIDE and line not in buffers
+        }
         advance = [f"{name}.advance()" for name in names]
         if any(effect.may_fail for effect in effects):
             self._names["advance_all"] = functools.partial(advance_all, effects)
             advance = ["try:", "    advance_all()", "except Exception:", *restore, "    return REPORTED"]
         if not plan.steps:
             return advance
-        self._names.update(
-            run_program=executable.run, clear_reports=executable.clear_reports, addresses=executable.addresses
-        )
         undone = [buffers.get(blocks.get(block, -1)) or self._name("u", block.array()) for block in plan.undone]
         undo = [
             *[f"    {name}[...] = kept_{name}" for name in undone],

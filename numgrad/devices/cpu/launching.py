@@ -22,7 +22,8 @@ from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "BufferType", "empty", "filled", "launch", "memory_launcher", "share_elements", "zeros",
+    "BufferType", "empty", "filled", "hand_written", "hand_written_kernels", "launch", "memory_launcher",
+    "share_elements", "zeros",
 ]
 
 #: The class of the buffers of tensors.
@@ -41,6 +42,9 @@ def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
 
 
 _hand_written: dict[Any, Kernel] = {}
+
+#: The source of each hand-written kernel: the function, the dtype, the signature, and the pairs of its parts.
+hand_written_kernels: dict[Kernel, tuple[Callable[..., None], np.dtype, tuple[Any, ...], tuple[Any, ...]]] = {}
 
 
 def launch(
@@ -81,6 +85,7 @@ def _compiled(key: Any) -> Kernel:
         facts_of(function, compute),
         parallel=parallel,
     )
+    hand_written_kernels[kernel] = function, compute, signature, tuple(parts)
     return kernel
 
 

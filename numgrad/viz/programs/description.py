@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.locations import Location
+from ...devices.cpu.tiling import Tiles
 from ...programs.compiled import Compiled
 from ...programs.differentiation import Differentiated
 from ...programs.memory_plan import MemoryPlan
@@ -18,6 +19,7 @@ from ...programs.program import Program
 from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, KernelCall, Load, Placed, Span
 from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
+from ...programs.tiled import TiledGroup
 from .scratch import Scratch
 
 #: Kinds of memory private to a program; the others are in ``programs.block_names``.
@@ -57,12 +59,14 @@ class ProgramStep:
 
     Attributes:
         number: its number, from 1.
-        name: the name of the kernel or of the host function; "copy" or "zeros" for the initialization of a constant.
+        name: the name of the kernel or of the host function, or the names of kernels that run tile by tile; "copy" or
+            "zeros" for the initialization of a constant.
         kernel: the kernel, as ``numgrad.inspect`` takes it; None for any other step.
         operation: the operation, or the node of backward, that launched it.
         location: its place in the user's program.
         reads, writes: the buffers that it reads and writes.
         parts: the written buffers that it does not overwrite completely.
+        tiled: the kernels that run tile by tile.
     """
 
     number: int
@@ -73,6 +77,7 @@ class ProgramStep:
     reads: list[ProgramBuffer] = field(default_factory=list)
     writes: list[ProgramBuffer] = field(default_factory=list)
     parts: list[ProgramBuffer] = field(default_factory=list)
+    tiled: list[Any] = field(default_factory=list)
 
     @property
     def buffers(self) -> list[ProgramBuffer]:
@@ -185,19 +190,35 @@ class _Description:
 
     def _all_steps(self, plan: MemoryPlan, recorder: Recorder) -> Iterator[ProgramStep]:
         begun = iter(plan.begun(recorder))
-        launches = iter([step for step in recorder.steps if isinstance(step, KernelCall)])
+        recorded = iter([step for step in plan.recorded if isinstance(step, KernelCall | TiledGroup)])
         number = 0
         for stretch in plan.steps:
             for step in [stretch] if isinstance(stretch, HostCall) else stretch:
                 number += 1
                 if isinstance(step, HostCall | DeviceCall):
                     yield self._described(number, step)
+                elif isinstance(step, Tiles):
+                    yield self._described_tiles(number, step, next(recorded))
                 elif hasattr(step, "kernel"):
-                    yield self._described(number, next(launches))
+                    yield self._described(number, next(recorded))
                 else:
                     block = next(begun)
                     buffer = self.buffer(block, block.initial.dtype)
                     yield ProgramStep(number, "zeros" if step.source is None else "copy", None, "", None, [], [buffer])
+
+    def _described_tiles(self, number: int, tiles: Tiles, tiled: TiledGroup) -> ProgramStep:
+        kernels = [run.kernel for run in tiles.runs]
+        launches = tiled.launches
+        operations = ", ".join(dict.fromkeys([launch.operation for launch in launches if launch.operation]))
+        name = f"{tiles.count} tiles: {', '.join([kernel.name for kernel in kernels])}"
+        made = ProgramStep(number, name, None, operations, launches[0].location, tiled=kernels)
+        for member in tiled.group.members:
+            for accesses, buffers in ((member.reads, made.reads), (member.writes, made.writes)):
+                for access in accesses.values():
+                    if access.block not in tiled.temporary:
+                        buffer = self.buffer(access.block, access.dtype)
+                        buffers += [buffer] if buffer not in buffers else []
+        return made
 
     def _described(self, number: int, step: Any) -> ProgramStep:
         kernel = step.kernel if isinstance(step, KernelCall) else step.function if getattr(step, "grid", ()) else None

@@ -1,0 +1,49 @@
+"""Work in a background thread, such as compiling kernels for programs that run often."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+
+_tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+_lock = threading.Lock()
+_worker: threading.Thread | None = None
+
+
+def in_background(task: Callable[[], None]) -> None:
+    """Call a function in the background thread, after those before it."""
+    global _worker
+    with _lock:
+        _tasks.put(task)
+        if _worker is None:
+            _worker = threading.Thread(target=_work, name="numgrad", daemon=False)
+            _worker.start()
+
+
+def finish() -> None:
+    """Wait until nothing is left to do in the background."""
+    while (worker := _worker) is not None:
+        worker.join()
+
+
+def _work() -> None:
+    """Call the functions in the queue, as long as the program runs, and end with the last one."""
+    global _worker
+    while True:
+        with _lock:
+            if _tasks.empty() or not threading.main_thread().is_alive():
+                _worker = None
+                return
+        _tasks.get()()
+
+
+def _in_child() -> None:
+    """Begin without a thread, which a fork does not copy, and without its tasks."""
+    global _tasks, _lock, _worker
+    _tasks, _lock, _worker = queue.SimpleQueue(), threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

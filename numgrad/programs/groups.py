@@ -1,0 +1,333 @@
+"""Groups of a program's kernels that can run tile by tile; see Note [Tiles] in ``devices.cpu.tiling``.
+
+Note [Groups]
+Pointwise kernels and reductions visit elements in loops.  Kernels with the same loops form a group if each element, or
+row of elements, that one of them writes is used by the others in the same round of the loops only.  A kernel joins the
+last group that it can move up to: no step in between may use what the kernel writes, or write what it uses.  No kernel
+moves past a step that may raise an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cpu import reductions
+from numgrad_kernels.cpu.reductions import LEAF
+from numgrad_kernels.pointwise import PointwiseProgram
+
+from ..devices.cpu.launching import hand_written_kernels
+from ..devices.cpu.pointwise import pointwise_kernels
+from .recorded_steps import FRESH, Block, KernelCall, Load, Placed, RecordedStep, Span
+from .trees import leaves
+
+#: Elements of a tile of rows, and of one without rows.  If a reduction has leaves, a tile is a leaf.
+ROWS_TILE, TILE = 4096, 1024
+
+#: Number of groups that a kernel may join, from the last on.
+_OPEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The elements of a block that a kernel visits.
+
+    Attributes:
+        block: the block.
+        offset: the byte at which the first element begins.
+        dtype: the dtype of the elements.
+        strides: for each loop the distance from one element to the next, in elements; empty for one element for each
+            leaf of a reduction.
+    """
+
+    block: Block
+    offset: int
+    dtype: np.dtype
+    strides: tuple[int, ...]
+
+    def within(self, own: tuple[int, ...], sizes: tuple[int, ...]) -> Access | None:
+        """Return the access, which is one in loops of ``own`` sizes, in those of a group; None if it is none there."""
+        if own == sizes:
+            return self
+        if not self.strides:
+            return self if math.prod(own) == math.prod(sizes) and not LEAF % math.prod(sizes[1:]) else None
+        if len(own) != 1:
+            return None
+        (stride,) = self.strides
+        if own[0] == math.prod(sizes):
+            return replace(self, strides=tuple([stride * each for each in contiguous(sizes)]))
+        return replace(self, strides=(stride, *[0] * (len(sizes) - 1))) if own[0] == sizes[0] else None
+
+
+def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of contiguous elements."""
+    return tuple([math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))])
+
+
+@dataclass(eq=False)
+class Member:
+    """A kernel of a group.
+
+    Attributes:
+        launches: the recorded runs that it stands for.
+        sizes: the sizes of its loops.
+        reads, writes: the accesses, by parameter.
+        numbers: its other operands, by parameter: numbers, ``Load`` or ``Span``.
+        program: the pointwise program; None for a reduction.
+    """
+
+    launches: list[KernelCall]
+    sizes: tuple[int, ...]
+    reads: dict[str, Access]
+    writes: dict[str, Access]
+    numbers: dict[str, Any] = field(default_factory=dict)
+    program: PointwiseProgram | None = None
+
+    @property
+    def accesses(self) -> Iterator[Access]:
+        return itertools.chain(self.reads.values(), self.writes.values())
+
+    def loaded(self) -> set[Block]:
+        """Return the blocks that it reads numbers or whole buffers from."""
+        spans = [one.span if isinstance(one, Load) else one for one in self.numbers.values()]
+        return {span.block for span in spans if isinstance(span, Span)}
+
+
+class Group:
+    """Kernels that can run tile by tile.
+
+    Attributes:
+        members: the kernels.
+        sizes: the sizes of the loops.
+        accesses: by block, all accesses, in the loops of the group.
+        written: the blocks that they write.
+        loaded: the blocks that they read numbers from.
+    """
+
+    def __init__(self, member: Member):
+        self.members: list[Member] = []
+        self.sizes = member.sizes
+        self.accesses: dict[Block, set[Access]] = {}
+        self.written: set[Block] = set()
+        self.loaded: set[Block] = set()
+        self._add(member)
+
+    def _add(self, member: Member) -> None:
+        self.members.append(member)
+        for access in member.accesses:
+            inner = access.within(member.sizes, self.sizes)
+            assert inner is not None
+            self.accesses.setdefault(access.block, set()).add(inner)
+        self.written |= {access.block for access in member.writes.values()}
+        self.loaded |= member.loaded()
+
+    def join(self, member: Member) -> bool:
+        """Add a kernel, if it can run tile by tile with the others; return True if so."""
+        sizes = self._sizes_with(member)
+        if sizes is None:
+            return False
+        if sizes != self.sizes:
+            old, self.sizes = self.sizes, sizes
+            self.accesses = {
+                block: {inner for one in accesses if (inner := one.within(old, sizes)) is not None}
+                for block, accesses in self.accesses.items()
+            }
+        self._add(member)
+        return True
+
+    def shares_with(self, member: Member) -> bool:
+        """Return True if the group uses a block that a kernel uses."""
+        return any(access.block in self.accesses for access in member.accesses)
+
+    def _sizes_with(self, member: Member) -> tuple[int, ...] | None:
+        """Return the sizes of the loops of the group with a kernel; None if it cannot join."""
+        own, sizes = member.sizes, self.sizes
+        if len(sizes) == 1 and len(own) > 1 and math.prod(own) == sizes[0]:
+            sizes = own
+        if own != sizes and not self.shares_with(member):
+            return None
+        written = {access.block for access in member.writes.values()}
+        if written & self.loaded or member.loaded() & self.written:
+            return None
+        known = self.accesses
+        if sizes != self.sizes:
+            known = {
+                block: {one.within(self.sizes, sizes) for one in accesses}  # type: ignore[misc]
+                for block, accesses in known.items()
+            }
+            if any(None in accesses for accesses in known.values()):
+                return None
+        for access in member.accesses:
+            inner = access.within(member.sizes, sizes)
+            others = known.get(access.block, set())
+            is_written = access.block in written or access.block in self.written
+            if inner is None or (is_written and others - {inner}):
+                return None
+        return sizes
+
+    @property
+    def launches(self) -> list[KernelCall]:
+        """The recorded runs of the kernels."""
+        return [launch for member in self.members for launch in member.launches]
+
+    @property
+    def unit(self) -> int:
+        """The number of elements in a round of the first loop."""
+        return math.prod(self.sizes[1:])
+
+    @property
+    def tile(self) -> int:
+        """The number of rounds of the first loop in a tile."""
+        has_leaves = any(not access.strides for accesses in self.accesses.values() for access in accesses)
+        size = LEAF if has_leaves else ROWS_TILE if len(self.sizes) > 1 else TILE
+        return max(1, size // self.unit)
+
+    def is_worthwhile(self) -> bool:
+        """Return True if tiles keep something in the cache that several kernels use."""
+        return len(self.members) > 1 and self.sizes[0] > self.tile and self.unit <= 4 * ROWS_TILE
+
+    def temporaries(self, is_temporary: Callable[[Block], bool]) -> dict[Block, int]:
+        """Return the blocks that scratch memory can replace, and their bytes for a tile."""
+        found: dict[Block, int] = {}
+        for block, accesses in self.accesses.items():
+            if block.origin != FRESH or block not in self.written or len(accesses) > 1 or not is_temporary(block):
+                continue
+            (access,) = accesses
+            first = next(member for member in self.members if block in {one.block for one in member.accesses})
+            if block in {one.block for one in first.reads.values()}:
+                continue
+            if access.strides == contiguous(self.sizes):
+                found[block] = self.tile * self.unit * access.dtype.itemsize
+            elif access.strides == (1, *[0] * (len(self.sizes) - 1)):
+                found[block] = self.tile * access.dtype.itemsize
+        return found
+
+
+def grouped(steps: Iterable[RecordedStep]) -> list[RecordedStep | Group]:
+    """Return the steps of a program in an order that has the same effect, some of them in groups."""
+    items: list[RecordedStep | Group] = []
+    groups: list[int] = []  # their indices
+    read: dict[Block, int] = {}  # the last items that do
+    written: dict[Block, int] = {}
+    barrier = -1
+    for step in steps:
+        member = member_of(step) if isinstance(step, KernelCall) else None
+        uses = blocks_of(step)
+        reads, writes = uses or ((), ())
+        before = [written.get(block, -1) for block in (*reads, *writes)] + [read.get(block, -1) for block in writes]
+        least = max([barrier, *before])
+        place = len(items)
+        if member is not None:
+            open_groups = [(number, items[number]) for number in reversed(groups[-_OPEN:]) if number >= least]
+            open_groups.sort(key=lambda each: not each[1].shares_with(member))  # type: ignore[union-attr]
+            place = next((number for number, group in open_groups if group.join(member)), place)  # type: ignore[union-attr]
+        if place == len(items):
+            items.append(step if member is None else Group(member))
+            if member is not None:
+                groups.append(place)
+        if uses is None:
+            barrier = place
+        for block in reads:
+            read[block] = max(place, read.get(block, -1))
+        for block in writes:
+            written[block] = max(place, written.get(block, -1))
+    return items
+
+
+def blocks_of(step: RecordedStep) -> tuple[set[Block], set[Block]] | None:
+    """Return the blocks that a step reads and those that it writes; None if it may fail, or do anything."""
+    if not isinstance(step, KernelCall) or step.kernel.facts.reports:
+        return None
+    facts = step.kernel.facts
+    reads, writes = set(), set()
+    for name, operand in zip(facts.parameters, step.operands, strict=True):
+        span = operand.span if isinstance(operand, Load) else operand
+        if isinstance(span, Span):
+            if name in facts.written:
+                writes.add(span.block)
+            if name in facts.read or name not in facts.written:
+                reads.add(span.block)
+    for _, _, span in step.addresses:
+        reads.add(span.block)
+        writes.add(span.block)
+    return reads, writes
+
+
+def used_blocks(step: RecordedStep | Group) -> set[Block]:
+    """Return all blocks that a step uses."""
+    if isinstance(step, Group):
+        return set().union(*[used_blocks(launch) for launch in step.launches])
+    spans = [one.span if isinstance(one, Load | Placed) else one for one in leaves(step.operands)]
+    spans += [span for _, _, span in getattr(step, "addresses", ())]
+    spans += getattr(step, "results", ())
+    return {span.block for span in spans if isinstance(span, Span)}
+
+
+# -- kernels of groups -------------------------------------------------------------------------------------------------
+
+
+def member_of(launch: KernelCall) -> Member | None:
+    """Return the member of a group that runs this kernel; None if it has none of the loops of groups."""
+    if launch.addresses or launch.watched:
+        return None
+    given = dict(zip(launch.kernel.facts.parameters, launch.operands, strict=True))
+    if launch.kernel in pointwise_kernels:
+        return _pointwise(launch, given)
+    function = hand_written_kernels[launch.kernel][0] if launch.kernel in hand_written_kernels else None
+    if function is reductions.fold_rows and given["out"].count > 1:
+        return _fold_of_rows(launch, given)
+    if function is reductions.fold_leaves:
+        x, out = given.pop("x"), given.pop("out")
+        leaf = Access(out.block, out.offset, out.dtype, ())
+        return Member([launch], (x.count,), {"x": _elements(x)}, {"out": leaf}, given)
+    return None
+
+
+def _elements(span: Span) -> Access:
+    return Access(span.block, span.offset, span.dtype, (1,))
+
+
+def _pointwise(launch: KernelCall, given: dict[str, Any]) -> Member | None:
+    program, rank, is_contiguous = pointwise_kernels[launch.kernel]
+    arrays = program.arrays + program.written
+    numbers = {name: operand for name, operand in given.items() if name in program.parameters and name not in arrays}
+    if is_contiguous:
+        sizes: tuple[int, ...] = (given[program.written[0]].count,)
+        accesses = {name: _elements(given[name]) for name in arrays}
+    else:
+        nest: Span = given["nest"]
+        if nest.block.written or nest.block.held is None:
+            return None
+        start = nest.offset // nest.dtype.itemsize
+        table = nest.block.held.view(np.int64)[start : start + nest.count].reshape(1 + len(arrays), rank).tolist()
+        axes = [axis for axis in range(rank) if table[0][axis] != 1] or [0]
+        sizes = tuple([table[0][axis] for axis in axes])
+        accesses = {}
+        for name, strides in zip(arrays, table[1:], strict=True):
+            span = given[name]
+            offset = span.offset + given[f"{name}_o"] * span.dtype.itemsize
+            accesses[name] = Access(span.block, offset, span.dtype, tuple([strides[axis] for axis in axes]))
+    writes = {name: accesses[name] for name in program.written}
+    repeats = any(0 in access.strides for access in writes.values()) and math.prod(sizes) > 1
+    if not math.prod(sizes) or repeats:
+        return None
+    return Member([launch], sizes, {name: accesses[name] for name in program.arrays}, writes, numbers, program)
+
+
+def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
+    x, out, length, parameters = given["x"], given["out"], given["length"], given["parameters"]
+    if not length:
+        return None
+    row = {"x": Access(x.block, x.offset, x.dtype, (length, 1))}
+    total = {"out": Access(out.block, out.offset, out.dtype, (1, 0))}
+    numbers = {name: given[name] for name in ("length", "initial", "divisor")}
+    if parameters.count > 1:
+        row["parameters"] = Access(parameters.block, parameters.offset, parameters.dtype, (1, 0))
+    else:
+        numbers["parameters"] = parameters
+    return Member([launch], (out.count, length), row, total, numbers)

@@ -1,0 +1,175 @@
+"""Programs whose groups of kernels run tile by tile: their steps, with places for scratch memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cpu import reductions
+
+from ..devices.cpu.launching import hand_written, hand_written_kernels
+from ..devices.cpu.linking import Place, ReadNumber
+from ..devices.cpu.pointwise import pointwise_kernel
+from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
+from .fused import fused_members
+from .groups import Access, Group, Member, contiguous, grouped, used_blocks
+from .recorded_steps import Block, Load, RecordedStep, Span
+
+#: Alignment of scratch memory: a cache line.
+_ALIGNMENT = 64
+
+
+class TiledGroup:
+    """A group, with its kernels and scratch memory.
+
+    Attributes:
+        group: the group; pointwise kernels may be merged.
+        launches: the recorded runs.
+        temporary: the blocks in scratch memory.
+    """
+
+    def __init__(self, group: Group, is_temporary: Callable[[Block], bool]):
+        self.group = group
+        self.launches = group.launches
+        self.parallel = any(launch.kernel.parallel for launch in self.launches)
+        self.temporary = group.temporaries(is_temporary)
+        group.members = fused_members(group, self.temporary)
+        self._offsets, self._scratch = self._scratch_offsets()
+
+    def _scratch_offsets(self) -> tuple[dict[Block, int], int]:
+        """Return the offsets of blocks in scratch memory, and its size."""
+        used: dict[Block, list[int]] = {}  # the numbers of the members that use each block
+        for number, member in enumerate(self.group.members):
+            for access in member.accesses:
+                if access.block in self.temporary:
+                    used.setdefault(access.block, []).append(number)
+        offsets: dict[Block, int] = {}
+        for block, numbers in used.items():
+            taken = sorted([
+                (offset, offset + _aligned(self.temporary[other])) for other, offset in offsets.items()
+                if used[other][-1] >= numbers[0]
+            ])
+            begin = 0
+            for start, stop in taken:
+                if start - begin >= self.temporary[block]:
+                    break
+                begin = max(begin, stop)
+            offsets[block] = begin
+        return offsets, max([offset + _aligned(self.temporary[block]) for block, offset in offsets.items()], default=0)
+
+    def placed(self, place: Callable[[Span], Place], constant: Callable[[np.ndarray], Place]) -> Tiles:
+        """Return the tiles.
+
+        Args:
+            place: returns the place of a span.
+            constant: returns the place of an array of the program's own.
+        """
+        self._place, self._constant = place, constant
+        runs = tuple([self._run(member) for member in self.group.members])
+        return Tiles(runs, self.group.sizes[0], self.group.tile, self._scratch, self.parallel)
+
+    def _run(self, member: Member) -> TilesRun:
+        if member.program is not None:
+            return self._pointwise(member)
+        (launch,) = member.launches
+        function, compute, signature, parts = hand_written_kernels[launch.kernel]
+        kernel = hand_written(function, compute, signature, 0, parts)
+        operands = []
+        rounds = member.sizes[0] // self.group.sizes[0]
+        for name in kernel.facts.parameters:
+            access = member.reads.get(name) or member.writes.get(name)
+            if access is None:
+                operands.append(self._number(member.numbers[name]))
+            elif not access.strides:
+                operands.append(Slice(self._memory(access), 1, reductions.LEAF // self.group.unit))
+            else:
+                operands.append(Slice(self._memory(access), access.strides[0] * rounds))
+        return TilesRun(kernel, tuple(operands))
+
+    def _pointwise(self, member: Member) -> TilesRun:
+        program, sizes = member.program, member.sizes
+        assert program is not None
+        # rounds of the kernel's first loop in a round of the group's
+        rounds = sizes[0] // self.group.sizes[0]
+        accesses = member.reads | member.writes
+        strides = [accesses[name].strides for name in program.all_arrays]
+        numbers = {name: self._number(number) for name, number in member.numbers.items()}
+        if all(each == contiguous(sizes) for each in strides):
+            kernel = pointwise_kernel(program, 1, True, False)
+            elements = rounds * math.prod(sizes[1:])
+            slices = {name: Slice(self._memory(access), elements) for name, access in accesses.items()}
+            return TilesRun(kernel, tuple([(slices | numbers)[name] for name in program.parameters]))
+        inner = "".join(["c" if each[-1] == 1 else "r" if each[-1] == 0 else "a" for each in strides])
+        inner = "a" * len(inner) if "a" in inner else inner
+        kernel = pointwise_kernel(program, len(sizes), False, False, inner)
+        operands: list[Any] = []
+        for name in program.parameters:
+            access = accesses.get(name)
+            if access is None:
+                operands.append(numbers[name])
+                continue
+            memory = self._memory(access)
+            step = 0 if isinstance(memory, Scratch) else access.strides[0] * rounds
+            operands += [memory, Shifted(0, step)]
+        last = self.group.sizes[0] % self.group.tile or self.group.tile
+        steps = [step for each in strides for step in each]
+        nests = [
+            self._constant(np.array([count * rounds, *sizes[1:], *steps], np.int64))
+            for count in (self.group.tile, last)
+        ]
+        return TilesRun(kernel, (*operands, Alternating(*nests)))
+
+    def _memory(self, access: Access) -> Place | Scratch:
+        if access.block in self._offsets:
+            return Scratch(self._offsets[access.block])
+        size = access.dtype.itemsize
+        count = (access.block.size - access.offset) // size
+        return self._place(Span(access.block, access.offset, access.dtype, (count,), (size,)))
+
+    def _number(self, operand: Any) -> Any:
+        if isinstance(operand, Load):
+            return ReadNumber(self._place(operand.span), operand.span.dtype)
+        return self._place(operand) if isinstance(operand, Span) else operand
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[RecordedStep | TiledGroup]:
+    """Return the steps of a program, with tiles where they pay.
+
+    Args:
+        steps: the recorded steps.
+        kept: the blocks that are used after the program.
+    """
+    items = grouped(steps)
+    users: dict[Block, int] = {}
+    for item in items:
+        for block in used_blocks(item):
+            users[block] = users.get(block, 0) + 1
+    tiled: list[RecordedStep | TiledGroup] = []
+    for item in items:
+        if not isinstance(item, Group):
+            tiled.append(item)
+        elif item.is_worthwhile():
+            tiled.append(TiledGroup(item, lambda block: users[block] == 1 and block not in kept))
+        else:
+            tiled += item.launches
+    if any(isinstance(step, TiledGroup) for step in tiled):
+        _mark_uses(tiled, users)
+    return tiled
+
+
+def _mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Block]) -> None:
+    """Note in blocks the first and the last step that use them; blocks in scratch memory count as unused."""
+    for block in blocks:
+        block.first = block.last = -1
+    for number, step in enumerate(steps):
+        is_tiled = isinstance(step, TiledGroup)
+        for block in used_blocks(step.group) - step.temporary.keys() if is_tiled else used_blocks(step):
+            block.first = number if block.first < 0 else block.first
+            block.last = number
