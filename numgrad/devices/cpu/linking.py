@@ -58,7 +58,6 @@ def _finds_rows() -> bool:
 FINDS_ROWS = _finds_rows()
 
 
-@global_compiler_lock
 def link(steps: Sequence[Run | Copied | Tiles], passed: Sequence[int] = (), brief: bool = False) -> Linked:
     """Return the function that runs these steps.
 
@@ -74,7 +73,7 @@ def link(steps: Sequence[Run | Copied | Tiles], passed: Sequence[int] = (), brie
     """
     name = f"numgrad_program_{next(_number)}"
     text = _text(name, steps, passed)
-    with lock:
+    with lock, global_compiler_lock:  # in the order in which the kernel store takes them
         target_context()  # initializes LLVM for this processor
         # opt=0 is fastest: the called code is optimized, and the calls themselves take little time
         machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # the engine takes ownership

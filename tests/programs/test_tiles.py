@@ -1,0 +1,254 @@
+"""Compiled programs whose kernels are merged and run tile by tile: the bits are those of the function itself."""
+
+import os
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.devices.cpu.tiling import Tiles
+from numgrad.programs import background
+from numgrad.programs.groups import ROWS_TILE, TILE
+
+F = numgrad.nn.functional
+
+
+def random(*shape, dtype=numgrad.float32):
+    return numgrad.randn(*shape, dtype=dtype, generator=numgrad.Generator().manual_seed(sum(shape)))
+
+
+def program_of(compiled):
+    ((guarded,),) = [signature.programs for signature in compiled.signatures.values()]
+    return guarded.program
+
+
+def steps_of(program):
+    return [step for stretch in program.plan.steps for step in stretch]
+
+
+def tiles_of(program):
+    return [step for step in steps_of(program) if isinstance(step, Tiles)]
+
+
+def flat(result):
+    return [result] if isinstance(result, numgrad.Tensor) else list(result)
+
+
+def tiled(function, *arguments):
+    """The program of a function that runs tile by tile and gives the same bits, and what it returned before."""
+    compiled = numgrad.compile(function, fullgraph=True)
+    expected = [tensor.detach().clone() for tensor in flat(function(*arguments))]
+    for _ in range(2):
+        compiled(*arguments)
+    program = program_of(compiled)
+    before = program.plan.arena
+    program.tile()
+    assert tiles_of(program)
+    for result, right in zip(flat(compiled(*arguments)), expected, strict=True):
+        assert result.numpy().tobytes() == right.numpy().tobytes()
+    return program, before
+
+
+def gradients(function):
+    def program(*arguments):
+        leaves = [argument for argument in arguments if argument.requires_grad]
+        result = function(*arguments)
+        return (result.detach(), *numgrad.autograd.grad(result.sum(), leaves))
+
+    return program
+
+
+def chain(x, y):
+    z = (x * y + 1.5).abs() + 0.25
+    return (z * x - y) * z + x.tanh()
+
+
+def soft_max(x):
+    e = (x - x.amax(1, keepdim=True)).exp()
+    return e / e.sum(1, keepdim=True)
+
+
+def layer_norm(x, weight, bias):
+    d = x - x.mean(1, keepdim=True)
+    return d / ((d * d).mean(1, keepdim=True) + 1e-5).sqrt() * weight + bias
+
+
+def masked(x, y):
+    return numgrad.where((x > 0) & (y < 1), x * y, x - y).relu() + (x > y) * y
+
+
+@pytest.mark.parametrize("size", [TILE + 1, 2 * TILE, 10 * TILE + 7, 70_001])  # the last has leaves of a reduction
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64])
+def test_chains(size, dtype):
+    x, y = random(size, dtype=dtype).requires_grad_(), random(size, dtype=dtype).requires_grad_()
+    tiled(lambda x, y: chain(x, y).sum(), x.detach(), y.detach())
+    program, before = tiled(gradients(chain), x, y)
+    assert program.plan.arena < before / 3
+    (tiles,) = tiles_of(program)
+    assert len(tiles.runs) < 8
+
+
+@pytest.mark.parametrize("shape", [(ROWS_TILE // 64 + 3, 64), (40, 333), (9, 4096), (300, 128)])
+def test_rows(shape):
+    x = random(*shape).requires_grad_()
+    weight, bias = random(shape[1]).requires_grad_(), random(shape[1]).requires_grad_()
+    tiled(soft_max, x.detach())
+    tiled(gradients(soft_max), x)
+    tiled(layer_norm, x.detach(), weight.detach(), bias.detach())
+    tiled(gradients(layer_norm), x, weight, bias)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        masked,
+        lambda x, y: (x.t() * 2 + y.t()).exp() * y.t(),
+        lambda x, y: (x[:, 1:] - x[:, :-1]).square() + y[:, 1:] * 0.5,
+        lambda x, y: (x[:, :1] * y + y[0] * x).sin() + x.mean(1, keepdim=True) * y,
+        lambda x, y: (x.double() * y + 1).float() * x,
+        lambda x, y: (x.reshape(2, -1, 100)[:, :, None] * y.reshape(2, -1, 100)[:, :, :, None][..., 0][:, :, None]).exp() + 1,
+    ],
+    ids=["masks", "transposed", "shifted", "broadcast", "dtypes", "dimensions"],
+)
+def test_accesses(function):
+    tiled(function, random(60, 100), random(60, 100))
+
+
+def test_in_place():
+    def adam(parameter, mean, square, grad):
+        mean.mul_(0.9).add_(grad, alpha=0.1)
+        square.mul_(0.99).addcmul_(grad, grad, value=0.01)
+        parameter.sub_(0.01 * mean / (square.sqrt() + 1e-8))
+        return (parameter * 2).sum()
+
+    def state():
+        return [random(9000), random(9001)[1:], random(9002)[2:].abs(), random(9003)[3:]]
+
+    ours, theirs = state(), state()
+    compiled = numgrad.compile(adam, fullgraph=True)
+    for number in range(6):
+        assert compiled(*ours).item() == adam(*theirs).item()
+        assert all(map(numgrad.equal, ours, theirs))
+        if number == 2:
+            program_of(compiled).tile()
+    (tiles,) = tiles_of(program_of(compiled))
+    assert len(tiles.runs) == 1
+
+
+def shifted(x):
+    y = x[1:] * 2
+    x[:-1].add_(y)
+    return x[1:] * 3 + y  # the last element of a tile is the first that the next tile writes
+
+
+def scaled_by_an_element(x):
+    y = x[:-1] * x[3]
+    x[:-1].add_(y)  # and so does that one
+    return (x[:-1] + y) * x[3]
+
+
+def reversed_halves(x):
+    half = len(x) // 2
+    first, second = x[:half], x[half : 2 * half]
+    first.add_(second)
+    second.mul_(first.flip(0))
+    return first * second + 1
+
+
+@pytest.mark.parametrize("function", [shifted, scaled_by_an_element, reversed_halves])
+def test_elements_that_other_tiles_write(function):
+    compiled = numgrad.compile(function, fullgraph=True)
+    for number in range(4):
+        ours, theirs = random(5000), random(5000)
+        assert numgrad.equal(compiled(ours), function(theirs))
+        assert numgrad.equal(ours, theirs)
+        if number == 1:
+            program_of(compiled).tile()
+    assert tiles_of(program_of(compiled))
+
+
+def test_nothing_moves_past_a_step_that_may_fail():
+    def program(x, total, index):
+        change = x * 2 + 1
+        picked = x[index]
+        total.add_(change)
+        return picked + 1
+
+    x, total = random(5000), random(5000)
+    compiled = numgrad.compile(program, fullgraph=True)
+    for _ in range(2):
+        compiled(x, total, numgrad.tensor([1, 2]))
+    program_of(compiled).tile()
+    assert tiles_of(program_of(compiled))
+    expected = total.clone()
+    with pytest.raises(IndexError):
+        compiled(x, total, numgrad.tensor([1, 5000]))
+    assert numgrad.equal(total, expected)
+
+
+def test_numbers_in_memory():
+    scale = numgrad.tensor(2.0)
+    x, y = random(5000), random(5000)
+    compiled = numgrad.compile(lambda x, y, s: ((x * s + y) * s).sum() / s, fullgraph=True)
+    for value in (2.0, 3.0, 4.0, 5.0):
+        scale.fill_(value)
+        assert compiled(x, y, scale).item() == (((x * scale + y) * scale).sum() / scale).item()
+        if value == 3.0:
+            program_of(compiled).tile()
+    assert tiles_of(program_of(compiled))
+
+
+def test_threads_share_tiles():
+    x, y = random(300_001).requires_grad_(), random(300_001).requires_grad_()
+    threads = numgrad.get_num_threads()
+    program, _ = tiled(gradients(chain), x, y)
+    (tiles,) = tiles_of(program)
+    assert tiles.parallel == (threads > 1)
+    results = []
+    try:
+        for count in (1, threads):
+            numgrad.set_num_threads(count)
+            results.append([tensor.numpy().tobytes() for tensor in program.run([x, y])])
+    finally:
+        numgrad.set_num_threads(threads)
+    assert results[0] == results[1]
+
+
+def test_a_program_that_runs_often_gets_tiles_in_the_background():
+    x = random(400_000)
+    compiled = numgrad.compile(lambda x: (x * 2 + 1).tanh() * x, fullgraph=True)
+    expected = compiled(x)
+    program = program_of(compiled)
+    assert not tiles_of(program)
+    for _ in range(6):
+        assert numgrad.equal(compiled(x), expected)
+    background.finish()
+    assert tiles_of(program)
+    assert numgrad.equal(compiled(x), expected)
+    inspected = str(numgrad.inspect(compiled).text("steps"))
+    assert f"{tiles_of(program)[0].count} tiles: " in inspected
+
+
+def test_small_programs_stay_as_they_are():
+    compiled = numgrad.compile(lambda x: (x * 2 + 1).tanh() * x, fullgraph=True)
+    for _ in range(6):
+        compiled(random(500))
+    background.finish()
+    program = program_of(compiled)
+    program.tile()
+    assert not tiles_of(program)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_a_fork_does_not_wait_for_the_background():
+    x = random(400_000)
+    compiled = numgrad.compile(lambda x: (x * 3 + 1).sin() * x, fullgraph=True)
+    expected = compiled(x)
+    for _ in range(4):
+        compiled(x)
+    child = os.fork()
+    if not child:
+        background.finish()
+        os._exit(0 if np.array_equal(compiled(x).numpy(), expected.numpy()) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    background.finish()
