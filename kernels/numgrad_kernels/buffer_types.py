@@ -80,7 +80,7 @@ _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex
 
 
 @registered
-def _tell_numba() -> None:
+def _register_types() -> None:
     for kind in (BufferType, ElementBufferType, BlockBufferType):
         register_default(kind)(models.ArrayModel)
     lower_builtin(operator.getitem, BufferType, types.Integer)(_read)

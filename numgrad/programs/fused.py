@@ -141,7 +141,9 @@ def _merged(cluster: _Cluster, inner: Collection[Block]) -> list[Member]:
                 number: Any = Load(Span(access.block, access.offset, access.dtype, (1,), (access.dtype.itemsize,)))
             else:
                 number = member.numbers[name]
-            key = number if isinstance(number, Load) else (argument.dtype, repr(number))
+            key: Any = argument.dtype, repr(number)
+            if isinstance(number, Load):
+                key = number.span.block, number.span.offset, number.span.dtype
             numbers[key] = number
             sources.append((key, True))
         targets = [_within(member.writes[name], member, sizes) for name in program.written]

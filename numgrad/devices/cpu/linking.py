@@ -7,7 +7,6 @@ kernels lie in these blocks.  The function allocates nothing.  Linking compiles 
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -72,8 +71,8 @@ def link(steps: Sequence[Run | Copied | Tiles], passed: Sequence[int] = (), brie
         brief: True if the steps are so short that other Python threads can wait for them.
     """
     name = f"numgrad_program_{next(_number)}"
-    text = _text(name, steps, passed)
     with lock, global_compiler_lock:  # in the order in which the kernel store takes them
+        text = _text(name, steps, passed)  # the addresses of kernels may need LLVM, too
         target_context()  # initializes LLVM for this processor
         # opt=0 is fastest: the called code is optimized, and the calls themselves take little time
         machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # the engine takes ownership
