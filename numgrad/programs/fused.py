@@ -12,9 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from numgrad_kernels.merged import Merger
-from numgrad_kernels.pointwise import PointwiseProgram
-
+from ..devices.cpu.pointwise import Merger, PointwiseProgram
 from .groups import Access, Group, Member
 from .recorded_steps import Block, Load, Span
 

@@ -17,12 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import reductions
-from numgrad_kernels.cpu.reductions import LEAF
-from numgrad_kernels.pointwise import PointwiseProgram
-
 from ..devices.cpu.launching import hand_written_kernels
-from ..devices.cpu.pointwise import pointwise_kernels
+from ..devices.cpu.pointwise import PointwiseProgram, pointwise_kernels
+from ..devices.cpu.reductions import FOLD_LEAVES, FOLD_ROWS, LEAF
 from .recorded_steps import FRESH, Block, KernelCall, Load, Placed, RecordedStep, Span
 from .trees import leaves
 
@@ -279,9 +276,9 @@ def member_of(launch: KernelCall) -> Member | None:
     if launch.kernel in pointwise_kernels:
         return _pointwise(launch, given)
     function = hand_written_kernels[launch.kernel][0] if launch.kernel in hand_written_kernels else None
-    if function is reductions.fold_rows and given["out"].count > 1:
+    if function is FOLD_ROWS and given["out"].count > 1:
         return _fold_of_rows(launch, given)
-    if function is reductions.fold_leaves:
+    if function is FOLD_LEAVES:
         x, out = given.pop("x"), given.pop("out")
         leaf = Access(out.block, out.offset, out.dtype, ())
         return Member([launch], (x.count,), {"x": _elements(x)}, {"out": leaf}, given)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import reductions
-
-from ..devices.cpu.launching import hand_written, hand_written_kernels
+from ..devices.cpu.launching import serial_kernel
 from ..devices.cpu.linking import Place, ReadNumber
 from ..devices.cpu.pointwise import pointwise_kernel
+from ..devices.cpu.reductions import LEAF
 from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
 from .fused import fused_members
 from .groups import Access, Group, Member, contiguous, grouped, used_blocks
@@ -75,8 +74,7 @@ class TiledGroup:
         if member.program is not None:
             return self._pointwise(member)
         (launch,) = member.launches
-        function, compute, signature, parts = hand_written_kernels[launch.kernel]
-        kernel = hand_written(function, compute, signature, 0, parts)
+        kernel = serial_kernel(launch.kernel)
         operands = []
         rounds = member.sizes[0] // self.group.sizes[0]
         for name in kernel.facts.parameters:
@@ -84,7 +82,7 @@ class TiledGroup:
             if access is None:
                 operands.append(self._number(member.numbers[name]))
             elif not access.strides:
-                operands.append(Slice(self._memory(access), 1, reductions.LEAF // self.group.unit))
+                operands.append(Slice(self._memory(access), 1, LEAF // self.group.unit))
             else:
                 operands.append(Slice(self._memory(access), access.strides[0] * rounds))
         return TilesRun(kernel, tuple(operands))

@@ -21,10 +21,7 @@ from ..memory import LARGE, empty_buffer, filled_buffer, out_of_memory, zero_buf
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = [
-    "BufferType", "empty", "filled", "hand_written", "hand_written_kernels", "launch", "memory_launcher",
-    "share_elements", "zeros",
-]
+__all__ = ["BufferType", "empty", "filled", "launch", "memory_launcher", "share_elements", "zeros"]
 
 #: The class of the buffers of tensors.
 BufferType = np.ndarray
@@ -87,6 +84,12 @@ def _compiled(key: Any) -> Kernel:
     )
     hand_written_kernels[kernel] = function, compute, signature, tuple(parts)
     return kernel
+
+
+def serial_kernel(kernel: Kernel) -> Kernel:
+    """Return a hand-written kernel as one that runs on one thread."""
+    function, compute, signature, parts = hand_written_kernels[kernel]
+    return hand_written(function, compute, signature, 0, parts)
 
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:

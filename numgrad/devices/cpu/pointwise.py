@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from numgrad_kernels.merged import Merger as Merger
 from numgrad_kernels.pointwise import (
     PointwiseProgram,
     argument_types,

@@ -18,6 +18,12 @@ from .threads import PARALLEL_FROM
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
 
 
+#: Elements of a leaf of a reduction over everything.
+LEAF = reductions.LEAF
+
+#: The kernels of reductions of rows, and of the leaves of everything.
+FOLD_ROWS, FOLD_LEAVES = reductions.fold_rows, reductions.fold_leaves
+
 _INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)
 
