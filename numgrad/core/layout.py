@@ -10,9 +10,9 @@ import math
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from .types import TensorType
@@ -48,15 +48,15 @@ class Layout:
         return layout_of, (self.type, self.shape, self.strides)
 
 
-#: All layouts in use.
-_layouts: WeakValueDictionary[tuple[TensorType | None, Ints, Ints], Layout] = WeakValueDictionary()
-_interning = threading.Lock()
+#: All layouts in use, by their types, shapes and strides.
+_layouts: dict[Any, weakref.ref[Layout]] = {}
+_interning = threading.RLock()  # a thread that holds it may free a layout
 
 
 def _renew_lock() -> None:
     """Renew the lock in a forked child: a thread that does not exist here may have held it."""
     global _interning
-    _interning = threading.Lock()
+    _interning = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -77,15 +77,23 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(own)}")
     key = type, own, steps
     with _interning:
-        cached = _layouts.get(key)
+        reference = _layouts.get(key)
+        cached = None if reference is None else reference()
         if cached is None:
             cached = Layout()
             cached.type, cached.shape, cached.strides = key  # type: ignore[assignment]
             cached.size = size
             cached.row_major = steps == row_major
             cached.contiguous = cached.row_major or is_contiguous(own, steps)
-            _layouts[key] = cached
+            _layouts[key] = weakref.ref(cached, functools.partial(_forget, key))
     return cached
+
+
+def _forget(key: Any, reference: weakref.ref[Layout]) -> None:
+    """Remove a layout that is gone."""
+    with _interning:
+        if _layouts.get(key) is reference:  # another layout may have taken its place
+            del _layouts[key]
 
 
 def numel(shape: Ints) -> int:

@@ -55,7 +55,8 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
     """
     if _only_compiles and plan.layouts is not None:
         return _compiled(plan, operands)
-    backend, memories = plan.backend, dict[New, Any]()
+    backend = plan.backend
+    memories: dict[New, Any] = {}
     recorder = recording.recorder if plan.device is None else None  # GPUs' launches notify it themselves
     for step in plan.steps:
         args = [
@@ -131,16 +132,20 @@ def _element_of(tensor: Any) -> Element:
 def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
     """Return the memory of a buffer; new memory is allocated at its first use."""
     memory, size, dtype, start = buffer
-    if size.__class__ is SizeOf:
-        size = operands[size.number]._layout.size
     if memory.__class__ is New:
         held = memories.get(memory)
         if held is None:
-            whole = size if memory.size.__class__ is SizeOf else memory.size
+            whole = memory.size
+            if whole.__class__ is SizeOf:
+                whole = operands[whole.number]._layout.size
             held = memories[memory] = plan.backend.allocate(memory, whole, plan.device)
+            if size is memory.size and dtype is memory.dtype:
+                return held
     else:
         tensor = operands[memory.number]
         held, start = tensor._storage, tensor._offset + start
+    if size.__class__ is SizeOf:
+        size = operands[size.number]._layout.size
     if size is None:
         held = held[start:] if start else held
     elif held.size != size:

@@ -56,11 +56,11 @@ class Buffer(NamedTuple):
 
     def part(self, start: int, size: int) -> Buffer:
         """Return the buffer of ``size`` of its elements, beginning at element ``start``."""
-        return self._replace(start=self.start + start, size=size)
+        return Buffer(self.memory, size, self.dtype, self.start + start)
 
     def view(self, dtype: np.dtype) -> Buffer:
         """Return the same memory as elements of another dtype of the same item size."""
-        return self._replace(dtype=dtype)
+        return Buffer(self.memory, self.size, dtype, self.start)
 
 
 class Storage(NamedTuple):
@@ -68,6 +68,10 @@ class Storage(NamedTuple):
 
     number: int
     dtype: np.dtype
+
+    def view(self, dtype: np.dtype) -> Storage:
+        """Return the same memory as elements of another dtype of the same item size."""
+        return Storage(self.number, dtype)
 
 
 class Offset(NamedTuple):

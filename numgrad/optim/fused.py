@@ -170,6 +170,11 @@ class FusedOptimizer(Optimizer):
                     buffer._counter[0] += 1
 
 
+def makes_state(optimizer: Any) -> bool:
+    """Return True if the first step of an optimizer, which makes its state, is still to come."""
+    return isinstance(optimizer, FusedOptimizer) and bool(optimizer._scalars) and not optimizer.state
+
+
 class _Count(recording.Effect):
     """The part of a step outside its kernel: counting parameters' steps and computing numbers from them."""
 

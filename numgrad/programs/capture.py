@@ -16,6 +16,7 @@ from ..autograd.watching import unwatch, watch
 from ..core.types import device, dtype
 from ..devices import recording
 from ..nn.parameter import is_lazy
+from ..optim.fused import makes_state
 from ..tensors.tensor import Tensor
 from .attached import check_graph, has_attributes, has_hooks
 from .block_names import argument_names
@@ -94,7 +95,7 @@ class Capture:
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
     full: bool, moving: bool = False, trial: bool = False, originals: Sequence[Tensor] = (),
-    eagerly: Callable[[], Any] | None = None,
+    eagerly: Callable[[], Any] | None = None, first: bool = False,
 ) -> Capture:
     """Call the function and record that.
 
@@ -105,6 +106,7 @@ def capture(
         trial: True for a call that can be undone, and is if it fails.
         originals: the user's arguments in whose place the function gets aliases.
         eagerly: calls the function with the user's arguments; used if aliases could make a difference.
+        first: True for the first call of a signature, which is not recorded if it makes the state of an optimizer.
 
     Raises:
         CaptureError: with ``full``, the program cannot be recorded.
@@ -116,9 +118,10 @@ def capture(
         return Environment(function, others)
 
     environment = look()
-    if any(is_lazy(source.value) for source in environment.tensors.values()):
+    change = _foreseen_change(environment, first and not full)
+    if change is not None:
         captured = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], environment, [])
-        captured.postponed, captured.changed = True, ["parameters that get their shapes"]
+        captured.postponed, captured.changed = True, [change]
         return captured
     known = {id(tensor): TensorState.of(tensor) for tensor in inputs}
     known |= {key: TensorState.of(source.value) for key, source in environment.tensors.items() if key not in known}
@@ -162,6 +165,17 @@ def capture(
     if recorder.broken is None:
         _compare(captured, look)
     return captured
+
+
+def _foreseen_change(environment: Environment, first: bool) -> str | None:
+    """Return what the call is going to change in its environment, so that recording it is useless, as far as known."""
+    if any(is_lazy(source.value) for source in environment.tensors.values()):
+        return "parameters that get their shapes"
+    if first and "step" in environment.referenced and any(
+        makes_state(source.value) for source in environment.optimizers.values()
+    ):
+        return "optimizers that get their state"
+    return None
 
 
 def _obstacle(captured: Capture, originals: Sequence[Tensor]) -> str | None:

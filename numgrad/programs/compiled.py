@@ -317,7 +317,8 @@ class Compiled:
             recorded = None
             if family is not None and family.is_likely and not family.refused:
                 recorded = self._capture_trial(args, keywords, inputs, family, moving)
-            recorded = recorded or self._capture(args, keywords, inputs, moving)
+            is_first = not (signature.programs or signature.postponed)
+            recorded = recorded or self._capture(args, keywords, inputs, moving, first=is_first)
         captured = recorded.captured
         if captured.recorder.broken is not None:
             self._stop_recording(signature, *captured.recorder.broken)
@@ -349,7 +350,8 @@ class Compiled:
         return None
 
     def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, trial: bool = False
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, trial: bool = False,
+        first: bool = False,
     ) -> _Recording:
         """Record a call.
 
@@ -374,7 +376,8 @@ class Compiled:
         inner_inputs = [inner.get(id(tensor), tensor) for tensor in inputs]
         try:
             captured = capture(
-                self.function, args, keywords, inner_inputs, self.full, moving, trial, [*originals.values()], eagerly
+                self.function, args, keywords, inner_inputs, self.full, moving, trial, [*originals.values()], eagerly,
+                first,
             )
             captured.arena = self._arena
         finally:

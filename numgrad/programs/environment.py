@@ -189,10 +189,7 @@ class Environment:
             self._sources.setdefault(id(value), []).append(source)
             return
         cls = type(value)
-        if (
-            kinds.may_hide_state(cls) and (state := kinds.hidden_state(value)) is not None
-            and not _is_class_of_object(source)
-        ):
+        if (state := kinds.hidden_state(value)) is not None and not _is_class_of_object(source):
             self.states.add(state)
         if self._is_reading:
             bases = value.__mro__ if isinstance(value, type) else cls.__mro__

@@ -152,12 +152,6 @@ def is_plain(cls: type) -> bool:
     return issubclass(cls, PLAIN)
 
 
-@functools.cache
-def may_hide_state(cls: type) -> bool:
-    """Return True if operations on objects of a class, or calls of them, may depend on hidden state."""
-    return issubclass(cls, (type, decimal.Decimal, FunctionType))
-
-
 def is_explored(value: Any) -> bool:
     """Return True for a class, number or text with attributes of the user's own."""
     if isinstance(value, type):
@@ -275,6 +269,8 @@ def is_opaque(value: Any) -> bool:
 
 def hidden_state(value: Any) -> Callable[[], Any] | None:
     """Return a function for the state on which operations on an object depend; None if there is none."""
+    if not isinstance(value, (type, FunctionType, decimal.Decimal)):
+        return None
     if value is decimal.Decimal or isinstance(value, decimal.Decimal):
         return _decimal_context
     if value is is_multithreading_enabled:

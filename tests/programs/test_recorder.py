@@ -68,7 +68,7 @@ def test_each_step_of_an_optimizer_has_numbers_of_its_own(halved):
     compiled = numgrad.compile(steps)
     for seed in range(5):
         x = numgrad.arange(3.0) * seed
-        if halved and not seed:
+        if halved and seed == 1:  # the first call makes the optimizer's state and is not recorded
             with pytest.warns(UserWarning, match="options of an optimizer"):
                 compiled(x)
         else:

@@ -51,15 +51,15 @@ def correlation(
     """Return the buffer of the products of filters and the windows of images, plus the bias; its shape is ``out``."""
     dtype, plan = image.type.numpy, _plan(image, out, kernel, stride, dilation, groups)
     results, added = p.new(numel(out), dtype), or_empty(bias, dtype)
-    work, lanes = results.size * int(kernels.height(plan)) // 8, _lanes(plan, dtype)
+    work, lanes = results.size * kernels.height(plan) // 8, _lanes(plan, dtype)
     if lanes:
         steps = _steps(plan)
-        sets = -(-int(plan[kernels.FILTERS]) // direct.TOGETHER)
-        scratch = p.new(int(plan[kernels.GROUPS]) * sets * direct.TOGETHER * steps.size, dtype)
-        operands = plan, steps, *p.strided(image), filters, added, scratch, results
+        sets = -(-plan[kernels.FILTERS] // direct.TOGETHER)
+        scratch = p.new(plan[kernels.GROUPS] * sets * direct.TOGETHER * steps.size, dtype)
+        operands = np.array(plan, np.int64), steps, *p.strided(image), filters, added, scratch, results
         p.run(direct.direct_convolution, dtype, *operands, work=work, LANES=lanes)
         return results
-    workers = min(_WORKERS, int(kernels.pieces(plan)))
+    workers = min(_WORKERS, kernels.pieces(plan))
     scratch = p.new(workers * _copied(plan), dtype)
     _by_blas(p, kernels.convolution, dtype, work, plan, workers, *p.strided(image), filters, added, scratch, results)
     return results
@@ -74,10 +74,10 @@ def spread_products(
     The images ``out`` are contiguous.  A bias of each channel is added to them.
     """
     dtype, plan = grad.dtype, _plan(out, windows, kernel, stride, dilation, groups)
-    workers = min(_WORKERS, int(plan[kernels.IMAGES] * plan[kernels.GROUPS]))
+    workers = min(_WORKERS, plan[kernels.IMAGES] * plan[kernels.GROUPS])
     scratch = p.new(workers * _multiplied(plan), dtype)
     operands = grad, filters, or_empty(bias, dtype), scratch, p.contiguous(out)
-    work = grad.size * int(kernels.height(plan)) // 8
+    work = grad.size * kernels.height(plan) // 8
     _by_blas(p, kernels.convolution_input, dtype, work, plan, workers, *operands)
 
 
@@ -86,50 +86,51 @@ def window_products(
 ) -> Buffer:
     """Return the buffer of the products of gradients, of the shape ``windows``, and the windows of images."""
     dtype, plan = grad.dtype, _plan(image, windows, out[2:], stride, dilation, groups)
-    results, work = p.new(numel(out), dtype), grad.size * int(kernels.height(plan)) // 8
+    results, work = p.new(numel(out), dtype), grad.size * kernels.height(plan) // 8
     lanes = _lanes_of_filters(plan, dtype)
     if not lanes:
-        parts = int(min(_PARTS, kernels.pieces(plan), max(1, _SUMS // results.size)))
+        parts = min(_PARTS, kernels.pieces(plan), max(1, _SUMS // results.size))
         sums, scratch = p.new(parts * results.size, dtype), p.new(parts * _copied(plan), dtype)
         operands = parts, grad, *p.strided(image), scratch, sums, results
         _by_blas(p, kernels.convolution_weight, dtype, work, plan, *operands)
         return results
     steps = _steps(plan)
     steps = np.concatenate([steps, np.repeat(steps[-1:], -steps.size % direct.TOGETHER)])
-    lines, columns = int(plan[kernels.LAYERS] * plan[kernels.ROWS]), int(plan[kernels.COLUMNS])
+    lines, columns = plan[kernels.LAYERS] * plan[kernels.ROWS], plan[kernels.COLUMNS]
     tall = min(lines, max(1, _SUMMED // columns))
-    blocks = int(plan[kernels.GROUPS]) * -(-int(plan[kernels.FILTERS]) // lanes)
+    blocks = plan[kernels.GROUPS] * -(-plan[kernels.FILTERS] // lanes)
     summed = blocks * steps.size * lanes
-    parts = int(min(_PARTS, plan[kernels.IMAGES] * -(-lines // tall), max(1, _SUMS // summed)))
+    parts = min(_PARTS, plan[kernels.IMAGES] * -(-lines // tall), max(1, _SUMS // summed))
     scratch, sums = p.new(parts * blocks * tall * columns * lanes, dtype), p.new(parts * summed, dtype)
-    p.run(
-        direct.direct_convolution_weight, dtype, plan, steps, parts, tall, grad, *p.strided(image), scratch, sums,
-        results, work=work, LANES=lanes,
-    )  # fmt: skip
+    operands = np.array(plan, np.int64), steps, parts, tall, grad, *p.strided(image), scratch, sums, results
+    p.run(direct.direct_convolution_weight, dtype, *operands, work=work, LANES=lanes)
     return results
 
 
-def _by_blas(p: Plan, function: Callable[..., None], dtype: np.dtype, work: int, *operands: Any) -> None:
+def _by_blas(
+    p: Plan, function: Callable[..., None], dtype: np.dtype, work: int, plan: Ints, *operands: Any
+) -> None:
     """Add the run of a kernel of products by BLAS, or by its own loops if the address of BLAS's function is unknown."""
     address = blas_addresses("complex gemm" if dtype.kind == "c" else "gemm").get(dtype)
     parts: dict[str, Any] = {} if address else {"gemm": kernels.gemm_of_any}
+    operands = np.array(plan, np.int64), *operands
     p.run(function, dtype, address or 0, *operands, work=work, one_thread=bool(address), **parts)
 
 
-def _lanes(plan: np.ndarray, dtype: np.dtype) -> int:
+def _lanes(plan: Ints, dtype: np.dtype) -> int:
     """Return the number of windows of a block in kernels that copy none; 0 if products of matrices are faster."""
-    columns, windows = int(plan[kernels.COLUMNS]), plan[[kernels.IMAGES, kernels.LAYERS, kernels.ROWS, kernels.COLUMNS]]
-    if dtype.kind != "f" or plan[kernels.STRAIGHT] or plan[kernels.COLUMN_STEP] != 1 or np.prod(windows) < _MANY:
+    columns, windows = plan[kernels.COLUMNS], plan[kernels.IMAGES] * plan[kernels.LAYERS] * plan[kernels.ROWS]
+    if dtype.kind != "f" or plan[kernels.STRAIGHT] or plan[kernels.COLUMN_STEP] != 1 or windows * columns < _MANY:
         return 0
     lanes = _best_lanes(columns, dtype)
     return lanes if lanes <= columns else 0
 
 
-def _lanes_of_filters(plan: np.ndarray, dtype: np.dtype) -> int:
+def _lanes_of_filters(plan: Ints, dtype: np.dtype) -> int:
     """Return the number of filters of a block in the kernel of their gradients that copies no windows; 0 for BLAS."""
     if dtype.kind != "f" or plan[kernels.STRAIGHT] or plan[kernels.COLUMNS] > 4 * _SUMMED:
         return 0
-    return _best_lanes(int(plan[kernels.FILTERS]), dtype)
+    return _best_lanes(plan[kernels.FILTERS], dtype)
 
 
 def _best_lanes(count: int, dtype: np.dtype) -> int:
@@ -140,15 +141,18 @@ def _best_lanes(count: int, dtype: np.dtype) -> int:
     return -lanes if computed <= _AGAIN * count else 0
 
 
-def _steps(plan: np.ndarray) -> np.ndarray:
+def _steps(plan: Ints) -> np.ndarray:
     """Return the distance of each element of a window from its first element."""
-    elements = np.indices(plan[[kernels.CHANNELS, kernels.BACK, kernels.DOWN, kernels.RIGHT]].tolist()).reshape(4, -1)
-    return plan[[kernels.CHANNEL_STEP, kernels.BACK_STEP, kernels.DOWN_STEP, kernels.RIGHT_STEP]] @ elements
+    sizes, steps = [[plan[number] for number in numbers] for numbers in (
+        (kernels.CHANNELS, kernels.BACK, kernels.DOWN, kernels.RIGHT),
+        (kernels.CHANNEL_STEP, kernels.BACK_STEP, kernels.DOWN_STEP, kernels.RIGHT_STEP),
+    )]
+    return np.array(steps) @ np.indices(sizes).reshape(4, -1)
 
 
 def _plan(
     image: TensorRef, windows: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
-) -> np.ndarray:
+) -> Ints:
     """Return the plan of the kernels for contiguous results of the shape ``windows``."""
     strides = image.layout.strides
     (images, filters, *positions), channels = windows, image.shape[1] // groups
@@ -162,14 +166,14 @@ def _plan(
     straight = math.prod(extents) == 1 and strides[1] >= lines * columns
     straight = straight and all(count == 1 or step == dense for count, step, dense in follow)
     numbers = images, groups, channels, filters // groups, tall, *extents, *counts, *strides[:2], *within, *across
-    return np.array([*numbers, straight, wide], np.int64)
+    return *numbers, int(straight), wide
 
 
-def _multiplied(plan: np.ndarray) -> int:
+def _multiplied(plan: Ints) -> int:
     """Return the number of elements of the windows that are multiplied at a time."""
-    return int(kernels.height(plan) * plan[kernels.TALL] * plan[kernels.WIDE])
+    return kernels.height(plan) * plan[kernels.TALL] * plan[kernels.WIDE]
 
 
-def _copied(plan: np.ndarray) -> int:
+def _copied(plan: Ints) -> int:
     """Return the number of elements that are copied of the windows that are multiplied at a time."""
     return 0 if plan[kernels.STRAIGHT] else _multiplied(plan)

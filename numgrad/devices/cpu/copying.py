@@ -38,7 +38,7 @@ def copy_step(p: Plan, program: Any, source: TensorRef, target: TensorRef) -> No
         return
     word = WORDS[dtype.itemsize]
     (x, first), (out, start), (steps, out_steps, sizes) = p.strided(source), p.strided(target), runs
-    operands = x._replace(dtype=word), first, *steps, out._replace(dtype=word), start, *out_steps, *sizes
+    operands = x.view(word), first, *steps, out.view(word), start, *out_steps, *sizes
     p.steps.append(Step(HandWritten(copying.copy_runs, word), operands, size))
 
 
@@ -96,7 +96,7 @@ def roll_rows(p: Plan, input: TensorRef, dim: int, shift: int, out: TensorRef) -
     """
     outer, inner = numel(input.shape[:dim]), numel(input.shape[dim + 1 :])
     width, front = input.shape[dim] * inner, shift * inner
-    end = p.strided(input._replace(start=input.start + width - front))
+    end = p.strided(input.viewed(input.layout, width - front))
     _join(p, (*end, width, front), (*p.strided(input), width, width - front), outer, width, 0, out)
 
 
@@ -106,7 +106,7 @@ def _join(
     """Add one run of the kernel ``join_rows``."""
     word = word_of(out.type.numpy)
     (x, *x_place), (y, *y_place) = left, right
-    operands = x._replace(dtype=word), *x_place, y._replace(dtype=word), *y_place
+    operands = x.view(word), *x_place, y.view(word), *y_place
     p.run(copying.join_rows, word, *operands, outer, stride, start, Buffer(out.memory, out.size, word))
 
 
@@ -120,7 +120,7 @@ def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, 
         assert steps is not None
         (x, first), (out, start), sizes = p.strided(source), p.strided(target), target.shape[-2:]
         p.run(
-            copying.keep_triangle, word, x._replace(dtype=word), first, *steps[0], out._replace(dtype=word), start,
+            copying.keep_triangle, word, x.view(word), first, *steps[0], out.view(word), start,
             *steps[1], target.size // numel(sizes), *sizes, diagonal, above, work=target.size,
         )
 

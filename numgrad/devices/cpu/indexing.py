@@ -248,7 +248,7 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: IndexSt
         check_bounds(p, indices, low, size)
         return out
     p.run(
-        indexing.take_rows, word, storage._replace(dtype=word), start, outer_step, indices, step, low, size, inner_step,
+        indexing.take_rows, word, storage.view(word), start, outer_step, indices, step, low, size, inner_step,
         outer, inner, _chunk(inner), out.view(word), Report(), work=total, reports=Bounds(indices, low, size),
     )
     return out

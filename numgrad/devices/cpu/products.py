@@ -69,7 +69,7 @@ def product(
     cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, transposed)
     if address is None or not cut.work:
         return _by_numpy(p, left, right, transposed, bias, layout_of(left.type, cut.shape))
-    x, y = [p.packed(tensor) if copy else tensor for tensor, copy in zip((left, right), cut.copies, strict=True)]
+    x, y = p.packed(left) if cut.copies[0] else left, p.packed(right) if cut.copies[1] else right
     out = p.new(cut.size, dtype)
     p.run(
         products, dtype, address, cut.numbers, *p.strided(x), *p.strided(y), or_empty(bias, dtype), out,

@@ -7,6 +7,7 @@ interrupt a kernel on one thread, so each draw is atomic.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ def _scratch(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
     return p.new(min(size, _CHUNK) * each, _DRAWS), each
 
 
-def _convert(dtype: np.dtype) -> Any:
-    return getattr(random, f"uniform_{dtype.name}")
+@functools.cache
+def _convert(dtype: np.dtype, distribution: str = "uniform") -> Any:
+    return getattr(random, f"{distribution}_{dtype.name}")
 
 
 def draw_uniform(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
@@ -57,7 +59,7 @@ def draw_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Bu
     if out.size < _BLOCK:
         return draw_normal_pairs(p, generator, out, mean, std)
     operands = _state(generator), *_scratch(p, out.size, out.dtype), mean, std, out
-    transform = getattr(random, f"normal_{out.dtype.name}")
+    transform = _convert(out.dtype, "normal")
     p.run(random.normal, out.dtype, *operands, convert=_convert(out.dtype), transform=transform)
     return out
 

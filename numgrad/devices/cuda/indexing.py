@@ -174,12 +174,12 @@ def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
     """
     part = _PARTS.get(out.dtype)
     if together is indexing.together and part is not None:
-        return out._replace(dtype=part), {"put": indexing.add_parts_together}
+        return out.view(part), {"put": indexing.add_parts_together}
     if out.dtype not in _ATOMIC:
         return None, {}
     if together is indexing.together:
         return out, {"put": indexing.add_together}
-    return out._replace(dtype=WORDS[out.dtype.itemsize]), {"put": indexing.fold_together, "together": together}
+    return out.view(WORDS[out.dtype.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
 def _overwrite(

@@ -61,7 +61,7 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
     own = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
     name = draw if whole or draw != "normal" else "normal_pairs"
     made = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
-    drawn = type.with_dtype(to_dtype(made.dtype))
+    drawn = type.with_dtype(dtype.of_numpy[made.dtype])
     steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # in the memory order of the elements
     found = p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
     if not into and drawn is type:
