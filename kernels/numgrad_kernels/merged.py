@@ -117,7 +117,8 @@ class Merger:
 
         An output whose key is that of an array is written there.
         """
-        written, statements = [], list(self._statements)
+        written: list[tuple[str, np.dtype]] = []
+        statements = list(self._statements)
         keys = list(self._inputs)
         for key in outputs:
             value, dtype = self._values[key]

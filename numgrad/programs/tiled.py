@@ -167,7 +167,7 @@ def _mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Bl
     for block in blocks:
         block.first = block.last = -1
     for number, step in enumerate(steps):
-        is_tiled = isinstance(step, TiledGroup)
-        for block in used_blocks(step.group) - step.temporary.keys() if is_tiled else used_blocks(step):
+        used = used_blocks(step.group) - step.temporary.keys() if isinstance(step, TiledGroup) else used_blocks(step)
+        for block in used:
             block.first = number if block.first < 0 else block.first
             block.last = number

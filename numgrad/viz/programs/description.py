@@ -190,7 +190,7 @@ class _Description:
 
     def _all_steps(self, plan: MemoryPlan, recorder: Recorder) -> Iterator[ProgramStep]:
         begun = iter(plan.begun(recorder))
-        recorded = iter([step for step in plan.recorded if isinstance(step, KernelCall | TiledGroup)])
+        recorded: Iterator[Any] = iter([step for step in plan.recorded if isinstance(step, KernelCall | TiledGroup)])
         number = 0
         for stretch in plan.steps:
             for step in [stretch] if isinstance(stretch, HostCall) else stretch:
