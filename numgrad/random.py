@@ -13,10 +13,7 @@ from .core.types import CPU, device, numbered
 from .devices.generators import Generator, MersenneTwister, Philox
 from .devices.recording import unrecorded
 
-__all__ = [
-    "Generator", "MersenneTwister", "States", "default_generator", "default_generators", "fork_rng", "generator_of",
-    "given_or_default", "gpu_generator", "initial_seed", "manual_seed", "seed", "seed_gpus",
-]
+__all__ = ["default_generator", "fork_rng", "initial_seed", "manual_seed", "seed"]
 
 default_generator = MersenneTwister()
 default_generator.seed()

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from typing import IO, Any
 
+from . import cuda
 from .core.device import to_device
 from .core.types import device, dtype
 from .interop.archives import ArchiveReader, write_archive
@@ -194,15 +195,12 @@ def _given(result: Any, buffer: Tensor, name: str) -> Any:
 def _own_device(name: str) -> device:
     """Return the former device of a tensor, if it is available."""
     own = device(name)
-    if own.type == "cuda":
-        from . import cuda  # not needed by programs without GPUs
-
-        if not cuda.is_available():
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
-                "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
-                "your storages to the CPU."
-            )
+    if own.type == "cuda" and not cuda.is_available():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+            "your storages to the CPU."
+        )
     return own
 
 

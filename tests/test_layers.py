@@ -141,6 +141,15 @@ def test_autograd_knows_no_operation_and_no_device(layer):
     assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []
 
 
+def file_imports(package, for_types=True):
+    """The files that each file of a package imports."""
+    graph = dict(modules(package, for_types))
+    return {
+        name: {each if each in graph else each.rpartition(".")[0] for each in names} & graph.keys() - {name}
+        for name, names in graph.items()
+    }
+
+
 def circle(graph):
     """The modules of a circle of imports, given those that each module imports; none if there is no circle."""
     try:
@@ -152,11 +161,7 @@ def circle(graph):
 
 def test_no_imports_make_a_circle():
     """Imports inside of functions count, too."""
-    graph = dict(modules("numgrad", for_types=False))
-    files = {
-        name: {each if each in graph else each.rpartition(".")[0] for each in names} & graph.keys() - {name}
-        for name, names in graph.items()
-    }
+    files = file_imports("numgrad", for_types=False)
     assert sum(map(len, files.values())) > 2000
     assert circle(files) == []
 
@@ -166,6 +171,75 @@ def test_a_circle_of_imports_is_found_in_all_their_forms():
     assert imports(text, "p.q", for_types=False) == {"x.TYPE_CHECKING", "p.late"}
     assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert {*circle({"a": {"b"}, "b": {"a"}})} == {"a", "b"}
+
+
+#: Imports for type checkers that close a circle: of classes that their own parts mention, and of submodules that are
+#: loaded when they are first needed.
+CLOSING = {
+    "numgrad": {"numgrad.interop.in_place_of_torch", "numgrad.utils", "numgrad.viz.inspection"},
+    "numgrad.cuda": {"numgrad.cuda.amp"},
+    "numgrad.nn.modules.attributes": {"numgrad.nn.modules.module"},
+    "numgrad.nn.modules.traversal": {"numgrad.nn.modules.module"},
+    "numgrad.ops.table.elementwise_backward": {"numgrad.ops.table.elementwise"},
+    "numgrad.ops.table.entries": {"numgrad.ops.table.recording"},
+    "numgrad.ops.table.recording": {"numgrad.ops.table.op"},
+    "numgrad.ops.table.transforms": {"numgrad.ops.table.elementwise", "numgrad.ops.table.planned"},
+    "numgrad.tensors.conversions": {"numgrad.tensors.tensor"},
+    "numgrad.tensors.description": {"numgrad.tensors.tensor"},
+    "numgrad.tensors.differentiable": {"numgrad.tensors.tensor"},
+    "numgrad.tensors.storage": {"numgrad.tensors.tensor"},
+    "numgrad.viz.inspection.report": {"numgrad.viz.inspection.kernels"},
+}
+
+
+def test_imports_for_types_close_few_circles():
+    complete, running = (file_imports("numgrad", for_types) for for_types in (True, False))
+
+    def reached(start):
+        found = [start]
+        for name in found:
+            found += complete[name] - {*found}
+        return found
+
+    closing = {
+        name: {each for each in names - running[name] if name in reached(each)} for name, names in complete.items()
+    }
+    assert {name: names for name, names in closing.items() if names} == CLOSING
+
+
+def late_imports(package):
+    """The imports inside of functions, as "file:line", and those among them that no comment on the line explains.
+
+    An import after another one shares its comment.
+    """
+    found, unexplained = [], []
+    for file in sorted(PACKAGES[package].rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+        for line in sorted({
+            node.lineno for function in functions for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }):
+            place = f"{file.relative_to(PACKAGES[package])}:{line}"
+            follows = found and found[-1] == f"{file.relative_to(PACKAGES[package])}:{line - 1}"
+            found.append(place)
+            if "#" not in lines[line - 1] and not follows:
+                unexplained.append(place)
+    return found, unexplained
+
+
+@pytest.mark.parametrize(("package", "most"), [("numgrad", 24), ("numgrad_kernels", 15)])
+def test_functions_import_only_what_is_optional_or_slow_to_import(package, most):
+    found, unexplained = late_imports(package)
+    assert unexplained == []
+    assert len(found) <= most
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_files_are_about_one_idea(package):
+    files = {str(file): file.read_text(encoding="utf-8") for file in PACKAGES[package].rglob("*.py")}
+    assert [name for name, text in files.items() if len(text.splitlines()) > 450] == []
 
 
 def test_batching_is_made_of_a_few_operations_and_knows_no_other():

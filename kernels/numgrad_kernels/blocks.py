@@ -178,14 +178,12 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
     parts = 2 if isinstance(element, types.Complex) else 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
-
         count = size.literal_value * parts
         values = arguments[0]
         if not isinstance(array, BlockType):
             part = context.get_data_type(element.underlying_float if parts == 2 else element)
             memory = builder.bitcast(
-                make_array(array)(context, builder, values).data, ir.VectorType(part, count).as_pointer()
+                context.make_array(array)(context, builder, values).data, ir.VectorType(part, count).as_pointer()
             )
             values = builder.load(memory, align=context.get_abi_sizeof(part))
         while count > parts:
@@ -268,9 +266,7 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
 
 def _place(context: Any, builder: Any, x: Any, values: BlockType, buffer: Any, offset: Any) -> tuple[Any, int]:
     """Return the address of a block in a buffer, and its alignment in bytes."""
-    from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
-
     element = context.get_data_type(values.element)
-    first = builder.gep(make_array(x)(context, builder, buffer).data, [offset], inbounds=True)
+    first = builder.gep(context.make_array(x)(context, builder, buffer).data, [offset], inbounds=True)
     pointer = builder.bitcast(first, ir.VectorType(element, values.size).as_pointer())
     return pointer, context.get_abi_sizeof(element)

@@ -63,9 +63,8 @@ class _Caller:
 
     def first(self, number: int, buffer: Any, start: Any) -> Any:
         """Emit the address of the element ``start`` of a buffer, the argument of this number."""
-        from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
-
-        return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, buffer).data, [start])
+        array = self.context.make_array(self.types_given[number])(self.context, self.builder, buffer)
+        return self.builder.gep(array.data, [start])
 
     def flag(self, value: int, transposed: Any = None) -> Any:
         """Return the flag of this value, or the next one if it is ``transposed``."""

@@ -104,9 +104,7 @@ def _inner(result: BufferType, array: Any, indices: Any, *literals: Any) -> Any:
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array  # takes long, and only compiling needs it
-
-        whole = make_array(array)(context, builder, arguments[0])
+        whole = context.make_array(array)(context, builder, arguments[0])
         strides = cgutils.unpack_tuple(builder, whole.strides)
         data = whole.data
         for stride, index in zip(strides, cgutils.unpack_tuple(builder, arguments[1])):  # noqa: B905 - but the last
@@ -122,24 +120,26 @@ def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, step
     numbers = types.Tuple([types.intp] * len(sizes))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array, populate_array  # takes long, and only compiling needs it
-
-        data = builder.gep(make_array(memory)(context, builder, arguments[0]).data, [arguments[1]])
-        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(memory.dtype)))
-        strides = [builder.mul(step, item) for step in cgutils.unpack_tuple(builder, arguments[3])]
-        array = make_array(result)(context, builder)
-        shape = cgutils.unpack_tuple(builder, arguments[2])
-        populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
-        return array._getvalue()
+        data = builder.gep(context.make_array(memory)(context, builder, arguments[0]).data, [arguments[1]])
+        strides = [builder.mul(step, _item(context, memory)) for step in cgutils.unpack_tuple(builder, arguments[3])]
+        return _array(context, builder, result, data, cgutils.unpack_tuple(builder, arguments[2]), strides)
 
     return result(memory, types.intp, numbers, numbers), generate
 
 
 def _row(context: Any, builder: Any, array_type: Any, data: Any, extent: Any) -> Any:
     """Emit an array of ``extent`` elements at ``data`` that owns no memory."""
-    from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
+    return _array(context, builder, array_type, data, [extent], [_item(context, array_type)])
 
-    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
-    array = make_array(array_type)(context, builder)
-    populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
+
+def _array(context: Any, builder: Any, array_type: Any, data: Any, shape: Any, strides: Any) -> Any:
+    """Emit an array that owns no memory."""
+    from numba.np.arrayobj import populate_array  # slow to import, and needed only to compile
+
+    array = context.make_array(array_type)(context, builder)
+    populate_array(array, data, shape, strides, _item(context, array_type), meminfo=None)
     return array._getvalue()
+
+
+def _item(context: Any, array_type: Any) -> Any:
+    return context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))

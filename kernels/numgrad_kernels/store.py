@@ -27,6 +27,7 @@ import threading
 import time
 import types as python_types
 from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from typing import Any
 
 import llvmlite
@@ -41,6 +42,8 @@ from numba.np.ufunc.parallel import _launch_threads
 
 from . import cache, libm, overloads, progress
 from .facts import Facts
+from .parallel import with_parts
+from .passes import KernelCompiler
 
 #: Options of every kernel.  Results are IEEE's: division by zero gives infinity, and NaN is never assumed away.  The
 #: one exception is that a product may be fused with the sum it feeds (``passes.py``).  Kernels allocate nothing, so
@@ -98,8 +101,6 @@ class Kernel:
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks display: name, types, origin and text."""
-        from html import escape  # needed by nothing else
-
         types = ", ".join(map(str, self.arguments))
         about = f"<b>{escape(self.name)}</b>({escape(types)}), {self.origin} in {self.seconds * 1e3:.3g} ms"
         scrolled = "max-height: 32em; overflow: auto"
@@ -241,13 +242,9 @@ def _module(stem: str) -> Any:
 def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
     if numba.config.DISABLE_JIT:
         raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
-    from .passes import KernelCompiler  # like the rest of the compiler, not needed to load kernels
-
     overloads.register()
     module.__file__ = source
     if parallel:
-        from .parallel import with_parts  # kernels that are loaded from disk need no compiler
-
         text = with_parts(text)
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     exec(compile(text, source, "exec"), module.__dict__)

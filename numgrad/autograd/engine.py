@@ -17,6 +17,7 @@ from .errors import note_node
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, with_recording
 from .hooks import hook_name, mark_shared, run_post_hooks, run_pre_hooks
 from .locations import calling_location
+from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
 from .order import leading_to, only_behind, reach
@@ -451,26 +452,3 @@ class _Pass:
             if self.mode & ANOMALY:
                 explain_failure(node)
         self.annotated = True
-
-
-# -- passes nested too deeply for one stack ------------------------------------------------------------------
-
-
-#: Passes nested in one thread (backward called inside backward) before the next one gets its own thread.
-NESTING = 30
-
-
-def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
-    """Call ``function`` in another thread with the modes and streams of this one."""
-    from concurrent.futures import ThreadPoolExecutor  # slow to import and rarely needed
-
-    modes = state.__dict__.copy()
-    if operations.streams is not None:
-        function = operations.streams.carried(function)
-
-    def target() -> list[Any]:
-        state.__dict__.update(modes)
-        return function()
-
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(target).result()

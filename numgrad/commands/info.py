@@ -15,6 +15,8 @@ import llvmlite.binding
 import numba
 import numpy as np
 import threadpoolctl
+from numba.core.registry import cpu_target
+from numba.np.ufunc.parallel import _launch_threads
 
 import numgrad
 from numgrad import devices
@@ -98,8 +100,6 @@ def _usable() -> int | None:
 
 
 def _target() -> str:
-    from numba.core.registry import cpu_target
-
     triple, name, features = cpu_target.target_context.codegen().magic_tuple()
     enabled = set(features.split(","))
     found = [feature for feature in _FEATURES if f"+{feature}" in enabled]
@@ -107,8 +107,6 @@ def _target() -> str:
 
 
 def _threading_layer() -> str:
-    from numba.np.ufunc.parallel import _launch_threads
-
     available = []
     for name, module in _THREADING_LAYERS.items():
         with contextlib.suppress(ImportError):  # the layer's own library is not installed

@@ -58,7 +58,8 @@ def train_digits(
             from matplotlib.figure import Figure  # report a missing package before the training
         except ImportError as error:
             raise ImportError(f"--plot needs matplotlib: install the extra 'plot' ({error})") from None
-        formats = Figure().canvas.get_supported_filetypes()
+        figure = Figure(figsize=(8, 3.5), layout="constrained")
+        formats = figure.canvas.get_supported_filetypes()
         if Path(plot).suffix.lstrip(".").lower() not in (*formats, ""):
             raise RuntimeError(f"{plot}: matplotlib draws files of the types {', '.join(formats)}")
     for file in filter(None, (save, plot)):  # also before the training
@@ -83,7 +84,7 @@ def train_digits(
         torch.save({"model": network.state_dict(), "network": model, **sizes}, save)
         print(f"saved in {save}")
     if plot is not None:
-        _plot(histories, seed, plot)
+        _plot(figure, histories, seed, plot)
         print(f"drawn in {plot}")
     return mean
 
@@ -190,11 +191,8 @@ def _accuracy(model: nn.Module, data: Any, device: str) -> float:
     return correct / len(data)
 
 
-def _plot(histories: list[History], first_seed: int, file: str) -> None:
-    """Draw loss and accuracy over the epochs, one line for each run."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.5), layout="constrained")
+def _plot(figure: Any, histories: list[History], first_seed: int, file: str) -> None:
+    """Draw loss and accuracy over the epochs, one line for each run, on matplotlib's figure."""
     left, right = figure.subplots(1, 2)
     for number, history in enumerate(histories, first_seed):
         epochs = range(1, len(history.losses) + 1)

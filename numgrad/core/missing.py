@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
@@ -70,8 +71,6 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
     where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
     if name.startswith("_") or name not in _names().get(owner, ()):
         return f"module '{where}' has no attribute '{name}'"
-    import difflib  # used nowhere else
-
     others = [other for other in present() if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in others else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.types import Size
 from ..ops.creation.factories import eye
-from ..ops.indexing.scattering import one_hot
+from ..ops.indexing.one_hot import one_hot
 from ..tensors.tensor import Tensor
 from . import constraints
 from .categorical import Categorical

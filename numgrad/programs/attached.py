@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.function_node import BackwardCFunction
 from ..autograd.node import AccumulateGrad
@@ -12,12 +12,10 @@ from ..nn.modules.attributes import has_registration_hooks
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from ..tensors.tensor import Tensor
+from .captured import Capture
 from .environment import Environment
 from .node import GraphInput, freed_by, nodes_of
 from .object_kinds import is_immutable
-
-if TYPE_CHECKING:
-    from .capture import Capture
 
 #: Attributes that mark parameters and buffers.
 _MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})

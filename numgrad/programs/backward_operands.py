@@ -12,7 +12,7 @@ from ..core.layout import Layout, span
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
 from ..tensors.tensor import Tensor, tensor_of
-from .capture import Capture
+from .captured import Capture
 from .overlaps import alignment
 from .recorded_steps import root_of
 from .signatures import begin_of

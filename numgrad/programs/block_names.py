@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..tensors.tensor import Tensor
+from .captured import Capture
 from .recorded_steps import OUTSIDE, Block, root_of
 from .trees import fields_of, is_dataclass_value
-
-if TYPE_CHECKING:
-    from .capture import Capture
 
 #: Kinds of blocks that the callers of a program see.
 ARGUMENT, PARAMETER, RESULT = "argument", "parameter", "result"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,76 +19,21 @@ from ..optim.fused import makes_state
 from ..tensors.tensor import Tensor
 from .attached import check_graph, has_attributes, has_hooks
 from .block_names import argument_names
+from .captured import Capture
 from .environment import Environment
-from .linked import Arena
 from .node import saved_tensors
 from .object_kinds import unguardable
 from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
 from .recorder import Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
 from .snapshots import TensorState, Undo
-from .trees import DEEPEST, dataclass_values_in, is_deeper, leaves, tensors_in
+from .trees import DEEPEST, dataclass_values_in, is_deeper, leaves
 
 #: Attributes in which the alias of an argument differs from the argument.
 _OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
 
 #: Classes of results besides tensors.
 _RESULTS = (int, float, complex, str, bytes, np.generic, dtype, device, type(None))
-
-
-@dataclass
-class Capture:
-    """The record of a call.
-
-    Attributes:
-        recorder: the recorder, with the steps and blocks.
-        result: the result of the call.
-        inputs: the tensors among its arguments, followed by gradients that are inputs of the program.
-        known: by identity, the states of all tensors that existed before.
-        outside: the memory that existed before, each with the first byte that is seen; see ``Block.number``.
-        environment: the environment of the function before the call.
-        input_names: the names of the inputs in messages.
-        grads: the tensors that have another ``grad`` since, with that.
-        required: the arguments that require gradients since.
-        versions: version counters of known tensors, with their increments.
-        postponed: True if the call has made objects that later calls find, such as an optimizer's state; the next call
-            is recorded instead.
-        changed: names of values in the environment that the call has changed.
-        begin: the first sequence number of new nodes.
-        arena: memory that the program may share with others.
-        gradient_owners: the tensors whose gradients are the last of the inputs.
-        undo: takes a trial back.
-    """
-
-    recorder: Recorder
-    result: Any
-    inputs: list[Tensor]
-    known: dict[int, TensorState]
-    outside: list[tuple[Any, int]]
-    environment: Environment
-    input_names: list[str]
-    grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
-    required: list[Tensor] = field(default_factory=list)
-    versions: list[tuple[list[int], int]] = field(default_factory=list)
-    postponed: bool = False
-    changed: list[str] = field(default_factory=list)
-    begin: int = 0
-    arena: Arena | None = None
-    gradient_owners: list[Tensor] = field(default_factory=list)
-    undo: Undo | None = None
-
-    def results(self) -> list[Tensor]:
-        """Return the tensors among the results."""
-        return tensors_in(self.result)
-
-    def returned(self) -> list[Tensor]:
-        """Return the tensors among the results, and the gradients that the call has made."""
-        return [*self.results(), *[grad for _, grad in self.grads if grad is not None]]
-
-    def live(self) -> list[Tensor]:
-        """Return the results that are new and have a graph."""
-        results = {id(tensor): tensor for tensor in self.results() if id(tensor) not in self.known}
-        return [tensor for tensor in results.values() if tensor.requires_grad and not tensor.is_leaf]
 
 
 def capture(
@@ -153,7 +97,7 @@ def capture(
             return captured
     recorder.begin_of_graph = captured.begin = next_sequence()
     mode = state.mode & ORDINARY
-    captured.undo = Undo(captured, look) if trial else None
+    captured.undo = Undo(captured.environment, look, captured.known.values(), captured.outside) if trial else None
     try:
         captured.result = recorded(recorder, lambda: function(*args, **keywords))
     except Exception:

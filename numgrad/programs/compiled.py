@@ -17,7 +17,8 @@ from ..core.types import default_dtype_changed
 from ..devices import recording
 from ..tensors.tensor import Tensor
 from .block_names import arguments_by_name, described
-from .capture import Capture, capture
+from .capture import capture
+from .captured import Capture
 from .checking import checked_run, is_linked
 from .differentiation import Differentiated
 from .guards import Guard

@@ -19,7 +19,8 @@ from ..devices import recording
 from ..tensors.tensor import Tensor
 from .attached import runs_python
 from .backward_operands import is_dense, overlapped_bases, places_in, separated, with_layout
-from .capture import Capture, check_memory, keep_constants, outside_of, recorded
+from .capture import check_memory, keep_constants, outside_of, recorded
+from .captured import Capture
 from .environment import Environment
 from .guards import Guard
 from .node import CompiledBackward, GraphInput, backward_through, behind_graph_input, nodes_of, without_missing

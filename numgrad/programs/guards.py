@@ -17,7 +17,7 @@ from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from ..tensors.tensor import Tensor
 from .attached import has_hooks
-from .capture import Capture
+from .captured import Capture
 from .conditions import MISSING, Conditions
 from .object_kinds import attributes_of, is_installed, is_own
 from .overlaps import argument_conditions, memory_used_by

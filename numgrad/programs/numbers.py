@@ -26,7 +26,7 @@ import numpy as np
 from ..devices.recording import WatchedNumber, plain
 from ..ops.table.promotion import LARGEST_FLOAT32
 from ..tensors.tensor import Tensor
-from .capture import Capture
+from .captured import Capture
 from .node import freed_by
 from .recorded_steps import CONSTANT, Block, KernelCall, Load, Placed, Span, root_of
 from .recorder import Recorder

@@ -12,7 +12,8 @@ from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..devices.cpu import address_of
 from ..tensors.tensor import Tensor
 from .attached import has_attributes
-from .capture import Capture, is_plain
+from .capture import is_plain
+from .captured import Capture
 from .conditions import Conditions
 from .recorded_steps import OUTSIDE, root_of, start_address
 from .side_effects import written_outside

@@ -19,7 +19,7 @@ from ..devices.memory import LARGE, empty_buffer
 from ..tensors.tensor import Tensor, tensor_of
 from .background import in_background
 from .block_names import block_names
-from .capture import Capture
+from .captured import Capture
 from .device_program import DeviceProgram, memory_on
 from .linked import BRIEF, LinkedProgram
 from .memory_plan import MemoryPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import random
 from ..autograd.locations import Location, calling_location
@@ -13,6 +13,7 @@ from ..devices.generators import MersenneTwister
 from ..devices.recording import Effect
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
+from .captured import Capture
 from .environment import Environment
 from .node import saved_tensors
 from .object_kinds import attributes_of
@@ -20,9 +21,6 @@ from .recorded_steps import CONSTANT, OUTSIDE, Block, root_of
 from .recorder import Recorder
 from .snapshots import TensorState
 from .sources import Source
-
-if TYPE_CHECKING:
-    from .capture import Capture
 
 
 def advance_all(effects: Sequence[Effect]) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..tensors.tensor import Tensor
+from .environment import Environment
 from .recorded_steps import root_of
 from .sources import ABSENT
-
-if TYPE_CHECKING:
-    from .capture import Capture
-    from .environment import Environment
 
 
 @dataclass(slots=True)
@@ -61,14 +58,19 @@ class Undo:
     """Undoes the changes of a call to memory and tensors that existed before, and values in its environment.
 
     Args:
-        captured: the record of the call, before the function runs.
+        environment: the environment before the function runs.
         look: returns the environment as it is now.
+        known: the states of all tensors that exist before.
+        outside: the memory that exists before, each with the first byte that is seen.
     """
 
-    def __init__(self, captured: Capture, look: Callable[[], Environment]):
-        self._environment, self._look = captured.environment, look
-        self._known = [*captured.known.values()]
-        roots = [root_of(memory) for memory, _ in captured.outside]
+    def __init__(
+        self, environment: Environment, look: Callable[[], Environment], known: Iterable[TensorState],
+        outside: Iterable[tuple[Any, int]],
+    ):
+        self._environment, self._look = environment, look
+        self._known = [*known]
+        roots = [root_of(memory) for memory, _ in outside]
         self._memory = [(root, root.copy()) for root in roots if isinstance(root, np.ndarray)]
 
     def __call__(self) -> None:

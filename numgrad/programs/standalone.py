@@ -13,7 +13,8 @@ from ..core.types import contiguous_format
 from ..devices import recording
 from ..ops.memory.copying import clone
 from ..tensors.tensor import Tensor
-from .capture import Capture, capture
+from .capture import capture
+from .captured import Capture
 from .guards import Guard
 from .linked import LinkedProgram
 from .memory_plan import MemoryPlan

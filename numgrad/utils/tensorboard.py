@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
 @functools.cache
 def _summary_writer() -> type:
     try:
-        import tensorboardX
+        import tensorboardX  # an optional dependency
     except ImportError:
         raise ImportError("torch.utils.tensorboard needs the package tensorboardX: pip install tensorboardX") from None
 

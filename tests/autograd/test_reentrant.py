@@ -11,7 +11,7 @@ import pytest
 import numgrad
 from numgrad import ones, tensor
 from numgrad.autograd import Function, backward, grad
-from numgrad.autograd.engine import NESTING
+from numgrad.autograd.nesting import NESTING
 
 DEPTH = 200
 

@@ -52,8 +52,8 @@ class Problem:
         outputs: the function's outputs that require a gradient.
     """
 
-    def __init__(self, func: Callable[..., Any], given: tuple[Any, ...]):
-        """Evaluate ``func`` at ``given``, which are all its arguments.
+    def __init__(self, func: Callable[..., Any], inputs: Any):
+        """Evaluate ``func`` at ``inputs``, its argument or a sequence of all its arguments.
 
         Raises:
             ValueError: none of the arguments requires a gradient.
@@ -61,7 +61,7 @@ class Problem:
             TypeError: the function returned a value that is not a tensor.
         """
         self._func = func
-        self._given = given
+        self._given = given = as_tuple(inputs)
         self.arguments = _differentiable_inputs(given)
         self.inputs = [given[number] for number in self.arguments]
         for number, x in zip(self.arguments, self.inputs, strict=True):

@@ -5,7 +5,7 @@
 from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
-from ...ops.indexing.scattering import one_hot
+from ...ops.indexing.one_hot import one_hot
 from ...ops.matrices.bilinear import bilinear
 from ...ops.matrices.matmul import linear
 from ...ops.network import average_pooling as _average_pooling

@@ -11,11 +11,10 @@ import numpy as np
 
 from ... import devices
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.types import TensorType, bool_, dtype, int64
+from ...core.types import TensorType, bool_, dtype
 from ...devices import Given, Plan, TensorRef
-from ...tensors.tensor import Tensor, tensor_of
-from ..batching.batches import is_batched, zeros_with
-from ..batching.examples import each
+from ...tensors.tensor import Tensor
+from ..batching.batches import zeros_with
 from ..memory.copying import convert, filled_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
@@ -29,7 +28,7 @@ from ..table.checks import check, check_supported, not_implemented
 from ..table.lookup import lookup, operation
 from ..table.op import public
 from ..table.operands import check_apart
-from .gathering import beyond, check_index_dtype, gather_op, scatter_into, scatter_new, scatter_zeros
+from .gathering import beyond, check_index_dtype, gather_op, scatter_into, scatter_zeros
 from .index import stays
 from .launchers import number_in
 from .selecting import check_part, not_added
@@ -117,20 +116,20 @@ def _reduce(
     dtype = input.type.dtype
     counts = None
     if reduce == "mean":  # counts of the elements to divide by; 1 if there are none
-        own, given = [_filled(p, 1, input.type, one.shape) for one in (input, index)]
+        own, given = [filled(p, 1, input.type, one.shape) for one in (input, index)]
         if not include_self:
-            scatter_into(p, own, index, _filled(p, 0, input.type), dim, "set")
+            scatter_into(p, own, index, filled(p, 0, input.type), dim, "set")
         scatter_into(p, own, index, given, dim, "add")
         counts = own
     if not include_self:
-        scatter_into(p, input, index, _filled(p, _identity(dtype, reduce), input.type), dim, "set")
+        scatter_into(p, input, index, filled(p, _identity(dtype, reduce), input.type), dim, "set")
     scatter_into(p, input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
     if counts is not None:
         op = div if dtype.is_floating_point or dtype.is_complex else floor_quotient
         op.op.build(p, input, counts, into=input)
 
 
-def _filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -> TensorRef:
+def filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -> TensorRef:
     """Add the steps for a new tensor filled with a number."""
     result = p.new_tensor(layout_of(type, shape))
     p.fill(p.contiguous(result), value)
@@ -388,74 +387,3 @@ def index_reduce(
         return input, expand(reshape(index, shape), source._layout.shape), source
 
     return index_reduce_op, (dim, reduce, include_self), spread
-
-
-# -- zeros with one 1 in each row --------------------------------------------------------------------------------
-
-
-@public(export=False)
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return, for each class, a row of ``num_classes`` zeros with a 1 at its index.
-
-    Args:
-        tensor: int64 classes, of any shape.
-        num_classes: the number of classes; -1 for one more than the largest.
-
-    Returns:
-        An int64 tensor of shape (*tensor.shape, num_classes).
-
-    Raises:
-        RuntimeError: if the dtype is another, a class is not in [0, num_classes), or there is none to count.
-        IndexError: if a class is not in [0, num_classes) on a GPU, which raises it at the next read of a value.
-
-    Example:
-        >>> import numgrad
-        >>> from numgrad.nn import functional as F
-        >>> F.one_hot(numgrad.tensor([0, 2]), 3)
-        tensor([[1, 0, 0],
-                [0, 0, 1]])
-    """
-    if tensor.dtype is not int64:
-        raise RuntimeError(
-            f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}."
-        )
-    empty = not tensor._layout.size
-    if empty and num_classes <= 0:
-        raise RuntimeError(
-            f"Can not infer total number of classes from empty tensor (shape {list(tensor.shape)})."
-        )
-    if num_classes <= 0 and is_batched(tensor):
-        raise RuntimeError(
-            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
-        )
-    return _one_hot(tensor, num_classes)
-
-
-@each
-def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
-    layout = tensor._layout
-    if layout.size and num_classes <= 0:
-        low, high = [end.item() for end in tensor.aminmax()]
-        if low < 0 or num_classes < -1 or not num_classes:
-            raise _no_class(low if low < 0 else high, num_classes)
-        num_classes = high + 1
-    plan = _one_hot_plan(layout, num_classes)
-    try:
-        return tensor_of(plan.layout, plan(tensor))
-    except devices.OutOfBoundsError as found:
-        raise _no_class(found.index, num_classes) from None
-
-
-@functools.lru_cache(maxsize=2048)
-def _one_hot_plan(layout: Layout, num_classes: int) -> Plan:
-    type = layout.type
-    p = Plan(type.backend, type.device.index)
-    index = p.tensor(p.contiguous(p.operand(layout)), type, (layout.size, 1))
-    out = scatter_new(p, _filled(p, 1, type), index, (layout.size, num_classes), 1, "set")
-    return p.returns(p.tensor(p.contiguous(out), type, (*layout.shape, num_classes)))
-
-
-def _no_class(value: int, num_classes: int) -> RuntimeError:
-    if value < 0:
-        return RuntimeError(f"Class values must be non-negative, but one is {value}.")
-    return RuntimeError(f"Class values must be smaller than num_classes: {value} is not below {num_classes}.")

@@ -20,16 +20,14 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ... import devices
 from ...core.layout import Layout
-
-if TYPE_CHECKING:
-    import subprocess
 
 #: Bytes that a pipe of Linux takes whole or not at all.  Longer messages, and those that find the pipe full, are
 #: dropped.
@@ -91,7 +89,6 @@ def _write(process: subprocess.Popen[bytes], message: bytes) -> None:
 
 def _start() -> subprocess.Popen[bytes] | None:
     global _process, _wanted
-    import subprocess  # most programs do not need it
 
     environment = os.environ
     _wanted = (

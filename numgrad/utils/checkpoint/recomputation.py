@@ -24,10 +24,10 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from ...autograd.checks import is_tensor
-from ...autograd.engine import NESTING, in_thread
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.graph import saved_tensors_hooks
 from ...autograd.levels import Level, Tangents, outside, outwards, set_tangent, tangent_of, tangents_of
+from ...autograd.nesting import NESTING, in_thread
 from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
 from ...autograd.watching import Stop

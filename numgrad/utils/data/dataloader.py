@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ... import cuda
 from ...random import Generator
 from .collate import default_collate, default_convert, pinned
 from .dataset import Dataset, IterableDataset
@@ -180,13 +181,12 @@ class DataLoader(Generic[T]):
 
     def _started(self, pins: bool) -> WorkerIterator:
         """Start the workers and return their iterator."""
-        from .worker import Job  # few loaders need these modules
-        from .workers import WorkerIterator, context_of
+        from . import workers  # loaders without workers do not need multiprocessing
 
         iter(self._index_sampler)  # as in PyTorch, because this may draw random numbers
-        job = Job(self._reading, draw_seed(self.generator), self.num_workers, self.worker_init_fn)
-        return WorkerIterator(
-            job, self._index_sampler, context_of(self.multiprocessing_context), ahead=self.prefetch_factor or 0,
+        job = workers.Job(self._reading, draw_seed(self.generator), self.num_workers, self.worker_init_fn)
+        return workers.WorkerIterator(
+            job, self._index_sampler, workers.context_of(self.multiprocessing_context), ahead=self.prefetch_factor or 0,
             timeout=self.timeout, in_order=self.in_order, pins=pins, keeps=self.persistent_workers,
         )  # fmt: skip
 
@@ -200,8 +200,6 @@ class DataLoader(Generic[T]):
 
 
 def _has_gpu() -> bool:
-    from ... import cuda  # few loaders need it
-
     return cuda.is_available()
 
 
@@ -250,7 +248,7 @@ def _check_workers(
     if num_workers:
         _check_count(num_workers)
         if context is not None:
-            from .workers import context_of
+            from .workers import context_of  # as above
 
             context_of(context)
         return

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
 
+import numgrad
+
 from ...core.types import bool_, dtype, float32, int64
 from ...ops import ops, public_functions
 from ...ops.table.callables import function_of
@@ -76,8 +78,6 @@ def function_named(name: str) -> Callable[..., Any]:
     Raises:
         ValueError: there is none.
     """
-    import numgrad
-
     *path, last = name.removeprefix("numgrad.").removeprefix("torch.").removeprefix("nn.").split(".")
     spaces: dict[str, Any] = {
         "": numgrad, "linalg": numgrad.linalg, "special": numgrad.special, "fft": numgrad.fft,

@@ -175,7 +175,7 @@ class Steps(Sequence[BackwardStep]):
             "text/html": steps_html(self._steps, self._frames),
         }
         try:
-            from .widget import Stepper
-        except ImportError:  # ipywidgets is not installed
+            from .widget import Stepper  # ipywidgets need not be installed
+        except ImportError:
             return bundle
         return Stepper(self._steps, self._frames).box._repr_mimebundle_() | bundle if self._steps else bundle

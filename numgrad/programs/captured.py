@@ -1,0 +1,68 @@
+"""The record of one call of a function, from which a program is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .environment import Environment
+from .linked import Arena
+from .recorder import Recorder
+from .snapshots import TensorState, Undo
+from .trees import tensors_in
+
+
+@dataclass
+class Capture:
+    """The record of a call.
+
+    Attributes:
+        recorder: the recorder, with the steps and blocks.
+        result: the result of the call.
+        inputs: the tensors among its arguments, followed by gradients that are inputs of the program.
+        known: by identity, the states of all tensors that existed before.
+        outside: the memory that existed before, each with the first byte that is seen; see ``Block.number``.
+        environment: the environment of the function before the call.
+        input_names: the names of the inputs in messages.
+        grads: the tensors that have another ``grad`` since, with that.
+        required: the arguments that require gradients since.
+        versions: version counters of known tensors, with their increments.
+        postponed: True if the call has made objects that later calls find, such as an optimizer's state; the next call
+            is recorded instead.
+        changed: names of values in the environment that the call has changed.
+        begin: the first sequence number of new nodes.
+        arena: memory that the program may share with others.
+        gradient_owners: the tensors whose gradients are the last of the inputs.
+        undo: takes a trial back.
+    """
+
+    recorder: Recorder
+    result: Any
+    inputs: list[Tensor]
+    known: dict[int, TensorState]
+    outside: list[tuple[Any, int]]
+    environment: Environment
+    input_names: list[str]
+    grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
+    required: list[Tensor] = field(default_factory=list)
+    versions: list[tuple[list[int], int]] = field(default_factory=list)
+    postponed: bool = False
+    changed: list[str] = field(default_factory=list)
+    begin: int = 0
+    arena: Arena | None = None
+    gradient_owners: list[Tensor] = field(default_factory=list)
+    undo: Undo | None = None
+
+    def results(self) -> list[Tensor]:
+        """Return the tensors among the results."""
+        return tensors_in(self.result)
+
+    def returned(self) -> list[Tensor]:
+        """Return the tensors among the results, and the gradients that the call has made."""
+        return [*self.results(), *[grad for _, grad in self.grads if grad is not None]]
+
+    def live(self) -> list[Tensor]:
+        """Return the results that are new and have a graph."""
+        results = {id(tensor): tensor for tensor in self.results() if id(tensor) not in self.known}
+        return [tensor for tensor in results.values() if tensor.requires_grad and not tensor.is_leaf]
