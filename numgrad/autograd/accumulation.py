@@ -12,7 +12,7 @@ from weakref import ref
 from ..core.layout import Layout, broadcasts, contiguous_strides, output_strides, overlaps_itself
 from ..core.types import contiguous_format, real_of, tensor_type
 from .errors import recorded_at
-from .grad_mode import GRAD, LEVELS, state
+from .grad_mode import GRAD, LEVELS, TRACED, state
 from .locations import Location
 from .operations import operations
 
@@ -174,6 +174,19 @@ def contributions_to(leaf: Any) -> Contributions | None:
     """Return the contributions recorded for a leaf, or None."""
     known = _noted.get(id(leaf))
     return known if known is not None and known.leaf() is leaf else None
+
+
+# -- sums of gradients ---------------------------------------------------------------------------------------
+
+
+def add_up(mode: int, present: Any, gradient: Any) -> Any:
+    """Return the sum of two gradients of one shape, reusing the memory of one that only this pass uses."""
+    if not mode & TRACED and present._layout.type is gradient._layout.type:
+        if not present._shared and present._view is None:
+            return operations.add_(present, gradient)
+        if not gradient._shared and gradient._view is None and gradient._layout is present._layout:
+            return operations.add_(gradient, present)
+    return present + gradient
 
 
 # -- conversion of gradients to the shape and dtype of their tensors -----------------------------------------

@@ -11,7 +11,7 @@ from contextlib import closing
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from .accumulation import fit, note_contribution
+from .accumulation import add_up, fit, note_contribution
 from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, with_recording
@@ -355,11 +355,11 @@ class _Pass:
         if gradient._layout is not layout:
             gradient = fit(gradient, layout, source, edge)
         if not node.more_outputs:
-            buffers[node] = gradient if present is None else self._sum(present, gradient)
+            buffers[node] = gradient if present is None else add_up(self.mode, present, gradient)
             return
         if present is None:
             present = buffers[node] = [None] * (1 + len(node.more_outputs))
-        present[number] = gradient if present[number] is None else self._sum(present[number], gradient)
+        present[number] = gradient if present[number] is None else add_up(self.mode, present[number], gradient)
 
     def _deliver_to_leaf(self, edge: tuple[Any, int], gradient: Any, source: Node | None) -> None:
         node = edge[0]
@@ -375,21 +375,12 @@ class _Pass:
             if self.sources is not None and source is not None:
                 self.sources.setdefault(node, []).append(source)
             if present is not None:
-                gradient = self._sum(present, gradient)
+                gradient = add_up(self.mode, present, gradient)
         self.pending[node] = left - 1
         if left > 1:
             self.buffers[node] = gradient
         else:
             self._finish_leaf(node, gradient)
-
-    def _sum(self, present: Any, gradient: Any) -> Any:
-        """Return the sum of two gradients of one shape, reusing the memory of one that only this pass uses."""
-        if not self.mode & TRACED and present._layout.type is gradient._layout.type:
-            if not present._shared and present._view is None:
-                return operations.add_(present, gradient)
-            if not gradient._shared and gradient._view is None and gradient._layout is present._layout:
-                return operations.add_(gradient, present)
-        return present + gradient
 
     def _finish_leaf(self, node: AccumulateGrad, gradient: Any) -> None:
         """Finish a leaf after its last gradient has arrived."""

@@ -165,9 +165,6 @@ def in_mode(mode: int, function: Callable[..., R], *args: Any) -> R:
         state.mode = before
 
 
-# -- context managers ----------------------------------------------------------------------------------------
-
-
 class ModeDecorator:
     """Context manager that can also be used as a decorator.
 
