@@ -19,6 +19,9 @@ from .recorded_steps import Block, Load, Span
 #: The most programs, expensive functions and arrays of a merged program.
 _PROGRAMS, _EXPENSIVE, _ARRAYS = 24, 2, 8
 
+#: Number of clusters that a kernel may join, from the last on.
+_OPEN = 8
+
 
 class _Cluster:
     """Pointwise members with the same loops, to be merged.
@@ -94,7 +97,7 @@ def fused_members(group: Group, temporary: Collection[Block]) -> list[Member]:
     uses = Counter([block for member in group.members for block in {access.block for access in member.accesses}])
     counts = {block: uses[block] for block in temporary}
     for member in group.members:
-        for cluster in reversed(clusters):
+        for cluster in reversed(clusters[-_OPEN:]):
             if cluster.takes(member, group):
                 cluster.add(member)
                 break

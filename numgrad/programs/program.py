@@ -127,8 +127,8 @@ class Program:
         ]]])
         self.run: Callable[..., Any] = self._function(self.executable)
         if recorder.device < 0 and self.plan.traffic >= BRIEF:
-            self._plain, self._runs = self.run, 0
-            self.run = self._first_runs
+            self._runs = 0
+            self.run = functools.partial(self._first_runs, self.run)
         for block in recorder.blocks:  # release the recorded call's memory that is new in each call
             is_new = block.last < 0 or block in self._saved or self._position(block) is not None
             if is_new and block.origin == OUTSIDE and block.size >= LARGE:
@@ -152,15 +152,15 @@ class Program:
             "addresses": executable.addresses,
         }
         exec(self.text, names)
-        return names["run"]
+        return names.pop("run")  # without a reference to itself, which would keep the executable's memory
 
-    def _first_runs(self, inputs: Sequence[Tensor], saved: Any = None) -> Any:
+    def _first_runs(self, run: Callable[..., Any], inputs: Sequence[Tensor], saved: Any = None) -> Any:
         """Run the program; if it has run several times, begin to make it run tile by tile."""
         self._runs += 1
         if self._runs == _RUNS:
-            self.run = self._plain
+            self.run = run
             in_background(self.tile)
-        return self._plain(inputs, saved)
+        return run(inputs, saved)
 
     def tile(self) -> None:
         """Make kernels run tile by tile where that pays; see Note [Tiles] in ``devices.cpu.tiling``."""
@@ -171,6 +171,8 @@ class Program:
         plan = MemoryPlan(self.recorder, list(self._results), self._saved or list(self.plan.offsets), steps)
         executable = self._link(plan)
         self.run, self.executable, self.plan = self._function(executable), executable, plan
+        if (arena := self._names["arena"]) is not None:
+            arena.serve(executable, plan.arena)  # the executable before may have needed more
 
     def _name(self, letter: str, value: Any) -> str:
         name = f"{letter}{len(self._names)}"

@@ -20,6 +20,9 @@ from .recorded_steps import Block, Load, RecordedStep, Span
 #: Alignment of scratch memory: a cache line.
 _ALIGNMENT = 64
 
+#: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache.
+_SCRATCH = 1 << 18
+
 
 class TiledGroup:
     """A group, with its kernels and scratch memory.
@@ -36,10 +39,14 @@ class TiledGroup:
         self.parallel = any(launch.kernel.parallel for launch in self.launches)
         self.temporary = group.temporaries(is_temporary)
         group.members = fused_members(group, self.temporary)
-        self._offsets, self._scratch = self._scratch_offsets()
+        self._offsets = self._scratch_offsets()
+        used = {access.block for member in group.members for access in member.accesses}
+        self.temporary = {  # merged kernels store no others, and scratch memory is limited
+            block: size for block, size in self.temporary.items() if block in self._offsets or block not in used
+        }
 
-    def _scratch_offsets(self) -> tuple[dict[Block, int], int]:
-        """Return the offsets of blocks in scratch memory, and its size."""
+    def _scratch_offsets(self) -> dict[Block, int]:
+        """Return the offsets of blocks in scratch memory."""
         used: dict[Block, list[int]] = {}  # the numbers of the members that use each block
         for number, member in enumerate(self.group.members):
             for access in member.accesses:
@@ -56,8 +63,9 @@ class TiledGroup:
                 if start - begin >= self.temporary[block]:
                     break
                 begin = max(begin, stop)
-            offsets[block] = begin
-        return offsets, max([offset + _aligned(self.temporary[block]) for block, offset in offsets.items()], default=0)
+            if begin + self.temporary[block] <= _SCRATCH:
+                offsets[block] = begin
+        return offsets
 
     def placed(self, place: Callable[[Span], Place], constant: Callable[[np.ndarray], Place]) -> Tiles:
         """Return the tiles.
@@ -68,7 +76,8 @@ class TiledGroup:
         """
         self._place, self._constant = place, constant
         runs = tuple([self._run(member) for member in self.group.members])
-        return Tiles(runs, self.group.sizes[0], self.group.tile, self._scratch, self.parallel)
+        scratch = max([offset + _aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0)
+        return Tiles(runs, self.group.sizes[0], self.group.tile, scratch, self.parallel)
 
     def _run(self, member: Member) -> TilesRun:
         if member.program is not None:

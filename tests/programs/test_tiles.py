@@ -252,3 +252,17 @@ def test_a_child_of_a_fork_does_not_wait_for_the_background():
         os._exit(0 if np.array_equal(compiled(x).numpy(), expected.numpy()) else 1)
     assert os.waitpid(child, 0)[1] == 0
     background.finish()
+
+
+def test_scratch_memory_is_limited():
+    def program(x):
+        rows = [(x - number).tanh() for number in range(60)]
+        total = rows[0].sum(1, keepdim=True)
+        for row in reversed(rows):
+            total = (row * total).sin().sum(1, keepdim=True)
+        return total
+
+    program, _ = tiled(program, random(30, 1000, dtype=numgrad.float64))
+    (tiles,) = tiles_of(program)
+    assert 100_000 < tiles.scratch <= 1 << 18
+    assert program.plan.arena > 30 * 1000 * 8
