@@ -63,7 +63,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             value if (read := _READ.get(value.__class__)) is None else read(value, plan, operands, memories)
             for value in step.operands
         ]
-        if step.__class__ is HostStep:
+        if isinstance(step, HostStep):
             result = step.function(*args) if recorder is None else _call_recorded(recorder, step, args, operands)
             if step.is_last:
                 return result

@@ -188,7 +188,7 @@ class Environment:
         if kinds.is_opaque(value):
             self._sources.setdefault(id(value), []).append(source)
             return
-        cls = type(value)
+        cls: Any = type(value)
         if (state := kinds.hidden_state(value)) is not None and not _is_class_of_object(source):
             self.states.add(state)
         if self._is_reading:
@@ -294,7 +294,8 @@ class Environment:
     # -- parts of objects -------------------------------------------------------------------------------------------
 
     def _parts(self, value: Any, source: Source) -> Iterable[Source]:
-        cls, names = type(value), [self.referenced.names]
+        cls: Any = type(value)
+        names = [self.referenced.names]
         result = _finder(cls)(self, value, source)
         if keys := kinds.attributes_outside_dictionary(cls):
             parts = [(getattr(value, key) if isinstance(key, str) else key.__get__(value), key) for key in keys]
@@ -354,7 +355,8 @@ class Environment:
             yield from self._of_object(value, source)
 
     def _of_optimizer(self, value: Optimizer, source: Source) -> Iterator[Source]:
-        names, is_users = [self.referenced.names], is_own(type(value))
+        cls: Any = type(value)
+        names, is_users = [self.referenced.names], is_own(cls)
         for key, part in attributes_of(value).items():
             if is_users and key not in _OPTIONS:
                 yield Source(part, value.__dict__, key, source, names)
@@ -378,7 +380,8 @@ class Environment:
             if not isinstance(value, (tuple, frozenset)):
                 self.values[id(value), ...] = items if self._is_reading else len(items), source
             parts = [Source(item, holder, number, source) for number, item in enumerate(items)]
-        if is_own(type(value)):
+        cls: Any = type(value)
+        if is_own(cls):
             parts += self._of_object(value, source)
         return parts
 

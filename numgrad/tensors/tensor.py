@@ -250,7 +250,7 @@ def check_one_device(*tensors: Tensor | Layout | None) -> None:
         RuntimeError: they are on several devices; the message is PyTorch's.
     """
     devices = [
-        (tensor if tensor.__class__ is Layout else tensor._layout).type.device
+        (tensor if isinstance(tensor, Layout) else tensor._layout).type.device
         for tensor in tensors if tensor is not None
     ]
     if devices and devices.count(devices[0]) < len(devices):

@@ -57,7 +57,7 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Sequence[Any] | None = None) -> None:
     """Run the kernel of a step; ``noted`` are the operands for a recorder, if these differ."""
     chosen, work = step.kernel, step.work
-    if chosen.__class__ is PointwiseKernel:
+    if isinstance(chosen, PointwiseKernel):
         rank, contiguous, inner = chosen.form
         kernel = pointwise_kernel(chosen.program, rank, contiguous, worth_threads(work), inner)
     else:
