@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...devices import recording
 from ...tensors.tensor import Tensor
+
+Step = TypeVar("Step", bound=Callable[..., None])
 
 #: Attributes of schedulers with functions of the user's, and those with other objects that steps call.
 FUNCTIONS = ("lr_lambdas", "_scale_fn_custom")
@@ -17,7 +19,7 @@ PARTS = (*FUNCTIONS, "_schedulers")
 _LIBRARY = __name__.rpartition(".")[0] + "."
 
 
-def repeated(step: Callable[..., None]) -> Callable[..., None]:
+def repeated(step: Step) -> Step:
     """Decorate the ``step`` of a class of schedulers, which runs in Python before each replay of a program.
 
     Within a program, other code must not read what it changes; see ``holders``.
@@ -34,7 +36,7 @@ def repeated(step: Callable[..., None]) -> Callable[..., None]:
         if not effect.switches_momentum():  # otherwise the program ends, as the options are others than in its steps
             recorder.repeat(effect)
 
-    return wrapper
+    return cast(Step, wrapper)
 
 
 def with_inner(scheduler: Any) -> list[Any]:
