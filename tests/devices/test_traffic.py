@@ -39,8 +39,7 @@ def claimed(function):
 @pytest.mark.parametrize("name", CASES)
 def test_parts_of_large_memory(name, step):
     case = CASES[name]
-    dtype = "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
-    leaves = [None if leaf is None else within(leaf.numpy(), step) for leaf in case.leaves(dtype)]
+    leaves = [None if leaf is None else within(leaf.numpy(), step) for leaf in case.leaves(case.dtype)]
     for leaf, differentiable in zip(leaves, case.differentiable(), strict=True):
         if differentiable and leaf.dtype.is_floating_point:
             leaf.requires_grad = True

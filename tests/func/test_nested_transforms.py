@@ -133,7 +133,7 @@ PAIRS = [
 def test_arguments_computed_inside_two_transforms(name):
     """All of them, and each by itself; of pointwise operations, which all go the same way, in few transforms."""
     case = CASES[name]
-    leaves = case.leaves("float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0])
+    leaves = case.leaves(case.dtype)
     present = [n for n, leaf in enumerate(leaves) if leaf is not None]
     pointwise = isinstance(case.op, Pointwise)
 

@@ -132,6 +132,11 @@ class Case:
         return ops[self.sample.name]
 
     @property
+    def dtype(self):
+        """float64 if it may be: tests that try a case in one dtype, and those of derivatives, run the same kernels."""
+        return "float64" if "float64" in self.sample.dtypes else self.sample.dtypes[0]
+
+    @property
     def is_in_turn(self):
         """False of a pointwise operation over strides, but for the first sample in one layout: they take turns."""
         if self.layout not in OVER_STRIDES or not isinstance(self.op, Pointwise):

@@ -24,14 +24,10 @@ CASES = [
 COUNT = 3
 
 
-def dtype_of(case):
-    return "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
-
-
 def batches(case):
     """For each input a batch: its elements, turned around from example to example."""
     result = []
-    for leaf in case.leaves(dtype_of(case)):
+    for leaf in case.leaves(case.dtype):
         if leaf is None:
             result.append(None)
             continue

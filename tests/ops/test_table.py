@@ -138,8 +138,7 @@ def test_node_classes_have_names_in_pytorchs_form(op):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.layout in ("contiguous", "0-d")], ids=str)
 def test_the_result_has_the_node_of_its_op(case):
-    dtype = "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
-    leaves = case.leaves(dtype, requires_grad=True)
+    leaves = case.leaves(case.dtype, requires_grad=True)
     for number, output in enumerate(output for output in case(*leaves) if output.requires_grad):
         assert output.grad_fn.name() == type(output.grad_fn).__name__ == case.op.node_class.__name__
         assert output.output_nr == number

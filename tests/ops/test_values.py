@@ -22,7 +22,7 @@ def defined():
     return [
         pytest.param(case, dtype, id=f"{case}-{dtype}")
         for case in CASES if case.is_in_turn
-        for dtype in (own_dtypes(case) if case.layout == "contiguous" else [one_dtype(case)])
+        for dtype in (own_dtypes(case) if case.layout == "contiguous" else [case.dtype])
     ]
 
 
@@ -38,11 +38,6 @@ def own_dtypes(case):
 
 def first(case):
     return FIRST[case.sample.name] is case
-
-
-def one_dtype(case):
-    """float64 if it may be, in which derivatives are tested, too: so both run the same kernels."""
-    return "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
 
 
 def expected_dtype(case, array, dtype):

@@ -11,13 +11,9 @@ from numgrad.autograd.profiler import profile
 FIRST = {sample.name: sample.cases(shape=(2, 3))[0] for sample in reversed(SAMPLES)}
 
 
-def dtype_of(case):
-    return "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
-
-
 def outcome(case):
     """The outputs of an operation and, where it has them, the gradients of its inputs."""
-    leaves = case.leaves(dtype_of(case), requires_grad=dtype_of(case) == "float64")
+    leaves = case.leaves(case.dtype, requires_grad=case.dtype == "float64")
     outputs = case(*leaves)
     wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
     found = differentiable(outputs) if wanted else []
@@ -48,7 +44,7 @@ def test_titles_are_pytorchs():
     ours = set()
     for case in FIRST.values():
         with profile() as prof:
-            case(*case.leaves(dtype_of(case)))
+            case(*case.leaves(case.dtype))
         ours.update(event.name for event in prof.function_events if event.name.startswith("aten::"))
     without_counterpart = {
         "aten::as_strided_backward", "aten::from_start", "aten::linear_recurrence", "aten::log_one_plus_exp",

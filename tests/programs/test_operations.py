@@ -31,13 +31,9 @@ CASES = [case for sample in SAMPLES for case in sample.cases(shape=(3, 7)) if is
 REPLAYED = [case for case in CASES if case.op.name not in VALUES_NEEDED]
 
 
-def dtype_of(case):
-    return "float32" if "float32" in case.sample.dtypes else case.sample.dtypes[0]
-
-
 def leaves_of(case, reversed_order=False):
     """The inputs; with ``reversed_order`` their elements in the opposite order."""
-    leaves = case.leaves(dtype_of(case))
+    leaves = case.leaves(case.dtype)
     result = []
     for leaf, differentiable in zip(leaves, case.differentiable(), strict=True):
         if leaf is not None and reversed_order:
