@@ -194,8 +194,9 @@ def test_errors(program, error, message):
         program()
 
 
-@pytest.mark.parametrize("distribution", [dist.Normal(0.0, 1.0), dist.Laplace(0.0, 1.0)], ids=["normal", "laplace"])
-def test_the_lower_tail_keeps_its_digits(distribution):
+@pytest.mark.parametrize("family", [dist.Normal, dist.Laplace])
+def test_the_lower_tail_keeps_its_digits(family):
+    distribution = family(0.0, 1.0)
     chances = torch.tensor([1e-30, 1e-8, 0.3, 0.8])
     places = distribution.icdf(chances)
     assert distribution.cdf(places).tolist() == pytest.approx(chances.tolist(), rel=3e-5)
