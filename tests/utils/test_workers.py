@@ -83,9 +83,9 @@ def test_as_without_workers(arguments, workers):
     data = Function(lambda i: {"x": i, "y": (np.float32(i), str(i))})
     loader = DataLoader(data, num_workers=workers, **arguments)
     alone = DataLoader(data, **{name: value for name, value in arguments.items() if name != "prefetch_factor"})
-    assert repr(list(loader)) == repr(list(alone))
-    assert len(loader) == len(alone)
-    assert len(iter(loader)) == len(alone)
+    iterator = iter(loader)
+    assert len(loader) == len(iterator) == len(alone)
+    assert repr(list(iterator)) == repr(list(alone))
 
 
 def test_rows_of_tensors():
