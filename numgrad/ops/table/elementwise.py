@@ -171,7 +171,10 @@ class Pointwise(Op):
         """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
         details: _Details = entry.details
         rules = self._rules(needed, details.attributes)
-        without = None if self.of_result is None else self.of_result.backward_plan(entry, needed)
+        without = None
+        if self.of_result is not None:
+            without = self.of_result.backward_plan(entry, needed)
+            without.plan = entry.plan
         return PointwiseBackwardPlan(details.node_class, rules, details.compute, details.passed, details.types, without)
 
     def _rules(self, needed: int, attributes: Mapping[str, Any]) -> Rules:
