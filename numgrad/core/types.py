@@ -128,7 +128,13 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """Return the dtype of floating-point tensors made from Python numbers: float32 by default."""
+    """Return the dtype of floating-point tensors made from Python numbers: float32 by default.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.get_default_dtype()
+        torch.float32
+    """
     return _default
 
 

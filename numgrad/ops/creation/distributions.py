@@ -73,6 +73,12 @@ def normal(
 
     Raises:
         RuntimeError: a standard deviation is negative.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.normal(0.0, 1.0, (2,))
+        tensor([ 1.5410, -0.2934])
     """
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     if not tensors:
@@ -117,6 +123,11 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
 
     Raises:
         RuntimeError: a probability is not in [0, 1]; on a GPU the error is raised when a value is next read.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bernoulli(numgrad.tensor([0.0, 1.0]))
+        tensor([0., 1.])
     """
     type = input._layout.type
     source = random.given_or_default(generator, type.device)
@@ -165,6 +176,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
     Raises:
         RuntimeError: the weights are not probabilities, or too few for ``num_samples`` without replacement.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.multinomial(numgrad.tensor([0.0, 1.0]), 1)
+        tensor([1])
     """
     check(input.is_floating_point(), "multinomial only supports floating-point dtypes for input, got: {}", input.dtype)
     layout = input._layout

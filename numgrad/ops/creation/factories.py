@@ -145,6 +145,8 @@ def _filled(plan: _CreationPlan, value: Any) -> Tensor:
 def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Tensor]:
     """Return the public function that makes a tensor of a size, filled with ``value`` if one is given."""
 
+    shown = value[0] if value else 0
+
     def new(
         *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: dtype | None = None,
         device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -152,7 +154,14 @@ def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Te
         plan = plan_of(number, sizes, size, dtype, device)
         return finished(tensor_of(plan.layout, plan.launch(*value)), requires_grad, pin_memory)
 
-    return public(named(new, name, f"A tensor {what}."), method=False, direct=True)
+    doc = f"""A tensor {what}.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.{name}(2, dtype=numgrad.int64)
+        tensor([{shown}, {shown}])
+    """
+    return public(named(new, name, doc), method=False, direct=True)
 
 
 zeros = _of_size("zeros", "of zeros", _ZEROED)
@@ -427,6 +436,11 @@ def logspace(
 
     Raises:
         RuntimeError: the number of steps is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)

@@ -101,8 +101,8 @@ def _random(
     return finished(new_drawn(draw, layout, source, 0.0, spread), requires_grad, pinned)
 
 
-def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
-    """Return the public function that draws from a distribution."""
+def _from(distribution: str, draw: str, name: str, example: str) -> Callable[..., Tensor]:
+    """Return the public function that draws from a distribution; ``example`` are two numbers for the seed 0."""
 
     def new(
         *sizes: int | Sequence[int], size: Sequence[int] | None = None, generator: random.Generator | None = None,
@@ -112,12 +112,18 @@ def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
         layout = plan_of(EMPTY, sizes, size, dtype, device).layout
         return _random(draw, layout, generator, requires_grad, pin_memory)
 
-    doc = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
+    doc = f"""Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.{name}(2, generator=numgrad.Generator().manual_seed(0))
+        tensor([{example}])
+    """
     return public(drawn(named(new, name, doc)), method=False, direct=True)
 
 
-rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
-randn = _from("standard normal distribution", "normal", "randn")
+rand = _from("uniform distribution on [0, 1)", "uniform", "rand", "0.4963, 0.7682")
+randn = _from("standard normal distribution", "normal", "randn", " 1.5410, -0.2934")
 
 
 def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:

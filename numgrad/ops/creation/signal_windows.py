@@ -63,6 +63,11 @@ def hann_window(
 
     Raises:
         RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     return _window("hann_window", window_length, periodic, _raised_cosine(0.5, 0.5), dtype, device, requires_grad)
 

@@ -263,6 +263,11 @@ def take_op(p: Plan, input: TensorRef, index: TensorRef) -> TensorRef:
 
     Raises:
         IndexError, RuntimeError: if the index is not int64, or one of its elements is not in [-count, count).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.take(numgrad.tensor([[1, 2], [3, 4]]), numgrad.tensor([0, 3]))
+        tensor([1, 4])
     """
     _check_flat_index(input, index, "take")
     return pick(p, input, index, all_dims(input.shape))

@@ -401,7 +401,14 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
 
 @public(method=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return the indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """
     return _triangle("tril_indices", row, col, offset, dtype, device, False)
 
 

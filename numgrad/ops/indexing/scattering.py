@@ -346,6 +346,12 @@ def scatter_reduce(
 
     Raises:
         RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
+
+    Example:
+        >>> import numgrad
+        >>> index, source = numgrad.tensor([0, 0, 1]), numgrad.tensor([1.0, 5.0, 2.0])
+        >>> numgrad.scatter_reduce(numgrad.zeros(2), 0, index, source, "amax")
+        tensor([5., 2.])
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

@@ -312,6 +312,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, *, inplace: b
     Raises:
         IndexError, RuntimeError: if the index is not an int64 vector in [-size, size), or the dtype cannot hold the
             value.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.index_fill(numgrad.zeros(3), 0, numgrad.tensor([0, 2]), 1)
+        tensor([1., 0., 1.])
     """
     check_index(index.dtype is int64, "index_fill_(): Expected dtype int64 for index, not {}", index.dtype)
     dim = normal_dim(dim, len(input._layout.shape))

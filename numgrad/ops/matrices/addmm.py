@@ -133,6 +133,12 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.addmm(numgrad.ones(2, 2), numgrad.ones(2, 3), numgrad.ones(3, 2), beta=0.5)
+        tensor([[3.5000, 3.5000],
+                [3.5000, 3.5000]])
     """
     return call_weighted(addmm_op, input, mat1, mat2, beta, alpha)
 

@@ -205,6 +205,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     Raises:
         IndexError: the dimension is out of range.
         RuntimeError: no dimension has size 3, it has another size in one of the tensors, or the ranks differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cross(numgrad.tensor([1, 0, 0]), numgrad.tensor([0, 1, 0]))
+        tensor([0, 0, 1])
     """
     shape = input._layout.shape
     rank = len(shape)
@@ -226,6 +231,12 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
     Raises:
         RuntimeError: the matrix is not square, or ``n`` is negative, which would require the inverse.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.matrix_power(numgrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
     """
     shape = input._layout.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:

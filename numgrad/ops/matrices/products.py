@@ -284,6 +284,11 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.mv(numgrad.ones(2, 2), numgrad.tensor([1.0, 2.0]))
+        tensor([3., 3.])
     """
     return _called(mv_op, input, vec)
 

@@ -66,6 +66,14 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: the number of dimensions does not match the format.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.zeros(2)
+        >>> y = numgrad.clone(x)
+        >>> y[0] = 1
+        >>> x
+        tensor([0., 0.])
     """
     if memory_format is None:
         return _clone(input)

@@ -167,6 +167,12 @@ def _convolution(rank: int) -> Any:
     Raises:
         RuntimeError: the shapes or dtypes do not fit.
         NotImplementedError: the images are of bools.
+
+    Example:
+        >>> import numgrad
+        >>> image, filters = numgrad.ones(1, 1{", 3" * rank}), numgrad.ones(1, 1{", 2" * rank})
+        >>> numgrad.{name}(image, filters).shape
+        torch.Size([1, 1{", 2" * rank}])
     """
     return lookup(resolve, method=False)
 

@@ -166,6 +166,12 @@ def layer_norm(
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input's dtype is not a floating-point one.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.layer_norm(numgrad.tensor([[1.0, 3.0], [2.0, 8.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [-1.0000,  1.0000]])
     """
     return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))[0]
 

@@ -164,7 +164,13 @@ def _(grad, input, other):
 
 @pointwise("ReciprocalBackward0", result="float", dtypes="bifc")
 def reciprocal(input):
-    """``1 / input``."""
+    """``1 / input``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.reciprocal(numgrad.tensor([2.0, 4.0]))
+        tensor([0.5000, 0.2500])
+    """
     return 1 / input
 
 
@@ -346,7 +352,13 @@ def _(grad, tensor1, tensor2, value):
 
 @public(in_place=True, direct=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, inplace: bool = False) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
+    """``input + value * tensor1 * tensor2``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.addcmul(numgrad.zeros(2), numgrad.tensor([1.0, 2.0]), numgrad.tensor([3.0, 4.0]), value=0.5)
+        tensor([1.5000, 4.0000])
+    """
     check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
     return _weighted(addcmul_op, inplace, input, tensor1, tensor2, value)
 

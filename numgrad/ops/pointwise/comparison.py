@@ -96,7 +96,13 @@ def ne(input, other):
 
 @pointwise("LtBackward0", result="bool")
 def lt(input, other):
-    """``input < other``."""
+    """``input < other``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.lt(numgrad.tensor([1, 3]), 2)
+        tensor([ True, False])
+    """
     return input < other
 
 
@@ -138,7 +144,13 @@ def isinf(input):
 
 @pointwise("IsfiniteBackward0", result="bool", dtypes="bifc")
 def isfinite(input):
-    """True if the number is neither infinite nor NaN."""
+    """True if the number is neither infinite nor NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.isfinite(numgrad.tensor([1.0, float("inf")]))
+        tensor([ True, False])
+    """
     return input * 0 == 0
 
 
@@ -178,6 +190,11 @@ def isclose(
 
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.isclose(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 2.1]))
+        tensor([ True, False])
     """
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")

@@ -32,6 +32,11 @@ def view_as_real_op(input: Layout) -> Prepared:
 
     Raises:
         RuntimeError: the tensor is not complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.view_as_real(numgrad.tensor([1 + 2j]))
+        tensor([[1., 2.]])
     """
     dtype = input.type.dtype
     check(dtype.is_complex, "view_as_real is only supported for complex tensors, not {} {}", dtype, input)
@@ -153,6 +158,11 @@ def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.complex(numgrad.tensor([1.0]), numgrad.tensor([2.0]))
+        tensor([1.+2.j])
     """
     return _of_parts(p, real, imag, _real_given, _imag_given)
 
@@ -222,13 +232,25 @@ def _(grad, input):
     "AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex, constant=["input"]
 )
 def angle(input):
-    """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
+    """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.angle(numgrad.tensor([1j, -1 + 0j]))
+        tensor([1.5708, 3.1416])
+    """
     return scalar.angle(input)
 
 
 @public
 def isreal(input: Tensor) -> Tensor:
-    """True for each element with an imaginary part of 0."""
+    """True for each element with an imaginary part of 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.isreal(numgrad.tensor([1 + 0j, 1j]))
+        tensor([ True, False])
+    """
     return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
 
 

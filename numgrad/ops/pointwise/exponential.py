@@ -146,7 +146,13 @@ def _(grad, grad_output, input, output):
 
 @pointwise("Exp2Backward0", result="float", dtypes="bifc")
 def exp2(input):
-    """2 to the power of the number."""
+    """2 to the power of the number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.exp2(numgrad.tensor([1.0, 3.0]))
+        tensor([2., 8.])
+    """
     return scalar.exp2(input)
 
 
@@ -157,7 +163,13 @@ def _(grad, out):
 
 @pointwise("Expm1Backward0", result="float", dtypes="bifc")
 def expm1(input):
-    """``exp(input) - 1``, accurate near 0."""
+    """``exp(input) - 1``, accurate near 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.expm1(numgrad.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183])
+    """
     return scalar.expm1(input)
 
 
@@ -190,7 +202,13 @@ def _(grad, input):
 
 @pointwise("Log2Backward0", result="float", dtypes="bifc")
 def log2(input):
-    """The logarithm to the base 2."""
+    """The logarithm to the base 2.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.log2(numgrad.tensor([1.0, 8.0]))
+        tensor([0., 3.])
+    """
     return scalar.log2(input)
 
 
@@ -355,7 +373,13 @@ def ldexp(input: Tensor, other: Tensor, *, inplace: bool = False) -> Tensor:
 
 @composite(in_place=True, direct=True)
 def square(input: Tensor, *, inplace: bool = False) -> Tensor:
-    """``input ** 2``."""
+    """``input ** 2``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.square(numgrad.tensor([-3, 2]))
+        tensor([9, 4])
+    """
     return pow_(input, 2) if inplace else pow(input, 2)
 
 

@@ -38,6 +38,11 @@ def floor_divide(input: Any, other: Any) -> Tensor:
 
     Raises:
         RuntimeError: an integer would be divided by zero.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.floor_divide(numgrad.tensor([7, -7]), 2)
+        tensor([ 3, -4])
     """
     return undifferentiated("floor_divide", floor_quotient(input, other))
 
@@ -94,7 +99,13 @@ attach("remainder_", remainder_op.inplace)
 
 @pointwise("BitwiseAndBackward0", dtypes="bi", nondifferentiable=["input", "other"])
 def bitwise_and(input, other):
-    """The bits set in both; logical and for bools."""
+    """The bits set in both; logical and for bools.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bitwise_and(numgrad.tensor([6, 5]), 3)
+        tensor([2, 1])
+    """
     return input & other
 
 
@@ -127,7 +138,13 @@ def bitwise_right_shift(input, other):
 
 @pointwise("LogicalNotBackward0", result="bool", dtypes="bifc")
 def logical_not(input):
-    """True if the number is zero."""
+    """True if the number is zero.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.logical_not(numgrad.tensor([0, 2]))
+        tensor([ True, False])
+    """
     return input == 0
 
 

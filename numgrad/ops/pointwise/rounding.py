@@ -49,7 +49,13 @@ def ceil(input):
 
 @pointwise("TruncBackward0", dtypes="if", constant=["input"])
 def trunc(input):
-    """The number without its fraction."""
+    """The number without its fraction.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.trunc(numgrad.tensor([1.7, -1.7]))
+        tensor([ 1., -1.])
+    """
     return scalar.trunc(input)
 
 
@@ -145,7 +151,13 @@ def signbit(input):
 
 @pointwise("CopysignBackward0", result="float", numbers={"other": "CopysignBackward1"}, constant=["other"])
 def copysign(input, other):
-    """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
+    """The magnitude of ``input`` with the sign of ``other``, a tensor or a number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.copysign(numgrad.tensor([1.0, 2.0]), -1)
+        tensor([-1., -2.])
+    """
     return scalar.copysign(input, other)
 
 
@@ -245,7 +257,13 @@ attach("true_divide_", p.div.inplace)
     "FmodBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "FmodBackward0"}, passed=["input"],
 )
 def fmod(input, other):
-    """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+    """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fmod(numgrad.tensor([7, -7]), 4)
+        tensor([ 3, -3])
+    """
     return scalar.fmod(input, other)
 
 

@@ -119,7 +119,13 @@ def logit(input: Tensor, eps: float | None = None, *, inplace: bool = False) -> 
 
 @pointwise("XlogyBackward0", result="float", numbers={"input": "XlogyBackward1", "other": "XlogyBackward2"})
 def xlogy(input, other):
-    """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
+    """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.xlogy(numgrad.tensor([0.0, 2.0]), numgrad.tensor([0.0, 1.0]))
+        tensor([0., 0.])
+    """
     return where((input == 0) & (other == other), 0, input * scalar.log(other))
 
 

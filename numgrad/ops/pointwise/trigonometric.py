@@ -328,7 +328,13 @@ def _(grad, input):
 
 @pointwise("Deg2RadBackward0", result="float")
 def deg2rad(input):
-    """An angle in degrees converted to radians."""
+    """An angle in degrees converted to radians.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.deg2rad(numgrad.tensor([180.0, 90.0]))
+        tensor([3.1416, 1.5708])
+    """
     return input * _DEGREE
 
 

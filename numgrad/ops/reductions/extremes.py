@@ -171,6 +171,11 @@ def amax(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False) ->
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.amax(numgrad.tensor([[1, 5], [3, 2]]), 0)
+        tensor([3, 5])
     """
     return amax_op, (_checked_dims(input, dim, "amax", "max_values_cpu"), keepdim)
 
@@ -216,6 +221,12 @@ def aminmax(input: Layout, *, dim: OptionalDim = None, keepdim: bool = False) ->
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
+
+    Example:
+        >>> import numgrad
+        >>> low, high = numgrad.aminmax(numgrad.tensor([3, 1, 2]))
+        >>> low, high
+        (tensor(1), tensor(3))
     """
     check_supported(input, "bif", "aminmax_cpu")
     if dim is not None:

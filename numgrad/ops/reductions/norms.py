@@ -209,6 +209,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
     Raises:
         RuntimeError: the shapes do not broadcast, or the elements are integers or bools.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.dist(numgrad.tensor([0.0, 0.0]), numgrad.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     check_tensors("dist", other=other)
     return (input - other).norm(p)

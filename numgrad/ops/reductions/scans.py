@@ -87,6 +87,12 @@ def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef
 
     Raises:
         NotImplementedError: the elements are complex.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.cummax(numgrad.tensor([1, 3, 2]), 0)
+        >>> values, indices
+        (tensor([1, 3, 3]), tensor([0, 1, 1]))
     """
     check_supported(input, "bif", "cummax_cpu")
     return picked(p, "extremes_so_far", input, (dim,), input.shape, True)
@@ -124,6 +130,11 @@ def diff(
     Raises:
         IndexError: the dimension is out of range.
         RuntimeError: the tensor is 0-d, or ``n`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diff(numgrad.tensor([1, 4, 9]))
+        tensor([3, 5])
     """
     check(input._layout.shape, "diff expects input to be at least one-dimensional")
     check(n >= 0, "order must be non-negative but got {}", n)
@@ -147,6 +158,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     Raises:
         IndexError: the dimension is out of range.
         RuntimeError: x and y differ in the number of points.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.trapezoid(numgrad.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
     """
     dim = normal_dim(dim, len(y._layout.shape))
     return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)

@@ -96,7 +96,13 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`."""
+    """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.unique_consecutive(numgrad.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     return unique_op(input, dim, True, return_inverse, return_counts)
 
 
@@ -258,6 +264,11 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
     Raises:
         RuntimeError: the boundaries are not one row.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bucketize(numgrad.tensor([0, 3, 9]), numgrad.tensor([1, 5]))
+        tensor([0, 1, 2])
     """
     if len(boundaries._layout.shape) != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
@@ -277,6 +288,11 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     Raises:
         RuntimeError: the dtype of one is bool or complex.
         TypeError: none is a tensor.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.isin(numgrad.tensor([1, 2, 3]), numgrad.tensor([2, 5]))
+        tensor([False,  True, False])
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise TypeError("isin(): elements or test_elements must be a tensor")

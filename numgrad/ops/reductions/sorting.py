@@ -143,6 +143,12 @@ def kthvalue_op(
 
     Raises:
         RuntimeError, IndexError: ``k`` is out of range, or the dimension is empty.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.kthvalue(numgrad.tensor([3, 1, 2]), 2)
+        >>> values, indices
+        (tensor(2), tensor(2))
     """
     _check_ordered(input, "kthvalue", dim)
     length = input.shape[dim] if input.shape else 1
@@ -165,7 +171,14 @@ def nanmedian_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[T
 
 @operation("ModeBackward0", public=True, outputs=["out", "indices"], results=return_type("mode"))
 def mode_op(p: Plan, input: TensorRef, dim: Dim = -1, keepdim: bool = False) -> tuple[TensorRef, TensorRef]:
-    """The most frequent elements along a dimension, of several the smallest, and the indices where they occur last."""
+    """The most frequent elements along a dimension, of several the smallest, and the indices where they occur last.
+
+    Example:
+        >>> import numgrad
+        >>> values, indices = numgrad.mode(numgrad.tensor([1, 2, 2]))
+        >>> values
+        tensor(2)
+    """
     check_supported(input, "bif", "mode_cpu")
     check_not_empty(input, "mode", dim)
     return picked(p, "mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))

@@ -142,8 +142,11 @@ def _(grad, input, std, dims, correction, keepdim):
     return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))
 
 
-def _moments(op: Planned, text: str) -> Any:
-    """Return the public function of one of these operations; ``text`` begins its docstring."""
+def _moments(op: Planned, example: str, text: str) -> Any:
+    """Return the public function of one of these operations.
+
+    ``text`` begins its docstring; ``example`` is the result for three numbers.
+    """
     name = op.name.removesuffix("_op")
 
     def resolve(
@@ -165,19 +168,37 @@ def _moments(op: Planned, text: str) -> Any:
         return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
 
     resolve.__annotations__["return"] = Tensor if len(op.outputs) == 1 else tuple[Tensor, Tensor]
-    doc = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
+    doc = f"""{text}
+
+    Raises:
+        RuntimeError: the elements are integers or bools.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.{name}(numgrad.tensor([1.0, 2.0, 4.0]))
+        {example}
+    """
     return lookup(named(resolve, name, doc), method=op in (var_op, std_op))
 
 
 var = _moments(
     var_op,
+    "tensor(2.3333)",
     """The variance over all or some dimensions: the mean squared distance from the mean.
 
     The sum of squares is divided by the number of elements less ``correction`` (1; 0 if ``unbiased`` is False).""",
 )
-std = _moments(std_op, "The standard deviation over all or some dimensions: the square root of :func:`var`.")
-var_mean = _moments(var_mean_op, "The variance and the mean over all or some dimensions, as :func:`var`.")
-std_mean = _moments(std_mean_op, "The standard deviation and the mean over all or some dimensions, as :func:`std`.")
+std = _moments(
+    std_op, "tensor(1.5275)", "The standard deviation over all or some dimensions: the square root of :func:`var`."
+)
+var_mean = _moments(
+    var_mean_op, "(tensor(2.3333), tensor(2.3333))",
+    "The variance and the mean over all or some dimensions, as :func:`var`.",
+)
+std_mean = _moments(
+    std_mean_op, "(tensor(1.5275), tensor(2.3333))",
+    "The standard deviation and the mean over all or some dimensions, as :func:`std`.",
+)
 
 
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
@@ -221,6 +242,11 @@ def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False,
 
     Raises:
         RuntimeError: the elements are complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nansum(numgrad.tensor([1.0, float("nan")]))
+        tensor(1.)
     """
     own = input.type.dtype
     check(not own.is_complex, "nansum on CPU does not support complex inputs ({}, shape {})", own, input)
@@ -254,5 +280,11 @@ def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype |
 
 @operation("CountNonzeroBackward0", public=True, nondifferentiable=["input"])
 def count_nonzero_op(p: Plan, input: TensorRef, dim: Dims = ALL) -> TensorRef:
-    """The number of nonzero elements, over all or some dimensions, as int64."""
+    """The number of nonzero elements, over all or some dimensions, as int64.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.count_nonzero(numgrad.tensor([0, 3, 5]))
+        tensor(2)
+    """
     return folded(p, "nonzero", input, dim, False, input.type.with_dtype(int64))

@@ -92,6 +92,11 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
 
     Raises:
         RuntimeError: if they have none.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.broadcast_tensors(numgrad.tensor([1, 2]), numgrad.tensor([[3]]))
+        (tensor([[1, 2]]), tensor([[3, 3]]))
     """
     several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     check(several, "expected a non-empty list of Tensors")
@@ -106,6 +111,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
     Raises:
         RuntimeError: if there is none.
         ValueError: if a size is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
     """
     normal = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
     if any(extent < 0 for shape in normal for extent in shape):
@@ -150,7 +160,13 @@ def atleast_1d(input: Tensor) -> Tensor:
 
 @_for_each
 def atleast_2d(input: Tensor) -> Tensor:
-    """Return the tensor with at least two dimensions, new ones in front; a tuple for several tensors."""
+    """Return the tensor with at least two dimensions, new ones in front; a tuple for several tensors.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.atleast_2d(numgrad.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
     if not input._layout.shape:
         return reshape(input, (1, 1))
     return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input

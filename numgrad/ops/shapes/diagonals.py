@@ -109,6 +109,12 @@ def diag_embed(input: Layout, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     Raises:
         IndexError: if there is no such dimension in the result.
         RuntimeError: if the two are the same.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diag_embed(numgrad.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
     """
     rank = len(input.shape) + 1 if input.shape else 0
     return diag_embed_op, (offset, *two_dims(dim1, dim2, rank))

@@ -87,6 +87,11 @@ def t_op(input: Layout) -> tuple[Layout, int]:
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.t(numgrad.zeros(2, 3)).shape
+        torch.Size([3, 2])
     """
     check(len(input.shape) <= 2, "t() expects a tensor with <= 2 dimensions, but self is {}D", len(input.shape))
     return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0

@@ -87,6 +87,14 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
     Raises:
         RuntimeError: if one is not a vector.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cartesian_prod(numgrad.tensor([1, 2]), numgrad.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
     """
     vectors = [_vector(tensor) for tensor in checked_tensors("cartesian_prod", _given(tensors))]
     if len(vectors) == 1:
@@ -100,6 +108,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
     Raises:
         RuntimeError: if the tensor is not a vector, or ``r`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.combinations(numgrad.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
     """
     count = _vector(input)._layout.shape[0]
     check(r >= 0, "Expect a non-negative number, but got {}", r)
@@ -151,6 +166,12 @@ def block_diag(*tensors: Any) -> Tensor:
 
     Raises:
         RuntimeError: if a tensor has more than two dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.block_diag(numgrad.ones(1, 1), numgrad.ones(1, 2))
+        tensor([[1., 0., 0.],
+                [0., 1., 1.]])
     """
     given = checked_tensors("block_diag", _given(tensors))
     if not given:

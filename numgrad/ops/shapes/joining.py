@@ -35,6 +35,11 @@ def unbind_op(input: Layout, dim: Dim = 0) -> Several:
 
     Raises:
         IndexError: if there is no such dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.unbind(numgrad.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
     check_index(input.shape, "Dimension specified as {} but tensor has no dimensions", dim)
     part, step = select_op.prepare(input, dim, 0)
@@ -237,7 +242,13 @@ def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 
 @composite(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors joined along the columns (vectors along their elements)."""
+    """Return the tensors joined along the columns (vectors along their elements).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.hstack([numgrad.tensor([1, 2]), numgrad.tensor([3])])
+        tensor([1, 2, 3])
+    """
     check(tensors, "hstack expects a non-empty TensorList")
     parts = atleast_1d(tensors)
     return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
@@ -245,7 +256,14 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, names=["row_stack"])
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors joined along the rows; a vector counts as one row."""
+    """Return the tensors joined along the rows; a vector counts as one row.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.vstack([numgrad.tensor([1, 2]), numgrad.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     check(tensors, "vstack expects a non-empty TensorList")
     return cat(atleast_2d(tensors), 0)
 

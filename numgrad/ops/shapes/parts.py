@@ -107,6 +107,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
     Raises:
         IndexError: if there is no such dimension or index.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.select(numgrad.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
     """
     shape = input._layout.shape
     rank = len(shape)
@@ -171,6 +176,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     Raises:
         IndexError: if there is no such dimension or start.
         RuntimeError: if the indices exceed the dimension, or ``length`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.narrow(numgrad.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
     """
     shape = input._layout.shape
     if not shape:
@@ -258,6 +268,12 @@ def flipud(input: Layout) -> Any:
 
     Raises:
         RuntimeError: if the tensor has no dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.flipud(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
     """
     check(input.shape, "Input must be >= 1-d. (shape [])")
     return flip_op, ((0,),)

@@ -207,6 +207,11 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 
     Raises:
         RuntimeError: if the tensor has no dimensions, or there would be no piece, or far more than it has elements.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.tensor_split(numgrad.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     check(input._layout.shape, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = normal_dim(dim, len(input._layout.shape))

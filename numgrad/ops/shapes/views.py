@@ -277,6 +277,12 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the tensor is 0-d, or the sizes do not multiply to that of the dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.unflatten(numgrad.arange(4), 0, (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
     """
     shape = input.shape
     check(shape, "unflatten: dimension specified as 0 but tensor has no dimensions")
@@ -296,7 +302,13 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
 
 @lookup
 def ravel(input: Layout) -> Any:
-    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
+    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.ravel(numgrad.ones(2, 2))
+        tensor([1., 1., 1., 1.])
+    """
     if input.contiguous:
         return view_as_shape, ((input.size,),)
     return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()

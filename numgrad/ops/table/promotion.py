@@ -21,6 +21,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
     It is the dtype of the higher category, or within one category the larger dtype.  The categories are bool, integers,
     floating-point and complex numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.promote_types(numgrad.int32, numgrad.float32)
+        torch.float32
     """
     if type1 is type2:
         return type1
@@ -35,6 +40,11 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     """Return True if type promotion may store numbers of one dtype in another.
 
     It never stores them in a dtype of a lower category.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.can_cast(numgrad.float32, numgrad.int64)
+        False
     """
     return from_.category <= to.category
 
