@@ -99,7 +99,8 @@ __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
     "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
     "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
-    "default_generator", "device", "distributed", "distributions", "double", "dtype", "e", "enable_grad", "explain",
+    "default_generator", "device", "differentiable", "distributed", "distributions", "double", "dtype", "e",
+    "enable_grad", "explain",
     "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack", "func", "get_default_device",
     "get_default_dtype", "half", "hub", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
     "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
@@ -123,7 +124,8 @@ _MODULES = [
 ]
 _LATER = {
     **{name: name for name in _MODULES},
-    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "explain": "viz.explanation",
+    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "differentiable": "adjoints",
+    "explain": "viz.explanation",
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
     "vectorize": "ops.table.vectorize", "vmap": "func",
@@ -158,6 +160,7 @@ if TYPE_CHECKING:
     )
     from . import serialization as serialization
     from . import testing as testing
+    from .adjoints import differentiable
     from .amp import autocast
     from .amp.autocast_mode import is_autocast_enabled
     from .compiler import compile

@@ -84,7 +84,8 @@ LAYERS = [
     ["numgrad.ops"],
     [  # the library; gradcheck draws random numbers
         *[f"numgrad.{part}" for part in (
-            "_vmap_internals", "accelerator", "amp", "backends", "cuda", "data", "distributed", "distributions", "fft",
+            "_vmap_internals", "accelerator", "adjoints", "amp", "backends", "cuda", "data",
+            "distributed", "distributions", "fft",
             "func", "hub", "interop", "linalg", "multiprocessing", "native_functions", "nn", "optim",
             "profiler", "serialization", "settings", "special", "testing", "types", "utils", "version",
         )],

@@ -1,0 +1,246 @@
+"""Forward mode: a function that carries the tangents of its values along.
+
+It differentiates functions in normal form and adjoints, which gives products with the Hessian.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from .analysis import Analysis, bound_array, shadow_of, target_of
+from .cotangents import atom, indented
+from .inference import is_array, is_floating, zero
+from .partials import BINARY, CHOOSING, UNARY, base_of
+from .source import Names, Refused, expression, index_text, placing, text
+
+
+@dataclass
+class Tangents:
+    """Source of a function with tangents.
+
+    Its arguments are those of the function and a tangent for each of ``inputs``; it returns the results of the
+    function and the tangents of those.
+    """
+
+    name: str
+    source: str
+    inputs: list[str]
+
+
+class Forward:
+    """Generator of the tangents of the function ``source``, whose parameters ``by`` have tangents."""
+
+    def __init__(self, source: str, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]]):
+        tree = ast.parse(source).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        self.tree, self.kinds, self.names = tree, kinds, names
+        self.parameters = [each.arg for each in tree.args.args]
+        self._stacks = _stacks(tree, kinds)
+        self.facts = facts = Analysis(tree.body, kinds)
+        for one, other in same:
+            facts.share(one, other)
+        for stack, owner in self._stacks.items():
+            facts.share(stack, owner)
+        facts.statements = [*map(_as_assignment, facts.statements)]
+        facts.activate({facts.contents(each) if facts.is_array(each) else each for each in by}, None)
+        self._tangents: dict[str, str] = {}
+
+    def tangent_name(self, own: str) -> str:
+        """Return the name of the tangent of a name."""
+        if own not in self._tangents:
+            self._tangents[own] = self.names.fresh(f"{own}_t")
+        return self._tangents[own]
+
+    def _has_tangent(self, own: str) -> bool:
+        if own in self._stacks:
+            own = self._stacks[own]
+        key = self.facts.contents(own) if self.facts.is_array(own) else own
+        return key in self.facts.active and is_floating(self.kinds.get(own))
+
+    def generate(self) -> Tangents:
+        """Return the function with tangents."""
+        inputs = [each for each in self.parameters if self._has_tangent(each)]
+        body = self._block(self.tree.body)
+        head = [
+            f"{self.tangent_name(each)} = {zero(self.kinds[each])}"
+            for each in sorted(self.facts.active) if not each.startswith("#") and each not in self.parameters
+        ]
+        own = self.names.fresh(f"{self.tree.name}_tangents")
+        parameters = [*self.parameters, *map(self.tangent_name, inputs)]
+        source = f"def {own}({', '.join(parameters)}):\n" + "\n".join(indented([*head, *body])) + "\n"
+        return Tangents(own, source, inputs)
+
+    def _block(self, block: list[ast.stmt]) -> list[str]:
+        lines: list[str] = []
+        for statement in block:
+            with placing(statement):
+                lines += self._statement(statement)
+        return lines
+
+    def _statement(self, statement: ast.stmt) -> list[str]:
+        if isinstance(statement, ast.If):
+            lines = [f"if {text(statement.test)}:", *indented(self._block(statement.body))]
+            return lines + (["else:", *indented(self._block(statement.orelse))] if statement.orelse else [])
+        if isinstance(statement, ast.For):
+            return [f"for {text(statement.target)} in {text(statement.iter)}:", *indented(self._block(statement.body))]
+        if isinstance(statement, ast.While):
+            return [f"while {text(statement.test)}:", *indented(self._block(statement.body))]
+        if isinstance(statement, ast.Return):
+            return self._return(statement)
+        if isinstance(statement, ast.Expr):
+            return [text(statement), *self._stacked(statement)]
+        if isinstance(statement, ast.Assign) and self._is_list(statement):
+            own = statement.targets[0].id  # type: ignore[attr-defined]
+            again = [f"{self.tangent_name(own)} = {text(statement.value)}"] if self._has_tangent(own) else []
+            return [text(statement), *again]
+        if self.facts.is_binding(statement):
+            return self._binding(statement)  # type: ignore[arg-type]
+        target = target_of(statement)
+        if target is None:
+            return [text(statement)]
+        return self._assignment(statement, target)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _is_list(statement: ast.Assign) -> bool:
+        return isinstance(statement.value, ast.List)
+
+    def _stacked(self, statement: ast.Expr) -> list[str]:
+        call = statement.value
+        if isinstance(call, ast.Call) and text(call.func).endswith(".append"):
+            stack, own = call.func.value.id, call.args[0].id  # type: ignore[attr-defined]
+            if self._has_tangent(own):
+                return [f"{self.tangent_name(stack)}.append({self.tangent_name(own)})"]
+        return []
+
+    def _binding(self, statement: ast.Assign) -> list[str]:
+        own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
+        lines = [text(statement)]
+        if self._has_tangent(own):
+            if text(value).endswith(".pop()"):
+                source = f"{self.tangent_name(value.func.value.id)}.pop()"  # type: ignore[attr-defined]
+            elif (array := bound_array(value)) is not None:
+                source = shadow_of(value, array, self.tangent_name(array))
+            else:
+                source = f"np.zeros_like({own})"
+            lines.append(f"{self.tangent_name(own)} = {source}")
+        return lines
+
+    def _assignment(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> list[str]:
+        value = statement.value
+        owner = target.id if isinstance(target, ast.Name) else target.value.id  # type: ignore[attr-defined]
+        if isinstance(value, ast.Call) and text(value.func) == "push":
+            tape, at, pushed = value.args
+            if self._has_tangent(text(tape)):
+                kept = self.tangent(pushed) or "0.0"
+                return [f"push({self.tangent_name(text(tape))}, {text(at)}, {kept})", text(statement)]
+            return [text(statement)]
+        if not self._has_tangent(owner):
+            return [text(statement)]
+        shadow = expression(text(target))
+        place = shadow_of(shadow, owner, self.tangent_name(owner))
+        tangent = self.tangent(value)
+        if isinstance(statement, ast.AugAssign):
+            operation = {ast.Add: "+=", ast.Sub: "-="}[type(statement.op)]  # type: ignore[index]
+            return [*([f"{place} {operation} {tangent}"] if tangent else []), text(statement)]
+        return [f"{place} = {tangent or '0.0'}", text(statement)]
+
+    def _return(self, statement: ast.Return) -> list[str]:
+        value = statement.value
+        values = value.elts if isinstance(value, ast.Tuple) else [value] if value is not None else []
+        tangents = [
+            self.tangent_name(text(each)) if self._has_tangent(text(each)) else
+            f"np.zeros_like({text(each)})" if is_array(self.kinds.get(text(each))) else "0.0" for each in values
+        ]
+        returned = "".join(f"{text(each)}, " for each in values)
+        return [f"return ({returned}), ({''.join(f'{each}, ' for each in tangents)})"]
+
+    # -- tangents of expressions
+
+    def tangent(self, node: ast.expr) -> str | None:
+        """Return the source of the tangent of an expression; None for zero."""
+        if isinstance(node, ast.Name):
+            return self.tangent_name(node.id) if self._has_tangent(node.id) else None
+        if not self.facts.is_active(node):
+            return None
+        if isinstance(node, ast.Subscript):
+            owner = node.value.id  # type: ignore[attr-defined]
+            return f"{self.tangent_name(owner)}[{index_text(node)}]" if self._has_tangent(owner) else None
+        if isinstance(node, ast.UnaryOp):
+            inner = self.tangent(node.operand)
+            return inner if inner is None or isinstance(node.op, ast.UAdd) else f"-({inner})"
+        if isinstance(node, ast.BinOp):
+            return self._arithmetic(node)
+        if isinstance(node, ast.IfExp):
+            return self._choice(text(node.test), node.body, node.orelse)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        raise Refused(f"the derivative of {text(node)} is not known")
+
+    def _choice(self, test: str, first: ast.expr, second: ast.expr) -> str | None:
+        one, other = self.tangent(first), self.tangent(second)
+        return None if one is None and other is None else f"({one or '0.0'} if {test} else {other or '0.0'})"
+
+    def _arithmetic(self, node: ast.BinOp) -> str | None:
+        one, other, left, right = self.tangent(node.left), self.tangent(node.right), atom(node.left), atom(node.right)
+        if isinstance(node.op, ast.Add):
+            return _sum(one, other)
+        if isinstance(node.op, ast.Sub):
+            return _sum(one, other and f"-({other})")
+        if isinstance(node.op, ast.Mult):
+            return _sum(_product(one, right), _product(other, left))
+        if isinstance(node.op, ast.Div):
+            return _sum(one and f"({one}) / {right}", _product(other, f"-{left} / ({right} * {right})"))
+        if isinstance(node.op, ast.Pow):
+            by_base = f"{right} * {left} ** ({right} - 1)"
+            by_exponent = f"({left} ** {right} * math.log({left}) if {left} > 0.0 else 0.0)"
+            return _sum(_product(one, by_base), _product(other, by_exponent))
+        if isinstance(node.op, ast.Mod):
+            return _sum(one, _product(other, f"-np.floor({left} / {right})"))
+        if isinstance(node.op, ast.FloorDiv):
+            return None
+        raise Refused(f"the derivative of {text(node)} is not known")
+
+    def _call(self, node: ast.Call) -> str | None:
+        base, arguments = base_of(text(node.func)), node.args
+        if base in CHOOSING and len(arguments) >= 2:
+            first = arguments[0]
+            rest = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
+            return self._choice(f"{atom(first)} {CHOOSING[base]} {atom(rest)}", first, rest)
+        if base in UNARY and len(arguments) == 1:
+            factor = UNARY[base].format(u=atom(arguments[0]), v=text(node))
+            return _product(self.tangent(arguments[0]), f"({factor})")
+        if base in BINARY and len(arguments) == 2:
+            a, b = map(atom, arguments)
+            factors = [f"({each.format(a=a, b=b, v=text(node))})" for each in BINARY[base]]
+            return _sum(*[_product(self.tangent(each), by) for each, by in zip(arguments, factors, strict=True)])
+        raise Refused(f"the derivative of {text(node.func)} is not known")
+
+
+def _sum(one: str | None, other: str | None) -> str | None:
+    if one is None or other is None:
+        return one or other
+    return f"{one} + {other}" if not other.startswith("-") else f"{one} - {other[1:]}"
+
+
+def _product(tangent: str | None, factor: str) -> str | None:
+    return None if tangent is None else f"({tangent}) * {factor}"
+
+
+def _stacks(tree: ast.FunctionDef, kinds: dict[str, Any]) -> dict[str, str]:
+    """Return the lists of arrays in an adjoint, with a name of an array that is kept there."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            found[node.func.value.id] = node.args[0].id  # type: ignore[attr-defined]
+    return found
+
+
+def _as_assignment(statement: ast.stmt) -> ast.stmt:
+    """Return storing on a tape as an assignment to it, for the analysis of activity."""
+    call = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(call, ast.Call) and text(call.func) == "push":
+        tape, at, value = call.args
+        return ast.Assign([ast.Subscript(tape, at, ast.Store())], value)
+    return statement

@@ -1,0 +1,479 @@
+"""Functions made self-contained: calls of other compiled functions are replaced by their bodies.
+
+Names of modules become canonical (``math.sin``, ``np.zeros``), globals that are numbers become constants, and local
+names are renamed where they would collide.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import inspect
+import numbers
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+from .source import (
+    MODULES,
+    Names,
+    Refused,
+    assign,
+    expression,
+    located,
+    name,
+    names_in,
+    namespace_of,
+    placing,
+    python_function,
+    read,
+    text,
+    walk,
+)
+from .structure import Structure, flag_of
+
+_BUILTINS = [
+    "abs", "bool", "enumerate", "float", "int", "len", "max", "min", "pow", "print", "range", "round", "sum", "zip",
+]
+
+
+def _canonical_names() -> dict[int, str]:
+    known = {id(getattr(builtins, each)): each for each in _BUILTINS}
+    for module, contents in MODULES.items():
+        for each, value in vars(contents).items():
+            if callable(value) and not each.startswith("_"):
+                known.setdefault(id(value), f"{module}.{each}")
+    known[id(numba.prange)] = "range"  # the adjoint runs serially, so no update of a shared element is lost
+    return known
+
+
+_CANONICAL = _canonical_names()
+
+_REFUSED_STATEMENTS = {
+    ast.Try: "'try'", ast.With: "'with'", ast.FunctionDef: "a function within", ast.Lambda: "'lambda'",
+    ast.ListComp: "a list comprehension", ast.List: "a list", ast.Dict: "a dictionary", ast.Set: "a set",
+    ast.GeneratorExp: "a generator", ast.Yield: "'yield'", ast.Starred: "'*'", ast.NamedExpr: "':='",
+    ast.Global: "'global'", ast.Nonlocal: "'nonlocal'", ast.JoinedStr: "a formatted string",
+}
+
+
+@dataclass
+class Scope:
+    """Names of one function: its locals under their new names, and what its other names refer to."""
+
+    namespace: dict[str, Any]
+    local: dict[str, ast.expr] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    #: Locals that have a value, and those of the translation itself.
+    assigned: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    depth: int = -1
+
+
+_LOCAL = object()
+
+
+class Hoister:
+    """Rewriter of expressions whose parts may need statements before them.
+
+    Parts that are evaluated only under a condition keep it: their statements go into an ``if``.
+    """
+
+    names: Names
+
+    def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """Rewrite a node whose children have been rewritten."""
+        return node
+
+    def rewrite(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """Return the expression rewritten; the statements it needs are added to ``before``."""
+        if isinstance(node, ast.IfExp):
+            return self._conditional(node, before)
+        if isinstance(node, ast.BoolOp):
+            return self._junction(node, before)
+        new = copy.copy(node)
+        for key, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                setattr(new, key, self.rewrite(value, before))
+            elif isinstance(value, list):
+                setattr(new, key, [self.rewrite(v, before) if isinstance(v, ast.expr) else v for v in value])
+        return self.part(new, before)
+
+    def _conditional(self, node: ast.IfExp, before: list[ast.stmt]) -> ast.expr:
+        test = self.rewrite(node.test, before)
+        for_body: list[ast.stmt] = []
+        for_orelse: list[ast.stmt] = []
+        body, orelse = self.rewrite(node.body, for_body), self.rewrite(node.orelse, for_orelse)
+        new = located(ast.IfExp(test, body, orelse), node)
+        if not for_body and not for_orelse:
+            return self.part(new, before)
+        chosen = self.names.fresh("chosen")
+        for_body.append(assign(chosen, body, node))
+        for_orelse.append(assign(chosen, orelse, node))
+        before.append(located(ast.If(test, for_body, for_orelse), node))
+        return name(chosen)
+
+    def _junction(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
+        parts = []
+        for value in node.values:
+            own: list[ast.stmt] = []
+            parts.append((own, self.rewrite(value, own)))
+        before += parts[0][0]
+        if not any(own for own, _ in parts[1:]):
+            return self.part(located(ast.BoolOp(node.op, [value for _, value in parts]), node), before)
+        holds = self.names.fresh("holds")
+        before.append(assign(holds, expression(f"bool({text(parts[0][1])})"), node))
+        for own, value in parts[1:]:
+            test = name(holds) if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), name(holds))
+            own = [*own, assign(holds, expression(f"bool({text(value)})"), node)]
+            before.append(located(ast.If(test, own, []), node))
+        return name(holds)
+
+    def repeated(
+        self, before: list[ast.stmt], test: ast.expr, body: list[ast.stmt], at: ast.stmt, flag: str | None
+    ) -> list[ast.stmt]:
+        """Return a ``while`` whose test needs statements: they stand before it and at the end of its body."""
+        holds = self.names.fresh("holds")
+        before = [*before, assign(holds, expression(f"bool({text(test)})"), at)]
+        again = copy.deepcopy(before)
+        unless_left = [ast.If(expression(f"{flag} < 2"), again, []), body[-1]]
+        body = [*body[:-1], *unless_left] if flag else [*body, *again]
+        return [*before, located(ast.While(name(holds), body, []), at)]
+
+
+class Inliner(Hoister):
+    """Translation of one function and of those it calls into one list of statements."""
+
+    def __init__(self, names: Names, namespace: dict[str, Any]):
+        self.names = names
+        #: What the generated code refers to.
+        self.namespace = namespace
+        self._scope = Scope({})
+        self._calls: list[Callable[..., Any]] = []
+        self._constants: dict[int, str] = {}
+        self._whole: ast.expr | None = None  # the right-hand side that is rewritten
+
+    def function(self, function: Any, arguments: list[ast.expr | None], callables: dict[str, Any]) -> tuple[
+        list[ast.stmt], list[str], list[str]
+    ]:
+        """Return statements of a function, the names of its parameters and those of its results.
+
+        ``arguments`` are what the parameters stand for, or None for those that keep their names; ``callables`` are
+        functions that are passed as arguments, by the names of the parameters.
+        """
+        python = python_function(function)
+        if python in self._calls:
+            raise Refused(f"{python.__name__} calls itself")
+        tree = read(python)
+        check(tree)
+        parameters = [each.arg for each in tree.args.args]
+        scope = Scope(namespace_of(python), functions=callables)
+        names = []
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            if argument is not None:
+                scope.local[parameter] = argument
+            elif parameter not in callables:
+                names.append(self.names.fresh(parameter))
+                scope.local[parameter] = name(names[-1])
+        for local in sorted(names_in(tree.body, ast.Store)):
+            if local not in scope.local:
+                scope.local[local] = name(self.names.fresh(local))
+        structure = Structure(self.names)
+        body = structure.function(tree.body)
+        results = structure.results or []
+        for own in [*results, *structure.flags]:
+            scope.local[own] = name(own)
+            scope.own.add(own)
+        scope.assigned.update(parameters)
+        before, self._scope = self._scope, scope
+        self._calls.append(python)
+        try:
+            return self._block(body), names, results
+        finally:
+            self._scope = before
+            self._calls.pop()
+
+    # -- statements
+
+    def _block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        self._scope.depth += 1
+        for statement in block:
+            with placing(statement):
+                self._statement(statement, done)
+        self._scope.depth -= 1
+        return done
+
+    def _body(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        return self._block(block) or [ast.Pass()]
+
+    def _statement(self, statement: ast.stmt, done: list[ast.stmt]) -> None:
+        if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            self._assignment([statement.target], statement.value, statement, done)
+        elif isinstance(statement, ast.Assign):
+            self._assignment(statement.targets, statement.value, statement, done)
+        elif isinstance(statement, ast.AugAssign):
+            value = self.rewrite(statement.value, done)
+            target = self._target(statement.target, done, in_place=True)
+            done.append(located(ast.AugAssign(target, statement.op, value), statement))  # type: ignore[arg-type]
+        elif isinstance(statement, ast.Expr):
+            self._call_statement(statement, done)
+        elif isinstance(statement, ast.If):
+            test = self.rewrite(statement.test, done)
+            done.append(located(ast.If(test, self._body(statement.body), self._block(statement.orelse)), statement))
+        elif isinstance(statement, ast.While):
+            self._while(statement, done)
+        elif isinstance(statement, ast.For):
+            self._for(statement, done)
+        elif isinstance(statement, ast.Break):
+            done.append(statement)
+        # What is left has no derivative: the function itself has run before, with its checks and messages.
+        elif not isinstance(statement, (ast.Pass, ast.Raise, ast.Assert, ast.AnnAssign, ast.Delete)):
+            raise Refused(f"'{type(statement).__name__}' is not supported")
+
+    def _target(self, target: ast.expr, done: list[ast.stmt], in_place: bool = False) -> ast.expr:
+        if isinstance(target, ast.Name):
+            scope = self._scope
+            if scope.depth == 0 and target.id in scope.assigned - scope.own and not in_place:
+                scope.local[target.id] = name(self.names.fresh(target.id))  # another value, another name
+            scope.assigned.add(target.id)
+            new = scope.local[target.id]
+            if not isinstance(new, ast.Name):
+                raise Refused(f"'{target.id}' is a constant here and cannot be assigned to")
+            return name(new.id, store=True)
+        if not isinstance(target, ast.Subscript):
+            raise Refused(f"an assignment to {text(target)} is not supported")
+        new = self.rewrite(target, done)
+        new.ctx = ast.Store()  # type: ignore[attr-defined]
+        return new
+
+    def _assignment(
+        self, targets: list[ast.expr], value: ast.expr, at: ast.stmt, done: list[ast.stmt]
+    ) -> None:
+        self._whole = value
+        value = self.rewrite(value, done)
+        if len(targets) > 1:
+            held = self.names.fresh("held")
+            done.append(assign(held, value, at))
+            value = name(held)
+        for target in targets:
+            if isinstance(target, ast.Tuple):
+                self._unpacking(target, value, at, done)
+            elif isinstance(value, ast.Tuple):
+                raise Refused("tuples are not supported, except those that are unpacked or returned")
+            else:
+                done.append(assign(self._target(target, done), value, at))
+
+    def _unpacking(self, target: ast.Tuple, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
+        if isinstance(value, ast.Attribute) and value.attr == "shape":
+            parts: list[ast.expr] = [
+                ast.Subscript(value, ast.Constant(number), ast.Load()) for number in range(len(target.elts))
+            ]
+        elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+            parts = []
+            for part in value.elts:
+                held = self.names.fresh("held")
+                done.append(assign(held, part, at))
+                parts.append(name(held))
+        else:
+            raise Refused(f"unpacking of {text(value)} is not supported")
+        for each, part in zip(target.elts, parts, strict=True):
+            done.append(assign(self._target(each, done), part, at))
+
+    def _call_statement(self, statement: ast.Expr, done: list[ast.stmt]) -> None:
+        value = statement.value
+        if isinstance(value, ast.Constant):
+            return
+        if isinstance(value, ast.Call):
+            if self._resolved(value.func) is print:
+                return
+            if isinstance(value.func, ast.Attribute) and value.func.attr == "fill" and len(value.args) == 1:
+                target = self.rewrite(value.func.value, done)
+                everything = ast.Subscript(target, expression("x[...]").slice, ast.Store())  # type: ignore[attr-defined]
+                done.append(assign(everything, self.rewrite(value.args[0], done), statement))
+                return
+            if self._is_function(self._resolved(value.func)):
+                self._whole = value
+                self.rewrite(value, done)
+                return
+        raise Refused(f"the statement {text(statement)} is not supported")
+
+    def _while(self, statement: ast.While, done: list[ast.stmt]) -> None:
+        before: list[ast.stmt] = []
+        test = self.rewrite(statement.test, before)
+        body = self._body(statement.body)
+        if before:
+            done += self.repeated(before, test, body, statement, flag_of(statement))
+        else:
+            done.append(located(ast.While(test, body, []), statement))
+
+    def _for(self, statement: ast.For, done: list[ast.stmt]) -> None:
+        iterated = statement.iter
+        function = self._resolved(iterated.func) if isinstance(iterated, ast.Call) else None
+        if isinstance(iterated, ast.Call) and function in (range, numba.prange):
+            arguments = [self.rewrite(each, done) for each in iterated.args]
+            target = self._target(statement.target, done)
+            bounds = ast.Call(name("range"), arguments, [])
+            done.append(located(ast.For(target, bounds, self._body(statement.body), []), statement))
+            return
+        # Over arrays: by position
+        position = self.names.fresh("position")
+        first: list[ast.stmt] = []
+        if function is enumerate:
+            sequences = list(iterated.args)  # type: ignore[attr-defined]
+            number, *targets = self._pair(statement.target, 2)
+            first.append(assign(self._target(number, first), name(position), statement))
+        elif function is zip:
+            sequences = list(iterated.args)  # type: ignore[attr-defined]
+            targets = self._pair(statement.target, len(sequences))
+        else:
+            sequences, targets = [iterated], [statement.target]
+        lengths = []
+        for target, sequence in zip(targets, sequences, strict=True):
+            held = self.names.fresh("sequence")
+            done.append(assign(held, self.rewrite(sequence, done), statement))
+            lengths.append(f"len({held})")
+            first.append(assign(self._target(target, first), expression(f"{held}[{position}]"), statement))
+        end = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
+        body = first + self._body(statement.body)
+        bounds = expression(f"range({end})")  # type: ignore[assignment]
+        done.append(located(ast.For(name(position, store=True), bounds, body, []), statement))
+
+    def _pair(self, target: ast.expr, count: int) -> list[ast.expr]:
+        if not isinstance(target, ast.Tuple) or len(target.elts) != count:
+            raise Refused(f"the loop must have {count} variables")
+        return target.elts
+
+    # -- expressions
+
+    def _resolved(self, node: ast.expr) -> Any:
+        """Return the object that a name or an attribute of a module stands for; ``_LOCAL`` for local values."""
+        if isinstance(node, ast.Name):
+            scope = self._scope
+            if node.id in scope.functions:
+                return scope.functions[node.id]
+            if node.id in scope.local:
+                return _LOCAL
+            if node.id in scope.namespace:
+                return scope.namespace[node.id]
+            if hasattr(builtins, node.id):
+                return getattr(builtins, node.id)
+            raise Refused(f"the name '{node.id}' is not defined")
+        if isinstance(node, ast.Attribute):
+            owner = self._resolved(node.value)
+            if owner is not _LOCAL and isinstance(owner, types.ModuleType):
+                return getattr(owner, node.attr)
+        return _LOCAL
+
+    @staticmethod
+    def _is_function(value: Any) -> bool:
+        return isinstance(value, CPUDispatcher) or (value is not _LOCAL and hasattr(value, "py_func"))
+
+    def rewrite(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            value = self._resolved(node)
+            if value is not _LOCAL:
+                return located(self._constant(value, node), node)
+            if isinstance(node, ast.Name):
+                return located(copy.copy(self._scope.local[node.id]), node)
+        if isinstance(node, ast.Call) and self._is_function(function := self._resolved(node.func)):
+            return self._inlined(function, node, before)
+        return super().rewrite(node, before)
+
+    def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        inner = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(inner, ast.Subscript) and not isinstance(inner.value, ast.Attribute):
+            outer, own = indices_of(node), indices_of(inner)
+            if not any(isinstance(each, ast.Slice) or text(each) == "..." for each in own):
+                return located(ast.Subscript(inner.value, ast.Tuple(own + outer, ast.Load()), node.ctx), node)  # type: ignore[attr-defined]
+        return node
+
+    def _constant(self, value: Any, node: ast.expr) -> ast.expr:
+        """Return how generated code refers to a global."""
+        if isinstance(value, np.dtype):
+            value = value.type
+        if (known := _CANONICAL.get(id(value))) is not None:
+            return expression(known)
+        if isinstance(value, bool) or (isinstance(value, numbers.Real) and isinstance(value, (int, float))):
+            special = {np.inf: "np.inf", -np.inf: "-np.inf"}.get(value, "np.nan" if value != value else None)
+            number = value.item() if isinstance(value, np.generic) else value
+            return expression(special or repr(number))
+        if isinstance(value, (np.ndarray, np.generic, tuple)):
+            if id(value) not in self._constants:
+                own = self._constants[id(value)] = self.names.fresh(text(node).split(".")[-1])
+                self.namespace[own] = value
+            return name(self._constants[id(value)])
+        raise Refused(f"{text(node)} cannot be used: it is {type(value).__name__}")
+
+    def _inlined(self, function: Any, call: ast.Call, before: list[ast.stmt]) -> ast.expr:
+        """Add the body of a function to ``before``; return its result."""
+        python = python_function(function)
+        signature = inspect.signature(python)
+        try:
+            bound = signature.bind(*call.args, **{each.arg or "": each.value for each in call.keywords})
+        except TypeError as error:
+            raise Refused(f"{python.__name__}: {error}") from None
+        assigned = names_in(read(python).body, ast.Store)
+        arguments: list[ast.expr | None] = []
+        callables = {}
+        for parameter in signature.parameters.values():
+            given = bound.arguments.get(parameter.name)
+            if given is None:
+                arguments.append(self._constant(parameter.default, name(parameter.name)))
+                continue
+            passed = self._resolved(given)
+            if self._is_function(passed):
+                callables[parameter.name] = passed
+                arguments.append(None)
+                continue
+            value = self.rewrite(given, before)
+            if parameter.name in assigned or not isinstance(value, (ast.Name, ast.Constant)):
+                own = self.names.fresh(parameter.name)
+                before.append(assign(own, value, call))
+                value = name(own)
+            arguments.append(value)
+        whole = call is self._whole
+        known = set(self.names.taken)
+        body, _, results = self.function(python, arguments, callables)
+        if not whole and any(target.value.id in known for target in _written_elements(body)):
+            raise Refused(f"{python.__name__} writes into its arguments: call it in a statement of its own", call)
+        before += body
+        if len(results) == 1:
+            return name(results[0])
+        return located(ast.Tuple([name(each) for each in results], ast.Load()), call)
+
+
+def indices_of(node: ast.expr) -> list[ast.expr]:
+    index = node.slice  # type: ignore[attr-defined]
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _written_elements(body: list[ast.stmt]) -> list[Any]:
+    targets = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Subscript)]
+    return [each for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)]
+
+
+def check(tree: ast.FunctionDef) -> None:
+    """Refuse what no part of the translation supports."""
+    allowed = {
+        id(node) for call in ast.walk(tree) if isinstance(call, ast.Call) and text(call.func).split(".")[-1] == "array"
+        for node in ast.walk(call)
+    }
+    printed = {
+        id(node) for statement in walk(tree.body) if isinstance(statement, (ast.Raise, ast.Assert, ast.Expr))
+        for node in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if node is tree or (isinstance(node, ast.List) and id(node) in allowed):
+            continue
+        if isinstance(node, ast.JoinedStr) and id(node) in printed:
+            continue
+        if type(node) in _REFUSED_STATEMENTS:
+            raise Refused(f"{_REFUSED_STATEMENTS[type(node)]} is not supported", node)
+

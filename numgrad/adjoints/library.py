@@ -1,0 +1,235 @@
+"""NumPy's functions of small matrices as loops, so that their derivatives follow as those of any other function.
+
+They are never called: their bodies replace the calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def dot_vectors(a: Any, b: Any) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+def matrix_times_vector(a: Any, b: Any) -> Any:
+    out = np.empty(a.shape[0], b.dtype)
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(a.shape[1]):
+            total += a[i, j] * b[j]
+        out[i] = total
+    return out
+
+
+def vector_times_matrix(a: Any, b: Any) -> Any:
+    out = np.empty(b.shape[1], a.dtype)
+    for j in range(b.shape[1]):
+        total = 0.0
+        for i in range(b.shape[0]):
+            total += a[i] * b[i, j]
+        out[j] = total
+    return out
+
+
+def matrix_times_matrix(a: Any, b: Any) -> Any:
+    out = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+    return out
+
+
+def outer(a: Any, b: Any) -> Any:
+    out = np.empty((a.shape[0], b.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            out[i, j] = a[i] * b[j]
+    return out
+
+
+def trace(a: Any) -> Any:
+    total = 0.0
+    for i in range(min(a.shape[0], a.shape[1])):
+        total += a[i, i]
+    return total
+
+
+def diagonal(a: Any) -> Any:
+    out = np.empty(min(a.shape[0], a.shape[1]), a.dtype)
+    for i in range(out.shape[0]):
+        out[i] = a[i, i]
+    return out
+
+
+def diagonal_matrix(a: Any) -> Any:
+    out = np.zeros((a.shape[0], a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        out[i, i] = a[i]
+    return out
+
+
+def cumulative_sum(a: Any) -> Any:
+    out = np.empty(a.shape[0], a.dtype)
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i]
+        out[i] = total
+    return out
+
+
+def norm_of_vector(a: Any) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * a[i]
+    return math.sqrt(total)
+
+
+def norm_of_matrix(a: Any) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total += a[i, j] * a[i, j]
+    return math.sqrt(total)
+
+
+def cholesky(a: Any) -> Any:
+    n = a.shape[0]
+    out = np.zeros((n, n), a.dtype)
+    for j in range(n):
+        total = a[j, j]
+        for k in range(j):
+            total -= out[j, k] * out[j, k]
+        pivot = math.sqrt(total)
+        out[j, j] = pivot
+        for i in range(j + 1, n):
+            total = a[i, j]
+            for k in range(j):
+                total -= out[i, k] * out[j, k]
+            out[i, j] = total / pivot
+    return out
+
+
+def solve_matrix(a: Any, b: Any) -> Any:
+    n = a.shape[0]
+    left = np.empty((n, n), a.dtype)
+    out = np.empty((n, b.shape[1]), a.dtype)
+    for i in range(n):
+        for j in range(n):
+            left[i, j] = a[i, j]
+        for j in range(b.shape[1]):
+            out[i, j] = b[i, j]
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(left[i, k]) > abs(left[best, k]):
+                best = i
+        if best != k:
+            for j in range(k, n):
+                held = left[k, j]
+                left[k, j] = left[best, j]
+                left[best, j] = held
+            for j in range(b.shape[1]):
+                held = out[k, j]
+                out[k, j] = out[best, j]
+                out[best, j] = held
+        for i in range(k + 1, n):
+            factor = left[i, k] / left[k, k]
+            for j in range(k + 1, n):
+                left[i, j] -= factor * left[k, j]
+            for j in range(b.shape[1]):
+                out[i, j] -= factor * out[k, j]
+    for back in range(n):
+        k = n - 1 - back
+        for j in range(b.shape[1]):
+            total = out[k, j]
+            for i in range(k + 1, n):
+                total -= left[k, i] * out[i, j]
+            out[k, j] = total / left[k, k]
+    return out
+
+
+def solve_vector(a: Any, b: Any) -> Any:
+    column = np.empty((b.shape[0], 1), a.dtype)
+    for i in range(b.shape[0]):
+        column[i, 0] = b[i]
+    solution = solve(a, column)
+    out = np.empty(b.shape[0], a.dtype)
+    for i in range(b.shape[0]):
+        out[i] = solution[i, 0]
+    return out
+
+
+def inverse(a: Any) -> Any:
+    one = np.zeros((a.shape[0], a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        one[i, i] = 1.0
+    return solve(a, one)
+
+
+def determinant(a: Any) -> Any:
+    n = a.shape[0]
+    left = np.empty((n, n), a.dtype)
+    for i in range(n):
+        for j in range(n):
+            left[i, j] = a[i, j]
+    product = 1.0
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(left[i, k]) > abs(left[best, k]):
+                best = i
+        if best != k:
+            product = -product
+            for j in range(k, n):
+                held = left[k, j]
+                left[k, j] = left[best, j]
+                left[best, j] = held
+        product = product * left[k, k]
+        if left[k, k] != 0.0:
+            for i in range(k + 1, n):
+                factor = left[i, k] / left[k, k]
+                for j in range(k + 1, n):
+                    left[i, j] -= factor * left[k, j]
+    return product
+
+
+class _Inlined:
+    """Function whose body replaces its calls within this file, too."""
+
+    def __init__(self, py_func: Callable[..., Any]):
+        self.py_func = py_func
+
+
+solve: Any = _Inlined(solve_matrix)
+
+#: For each function and the numbers of dimensions of its arguments: the loops, and the dimensions of the result.
+LIBRARY: dict[tuple[str, tuple[int, ...]], tuple[Callable[..., Any], int]] = {
+    ("np.dot", (1, 1)): (dot_vectors, 0),
+    ("np.dot", (2, 1)): (matrix_times_vector, 1),
+    ("np.dot", (1, 2)): (vector_times_matrix, 1),
+    ("np.dot", (2, 2)): (matrix_times_matrix, 2),
+    ("np.vdot", (1, 1)): (dot_vectors, 0),
+    ("np.outer", (1, 1)): (outer, 2),
+    ("np.trace", (2,)): (trace, 0),
+    ("np.diag", (2,)): (diagonal, 1),
+    ("np.diag", (1,)): (diagonal_matrix, 2),
+    ("np.cumsum", (1,)): (cumulative_sum, 1),
+    ("np.linalg.norm", (1,)): (norm_of_vector, 0),
+    ("np.linalg.norm", (2,)): (norm_of_matrix, 0),
+    ("np.linalg.cholesky", (2,)): (cholesky, 2),
+    ("np.linalg.solve", (2, 1)): (solve_vector, 1),
+    ("np.linalg.solve", (2, 2)): (solve_matrix, 2),
+    ("np.linalg.inv", (2,)): (inverse, 2),
+    ("np.linalg.det", (2,)): (determinant, 0),
+}

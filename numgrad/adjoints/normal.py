@@ -1,0 +1,164 @@
+"""Normal form: what the derivatives of a program are generated from.
+
+A loop runs over a counter that only it assigns and only its body reads, and its bounds keep their values.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.core.types.containers import BaseTuple
+
+from .analysis import Analysis
+from .inference import infer
+from .inlining import Inliner
+from .lowering import Lowering
+from .source import Names, Refused, assign, compiled, located, name, names_in, python_function, text, walk
+from .support import SUPPORT
+
+
+@dataclass
+class Normal:
+    """Function in normal form."""
+
+    name: str
+    parameters: list[str]
+    results: list[str]
+    body: list[ast.stmt]
+    kinds: dict[str, Any]
+    names: Names
+    namespace: dict[str, Any]
+
+    def source(self) -> str:
+        """Return the function as Python."""
+        return written(self.name, self.parameters, self.results, self.body)
+
+
+def written(own: str, parameters: list[str], results: list[str], body: list[ast.stmt]) -> str:
+    """Return the source of a function."""
+    lines = "\n".join(text(each) for each in [*body, *([ast.Return(_tuple(results))] if results else [])]) or "pass"
+    return f"def {own}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines.splitlines())
+
+
+def _tuple(own: list[str]) -> ast.expr:
+    return name(own[0]) if len(own) == 1 else ast.Tuple([name(each) for each in own], ast.Load())
+
+
+def normal_form(function: Any, argument_types: list[types.Type], callables: dict[str, Any]) -> Normal:
+    """Return the normal form of a Python function for arguments of these types.
+
+    ``callables`` are the arguments that are functions, by the names of their parameters.
+    """
+    own = python_function(function).__name__
+    names, namespace = Names(), dict(SUPPORT)
+    inliner = Inliner(names, namespace)
+    names.taken.add(own)
+    count = python_function(function).__code__.co_argcount
+    body, parameters, results = inliner.function(function, [None] * count, callables)
+
+    def typed(body: list[ast.stmt]) -> dict[str, Any]:
+        python = compiled(written(own, parameters, results, body), own, namespace)
+        kinds = infer(python, argument_types)
+        kinds.update({each: types.Array(types.float64, value.ndim, "C") for each, value in namespace.items()
+                      if isinstance(value, np.ndarray) and value.dtype.kind == "f"})
+        return kinds
+
+    lowering = Lowering(inliner, typed(body))
+    body = _Loops(names, parameters, lowering.kinds).translated(lowering.block(body))
+    kinds = typed(body)
+    for each, kind in kinds.items():
+        if isinstance(kind, (BaseTuple, types.Complex)) and each not in namespace:
+            raise Refused(f"{own}: '{each}' is {kind}: only numbers and arrays of real numbers are supported")
+    return Normal(own, parameters, results, body, kinds, names, namespace)
+
+
+class _Loops:
+    """Translation of loops: own counters, and bounds whose values are kept."""
+
+    def __init__(self, names: Names, parameters: list[str], kinds: dict[str, Any]):
+        self.names, self.kinds = names, dict(kinds)
+        self.parameters = parameters
+
+    def translated(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        own = self._counters(body)
+        for each in own:
+            self.kinds.setdefault(each, types.int64)
+        for each in names_in(body, ast.Store):
+            self.kinds.setdefault(each, types.float64)
+        facts = Analysis(body, self.kinds)
+        return self._block(body, facts.stable(self.parameters), own)
+
+    def _counters(self, body: list[ast.stmt]) -> set[str]:
+        """Return the loop variables that serve as counters: only read in their loops, and not assigned there."""
+        loops = [each for each in walk(body) if isinstance(each, ast.For)]
+        found = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)} - set(self.parameters)
+
+        def visit(block: list[ast.stmt], within: set[str]) -> None:
+            for statement in block:
+                if isinstance(statement, ast.For):
+                    found.difference_update(names_in(statement.iter) - within)
+                    target = statement.target.id  # type: ignore[attr-defined]
+                    if target in within:
+                        found.discard(target)
+                    visit(statement.body, within | {target})
+                elif isinstance(statement, (ast.If, ast.While)):
+                    found.difference_update(names_in(statement.test) - within)
+                    visit(statement.body, within)
+                    visit(statement.orelse, within)
+                else:
+                    found.difference_update(names_in(statement) - within, names_in(statement, ast.Store))
+
+        visit(body, set())
+        return found
+
+    def _block(self, block: list[ast.stmt], kept: set[str], counters: set[str]) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        for statement in block:
+            if isinstance(statement, ast.For):
+                done += self._loop(statement, kept, counters)
+                continue
+            if isinstance(statement, (ast.If, ast.While)):
+                statement.body = self._block(statement.body, kept, counters)
+                statement.orelse = self._block(statement.orelse, kept, counters)
+            done.append(statement)
+        return done
+
+    def _loop(self, loop: ast.For, kept: set[str], counters: set[str]) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        bounds = loop.iter.args  # type: ignore[attr-defined]
+        arguments = []
+        for bound, wanted in zip(bounds, ("stop",) if len(bounds) == 1 else ("start", "stop", "step"), strict=False):
+            if self._is_kept(bound, kept):
+                arguments.append(bound)
+            else:
+                own = self.names.fresh(wanted)
+                done.append(assign(own, bound, loop))
+                arguments.append(name(own))
+        target: ast.Name = loop.target  # type: ignore[assignment]
+        body = loop.body
+        if target.id not in counters:
+            counter = self.names.fresh("counter")
+            body = [assign(target.id, name(counter), loop), *body]
+            target = name(counter, store=True)
+        body = self._block(body, kept | {target.id}, counters)
+        new = ast.For(target, ast.Call(name("range"), arguments, []), body, [])
+        return [*done, located(new, loop)]
+
+    def _is_kept(self, bound: ast.expr, kept: set[str]) -> bool:
+        elements = [
+            each for each in ast.walk(bound)
+            if isinstance(each, ast.Subscript) and not isinstance(each.value, ast.Attribute)
+        ]
+        return not elements and names_in(bound) <= kept | {"len", "min", "max", "np", "math", "abs"}
+
+
+def bounds_of(loop: ast.For) -> tuple[str, str, str]:
+    """Return the source of start, stop and step of a loop."""
+    arguments = [text(each) for each in loop.iter.args]  # type: ignore[attr-defined]
+    if len(arguments) == 1:
+        return "0", arguments[0], "1"
+    return arguments[0], arguments[1], arguments[2] if len(arguments) == 3 else "1"

@@ -1,0 +1,191 @@
+"""Compiled derivatives of one function for arguments of certain types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit, typeof
+from numba.core import types
+
+from .forward import Forward
+from .inference import infer, is_array
+from .normal import Normal, normal_form
+from .reverse import Adjoint, Reverse
+from .source import compiled
+
+_TAPES = (np.float64, np.int64, np.uint8)
+
+
+class Program:
+    """Derivatives of a function by the parameters ``by``; ``same`` are pairs of parameters that are one array."""
+
+    def __init__(
+        self, function: Any, argument_types: Sequence[types.Type], callables: dict[str, Any], by: Sequence[str],
+        same: Sequence[tuple[str, str]],
+    ):
+        self.types, self.by, self.same = list(argument_types), list(by), list(same)
+        self._build: Callable[[], Normal] = lambda: normal_form(function, self.types, callables)
+        self.normal = self._build()
+        self.adjoint: Adjoint = Reverse(self.normal, self.by, self.same).adjoint()
+        self.parameters = self.normal.parameters
+        #: Parameters of the function whose elements it writes.
+        self.written = [self.parameters.index(each) for each in self.adjoint.written]
+        #: For each result, True if it has a derivative.
+        self.has_derivative = [each in self.adjoint.seeds for each in self.normal.results]
+        self._sizes = [64, 16, 64]
+
+    # -- reverse mode
+
+    @cached_property
+    def _reverse(self) -> Callable[..., Any]:
+        python = compiled(self.adjoint.source, self.adjoint.name, self.normal.namespace)
+        return njit(error_model="numpy", nogil=True)(python)
+
+    def _copies(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return the arguments with copies of the arrays that the function writes; the same array stays the same."""
+        copies = list(arguments)
+        for position in self.written:
+            copies[position] = arguments[position].copy()
+        for one, other in self.same:
+            copies[self.parameters.index(other)] = copies[self.parameters.index(one)]
+        return copies
+
+    def _shadows(self, arguments: Sequence[Any], of_written: dict[int, Any] | None) -> list[Any]:
+        made: dict[int, Any] = {}
+        for each in self.adjoint.shadows:
+            position = self.parameters.index(each)
+            given = None if of_written is None else of_written.get(position)
+            made[position] = np.zeros_like(arguments[position]) if given is None else np.array(given)
+        for one, other in self.same:
+            if self.parameters.index(one) in made:
+                made[self.parameters.index(other)] = made[self.parameters.index(one)]
+        return [made[self.parameters.index(each)] for each in self.adjoint.shadows]
+
+    def _run(self, call: Callable[[list[Any]], tuple[Any, list[int]]]) -> Any:
+        """Call with tapes, once more with larger ones if these are too small."""
+        while True:
+            tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
+            result, used = call(tapes)
+            if all(need <= size for need, size in zip(used, self._sizes, strict=True)):
+                return result
+            self._sizes = [max(pair) for pair in zip(used, self._sizes, strict=True)]
+
+    def gradients(self, arguments: Sequence[Any], seeds: Sequence[Any], of_written: dict[int, Any]) -> list[Any]:
+        """Return the derivative by each of ``by``.
+
+        ``seeds`` are the cotangents of the results that have a derivative, ``of_written`` those of the arguments that
+        the function writes, by position.
+        """
+
+        def call(tapes: list[Any]) -> tuple[Any, list[int]]:
+            shadows = self._shadows(arguments, of_written)
+            out = self._reverse(*self._copies(arguments), *shadows, *seeds, *tapes)
+            return self._by_parameter(shadows, out), out[-3:]
+
+        return self._run(call)
+
+    def _by_parameter(self, shadows: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+        found = dict(zip(self.adjoint.shadows, shadows, strict=True))
+        scalars = self.adjoint.scalars
+        found.update(zip(scalars, out[len(out) - 3 - len(scalars) : len(out) - 3], strict=True))
+        seen: set[int] = set()
+        gradients = []
+        for each in self.by:  # of an array that is passed twice, the first has the derivative
+            value = found.get(each)
+            gradients.append(None if value is None or id(value) in seen else value)
+            if isinstance(value, np.ndarray):
+                seen.add(id(value))
+        return gradients
+
+    def tape_bytes(self, arguments: Sequence[Any]) -> int:
+        """Return the size of the tapes for these arguments."""
+        shadows, tapes = self._shadows(arguments, None), [np.empty(0, each) for each in _TAPES]
+        seeds = self._no_seeds(arguments)
+        used = self._reverse(*self._copies(arguments), *shadows, *seeds, *tapes)[-3:]
+        return sum(count * np.dtype(each).itemsize for count, each in zip(used, _TAPES, strict=True))
+
+    def _no_seeds(self, arguments: Sequence[Any]) -> list[Any]:
+        return [
+            np.zeros((0,) * kind.ndim, str(kind.dtype)) if is_array(kind) else 0.0
+            for kind in (self.normal.kinds[each] for each in self.adjoint.seeds)
+        ]
+
+    # -- forward mode
+
+    @cached_property
+    def _forward(self) -> tuple[Callable[..., Any], list[str], str]:
+        normal = self._build()  # names of its own
+        made = Forward(normal.source(), normal.kinds, self.by, normal.names, self.same).generate()
+        python = compiled(made.source, made.name, normal.namespace)
+        return njit(error_model="numpy", nogil=True)(python), made.inputs, made.source
+
+    def tangents(self, arguments: Sequence[Any], tangents: dict[str, Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
+        """Return the tangents of the results and those of the arguments that are written, by position."""
+        function, inputs, _ = self._forward
+        copies = self._copies(arguments)
+        given = self._tangents_of(dict(zip(self.parameters, arguments, strict=True)), inputs, tangents)
+        _, out = function(*copies, *given.values())
+        return out, {p: given[self.parameters[p]] for p in self.written if self.parameters[p] in given}
+
+    def _tangents_of(self, values: dict[str, Any], inputs: list[str], tangents: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for each in inputs:
+            value, tangent = values[each], tangents.get(each)
+            if isinstance(value, np.ndarray):
+                made[each] = np.zeros_like(value) if tangent is None else np.array(tangent, value.dtype)
+            else:
+                made[each] = 0.0 if tangent is None else float(tangent)
+        for one, other in self.same:
+            if one in made and other in made:
+                if tangents.get(other) is not None:
+                    made[one] += tangents[other]
+                made[other] = made[one]
+        return made
+
+    # -- forward over reverse
+
+    @cached_property
+    def _second(self) -> tuple[Callable[..., Any], list[str], str]:
+        normal = self._build()
+        adjoint = Reverse(normal, self.by, self.same).adjoint()
+        python = compiled(adjoint.source, adjoint.name, normal.namespace)
+        shadow_types = [normal.kinds[each] for each in adjoint.shadows]
+        seed_types = [normal.kinds[each] for each in adjoint.seeds]
+        seed_types = [types.Array(each.dtype, each.ndim, "C") if is_array(each) else each for each in seed_types]
+        kinds = infer(python, [*self.types, *map(_shadow_type, shadow_types), *seed_types, *map(_tape_type, _TAPES)])
+        kinds.update({own: typeof(value) for own, value in normal.namespace.items() if isinstance(value, np.ndarray)})
+        parameters = python.__code__.co_varnames[: python.__code__.co_argcount]
+        count = len(self.parameters) + len(shadow_types) + len(seed_types)
+        by = [*self.by, *parameters[len(self.parameters) : count]]
+        made = Forward(adjoint.source, kinds, by, normal.names, self.same).generate()
+        function = njit(error_model="numpy", nogil=True)(compiled(made.source, made.name, normal.namespace))
+        return function, [*parameters], made.source, made.inputs  # type: ignore[return-value]
+
+    def second(
+        self, arguments: Sequence[Any], tangents: dict[str, Any], seeds: Sequence[Any], of_written: dict[int, Any],
+    ) -> list[Any]:
+        """Return the derivatives of the ``gradients`` in the direction ``tangents`` of the arguments."""
+        function, parameters, _, inputs = self._second  # type: ignore[misc]
+        count = len(self.parameters)
+
+        def call(tapes: list[Any]) -> tuple[Any, list[int]]:
+            shadows = self._shadows(arguments, of_written)
+            given = [*self._copies(arguments), *shadows, *seeds, *tapes]
+            values = dict(zip(parameters, given, strict=True))
+            made = self._tangents_of(values, inputs, tangents)
+            (*out,), (*out_tangents,) = function(*given, *made.values())
+            of_shadows = [made[each] for each in parameters[count : count + len(shadows)]]
+            return self._by_parameter(of_shadows, [*out_tangents[:-3], *out[-3:]]), out[-3:]
+
+        return self._run(call)
+
+
+def _shadow_type(kind: types.Array) -> types.Array:
+    return types.Array(kind.dtype, kind.ndim, "C")
+
+
+def _tape_type(dtype: Any) -> types.Array:
+    return types.Array(typeof(dtype(0)), 1, "C")

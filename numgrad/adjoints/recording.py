@@ -1,0 +1,220 @@
+"""Calls of differentiable functions in the graph: the call, its adjoint and its tangents, each one operation.
+
+With J the Jacobian of a function, the call computes f(x), the adjoint Jᵀg and the tangents J t.  Each has the others as
+derivatives, together with the derivative of gᵀJ t by x, which is compiled as forward over reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.function import Function, once_differentiable
+from ..autograd.grad_mode import TRANSFORMED, state
+from ..ops.creation.from_data import from_numpy
+from ..tensors.tensor import Tensor
+from .program import Program
+
+if TYPE_CHECKING:
+    from .decorator import Differentiable
+
+
+class Call:
+    """One call with tensors: the arguments, and the program of its derivatives."""
+
+    program: Program
+
+    def __init__(self, function: Differentiable, arguments: Sequence[Any]):
+        self.function, self.arguments = function, list(arguments)
+        self.positions = [place for place, each in enumerate(arguments) if isinstance(each, Tensor)]
+        self.names = [function.parameters[place] for place in self.positions]
+        self.transformed = bool(state.mode & TRANSFORMED)
+
+    def values(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return the arguments of the function, with these tensors."""
+        values = list(self.arguments)
+        for place, tensor in zip(self.positions, tensors, strict=True):
+            values[place] = self.function.value_of(tensor)
+        return values
+
+    def prepare(self, values: list[Any]) -> None:
+        """Find the program, and keep copies of what may change before the backward pass."""
+        function, names = self.function, self.function.parameters
+        by = [name for name, place in zip(self.names, self.positions, strict=True)
+              if function.is_differentiable(values[place])]
+        self.program = function.program(values, by)
+        self.written = [names.index(self.program.parameters[place]) for place in self.program.written]
+        for place in self.written:
+            if place not in self.positions:
+                raise TypeError(
+                    f"{function.py_func.__name__} writes into the NumPy array '{names[place]}', which cannot have a "
+                    "derivative: pass a tensor, numgrad.from_numpy(array), or allocate the array in the function"
+                )
+        function.check(self.program, values)
+        self.kept = [each.copy() if isinstance(each, np.ndarray) else each for each in values]
+        for one, other in self.program.same:
+            self.kept[names.index(other)] = self.kept[names.index(one)]
+        self.like = {name: values[place] for name, place in zip(self.names, self.positions, strict=True)}
+
+    def given(self) -> list[Any]:
+        """Return the arguments of the program."""
+        return self.function.without_functions(self.kept)
+
+    def seeds(self, gradients: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
+        """Return the cotangents of the results and of the written arguments as the program takes them."""
+        program, seeds = self.program, []
+        count = len(program.normal.results)
+        for name, has, gradient in zip(program.normal.results, program.has_derivative, gradients, strict=False):
+            if has:
+                array = gradient.detach().numpy()
+                kind = program.normal.kinds[name]
+                seeds.append(np.array(array, str(kind.dtype)) if array.ndim else float(array))
+        written = [each.detach().numpy() for each in gradients[count:]]
+        return seeds, dict(zip(program.written, written, strict=True))
+
+    def directions(self, tangents: Sequence[Any]) -> dict[str, Any]:
+        """Return tangents of the tensors by the names of the parameters."""
+        pairs = zip(self.names, tangents, strict=True)
+        return {name: tangent.detach().numpy() for name, tangent in pairs if tangent is not None}
+
+    def as_tensors(self, gradients: Sequence[Any]) -> list[Any]:
+        """Return the derivatives by the tensors, each like its argument; None where there is none."""
+        found = dict(zip(self.program.by, gradients, strict=True))
+        made = []
+        for name in self.names:
+            like = np.asarray(self.like[name])
+            value = found.get(name)
+            made.append(from_numpy(np.asarray(np.zeros_like(like) if value is None else value, like.dtype))
+                        if name in found else None)
+        return made
+
+    def results(self, values: Sequence[Any]) -> list[Any]:
+        """Return tangents of the results as tensors, None where there is none."""
+        kinds = [self.program.normal.kinds[each] for each in self.program.normal.results]
+        return [
+            from_numpy(np.asarray(each, str(getattr(kind, "dtype", kind)))) if has else None
+            for each, kind, has in zip(values, kinds, self.program.has_derivative, strict=True)
+        ]
+
+
+class ArrayFunction(Function):
+    """Base of the operations that ``differentiable`` makes."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, *tensors: Tensor) -> Any:
+        values = call.values(tensors)
+        recorded = call.transformed or any(ctx.needs_input_grad)
+        if recorded:
+            call.prepare(values)
+        results = call.function.dispatcher(*values)
+        results = () if results is None else results if isinstance(results, tuple) else (results,)
+        outputs = [from_numpy(np.asarray(each)) for each in results]
+        if recorded:
+            ctx.call = call
+            constant = [each for each, has in zip(outputs, call.program.has_derivative, strict=True) if not has]
+            ctx.mark_non_differentiable(*constant)
+            written = [tensors[call.positions.index(place)] for place in call.written]
+            if written:
+                ctx.mark_dirty(*written)
+            outputs += written
+            unwritten = [each for place, each in zip(call.positions, tensors, strict=True) if place not in call.written]
+            ctx.save_for_backward(*unwritten)
+            ctx.save_for_forward(*unwritten)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        call = ctx.call
+        if call.written:
+            return _adjoint_of_written(ctx, *gradients)
+        return None, *_Adjoint.apply(call, len(gradients), *gradients, *ctx.saved_tensors)
+
+    @staticmethod
+    def jvp(ctx: Any, _call: Any, *tangents: Any) -> Any:
+        call, inputs = ctx.call, ctx.saved_tensors
+        if call.written:
+            raise NotImplementedError(
+                f"forward mode of {call.function.py_func.__name__}, which writes into its arguments, is not supported"
+            )
+        return _Tangents.apply(call, *tangents, *inputs)
+
+
+def operation(name: str) -> type[Function]:
+    """Return the operation of a function of this name, whose node is called after it."""
+    words = "".join([part.capitalize() for part in name.split("_")]) or "Function"
+    return type(words, (ArrayFunction,), {"__module__": __name__})
+
+
+@once_differentiable
+def _adjoint_of_written(ctx: Any, *gradients: Any) -> Any:
+    """Return the derivatives by the tensors of a call that writes into some of them."""
+    call = ctx.call
+    seeds, of_written = call.seeds(gradients)
+    return None, *call.as_tensors(call.program.gradients(call.given(), seeds, of_written))
+
+
+class _Adjoint(Function):
+    """Derivatives of a call by its tensors, given the cotangents of its results."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, count: int, *tensors: Any) -> Any:
+        ctx.call, ctx.count = call, count
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        seeds, _ = call.seeds(tensors[:count])
+        made = call.as_tensors(call.program.gradients(call.given(), seeds, {}))
+        return tuple(made)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        call, program = ctx.call, ctx.call.program
+        seeds, _ = call.seeds(ctx.saved_tensors[: ctx.count])
+        directions = call.directions(cotangents)
+        by_inputs = call.as_tensors(program.second(call.given(), directions, seeds, {}))
+        by_seeds = call.results(program.tangents(call.given(), directions)[0])
+        return None, None, *by_seeds, *by_inputs
+
+
+    @staticmethod
+    def jvp(ctx: Any, _call: Any, _count: Any, *tangents: Any) -> Any:
+        return _TangentsOfAdjoint.apply(ctx.call, ctx.count, *tangents, *ctx.saved_tensors)
+
+
+class _TangentsOfAdjoint(Function):
+    """Tangents of the derivatives of a call; third derivatives are refused, since it has neither backward nor jvp."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, count: int, *tensors: Any) -> Any:
+        half = len(tensors) // 2
+        tangents, saved = tensors[:half], tensors[half:]
+        seeds, _ = call.seeds(saved[:count])
+        moved, _ = call.seeds(tangents[:count])
+        by_inputs = call.program.second(call.given(), call.directions(tangents[count:]), seeds, {})
+        by_seeds = call.program.gradients(call.given(), moved, {})
+        pairs = zip(by_inputs, by_seeds, strict=True)
+        return tuple(call.as_tensors([None if one is None else one + other for one, other in pairs]))
+
+
+class _Tangents(Function):
+    """Tangents of the results of a call, given those of its tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+        ctx.call = call
+        half = len(call.positions)
+        ctx.save_for_backward(*tensors)
+        out, _ = call.program.tangents(call.given(), call.directions(tensors[:half]))
+        return tuple(call.results(out))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        call, program = ctx.call, ctx.call.program
+        seeds, _ = call.seeds(cotangents)
+        directions = call.directions(ctx.saved_tensors[: len(call.positions)])
+        by_inputs = call.as_tensors(program.second(call.given(), directions, seeds, {}))
+        by_tangents = call.as_tensors(program.gradients(call.given(), seeds, {}))
+        return None, *by_tangents, *by_inputs

@@ -1,0 +1,365 @@
+"""Reverse mode: the adjoint of a function in normal form.
+
+It runs the function once more, storing what it overwrites where that is needed, and then the adjoint of each statement
+in reverse order.  Every active array has a shadow, its derivative, which follows it through views and other names.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from numba.core import types
+
+from .analysis import Analysis, bound_array, flag_of, shadow_of, target_of
+from .cotangents import Cotangents, indented
+from .inference import empty, is_floating, zero
+from .normal import Normal, bounds_of
+from .source import Refused, index_text, names_in, placing, text
+from .storing import Storing
+
+
+@dataclass
+class Adjoint:
+    """Source of an adjoint, with its conventions.
+
+    Its arguments are those of the function, a shadow for each of ``shadows``, a cotangent for each of ``seeds``, and
+    the tapes of floating-point numbers, integers and branches.  It returns the results of the function, the derivatives
+    by ``scalars``, and the sizes that the tapes need.  If a tape is too small, no derivative has been computed.
+    """
+
+    name: str
+    source: str
+    shadows: list[str]
+    seeds: list[str]
+    scalars: list[str]
+    written: list[str]
+    facts: Analysis = field(repr=False)
+
+
+class Reverse:
+    """Generator of the adjoint of one function by the parameters ``by``."""
+
+    def __init__(self, normal: Normal, by: list[str], same: list[tuple[str, str]]):
+        self.normal, self.names, self.kinds = normal, normal.names, normal.kinds
+        self.facts = facts = Analysis(normal.body, normal.kinds)
+        for one, other in same:
+            facts.share(one, other)
+        arrays = [each for each in normal.parameters if facts.is_array(each)]
+        writes = facts.writes(normal.body)
+        self.written = [each for each in arrays if facts.contents(each) in writes]
+        self._check_results(arrays)
+        inputs = {self._value_key(each) for each in by}
+        outputs = {self._value_key(each) for each in [*normal.results, *self.written]}
+        facts.activate(inputs, outputs)
+        self._shadows: dict[str, str] = {}
+        self._prepare()
+
+    def _value_key(self, own: str) -> str:
+        return self.facts.contents(own) if self.facts.is_array(own) else own
+
+    def _check_results(self, arrays: list[str]) -> None:
+        roots = {self.facts.root(each): each for each in arrays}
+        for result in self.normal.results:
+            if self.facts.is_array(result) and self.facts.root(result) in roots:
+                given = roots[self.facts.root(result)]
+                raise Refused(
+                    f"{self.normal.name} returns its argument '{given}' or a view of it: return a copy, or nothing"
+                )
+
+    def shadow(self, own: str) -> str:
+        """Return the name of the derivative by a name."""
+        if own not in self._shadows:
+            self._shadows[own] = self.names.fresh(f"{own}_b")
+        return self._shadows[own]
+
+    # -- statements one by one
+
+    def _prepare(self) -> None:
+        self._adjoints: dict[int, list[str]] = {}
+        uses: dict[int, set[str]] = {}
+        self._stable = self.facts.stable(self.normal.parameters) | self.facts.counters
+        for statement in self.facts.statements:
+            with placing(statement):
+                if isinstance(statement, ast.If):
+                    again = self._evaluated_again(statement)
+                    uses[id(statement)] = self.facts.reads(statement.test) if again else set()
+                elif isinstance(statement, ast.For):
+                    uses[id(statement)] = names_in(statement.iter)
+                elif target_of(statement) is not None:
+                    lines, read = self._adjoint(statement)  # type: ignore[arg-type]
+                    self._adjoints[id(statement)] = lines
+                    uses[id(statement)] = read
+        self.storing = Storing(self.facts, uses, self.normal.results)
+
+    def _evaluated_again(self, statement: ast.If) -> bool:
+        elements = [
+            each for each in ast.walk(statement.test)
+            if isinstance(each, ast.Subscript) and not isinstance(each.value, ast.Attribute)
+        ]
+        return not elements and {each for each in names_in(statement.test) if each in self.kinds} <= self._stable
+
+    def _adjoint(self, statement: ast.Assign | ast.AugAssign) -> tuple[list[str], set[str]]:
+        """Return the adjoint of an assignment of a number, and the keys that it reads."""
+        facts = self.facts
+        passing = Cotangents(facts, self.names, self.shadow)
+        target = target_of(statement)
+        assert isinstance(target, (ast.Name, ast.Subscript))
+        if facts.is_binding(statement) or facts.key(target) not in facts.active:
+            return [], set()
+        if isinstance(target, ast.Subscript):
+            assert isinstance(target.value, ast.Name)
+            passing.use(target.slice)
+            passing.uses.add(target.value.id)
+            place = f"{self.shadow(target.value.id)}[{index_text(target)}]"
+        else:
+            place = self.shadow(target.id)
+        value: ast.expr = statement.value
+        if isinstance(statement, ast.AugAssign):
+            if facts.is_active(value):
+                sign = "" if isinstance(statement.op, ast.Add) else "-"
+                cotangent = sign + place
+                passing.pass_on(value, passing.held(cotangent) if isinstance(target, ast.Subscript) else cotangent)
+            return passing.lines, passing.uses
+        if (added := _added_to(target, value)) is not None:
+            sign, term = added
+            if facts.is_active(term):
+                passing.pass_on(term, sign + place)
+            return passing.lines, passing.uses
+        if facts.is_active(value):
+            held = self.names.fresh("t")
+            passing.lines += [f"{held} = {place}", f"{place} = 0.0"]
+            passing.pass_on(value, held)
+        else:
+            passing.lines.append(f"{place} = 0.0")
+        return passing.lines, passing.uses
+
+    # -- the forward sweep
+
+    def _forward(self, block: list[ast.stmt]) -> list[str]:
+        lines: list[str] = []
+        for statement in block:
+            if isinstance(statement, ast.If):
+                lines += self._forward_if(statement)
+            elif isinstance(statement, (ast.For, ast.While)):
+                lines += self._forward_loop(statement)
+            else:
+                if id(statement) in self.storing.stored:
+                    lines += self._stored(target_of(statement))  # type: ignore[arg-type]
+                lines += self._executed(statement)
+        return lines
+
+    def _executed(self, statement: ast.stmt) -> list[str]:
+        """Return a statement, for bindings with that of the shadow."""
+        lines = [text(statement)]
+        if self.facts.is_binding(statement):
+            own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
+            if self.facts.is_active_array(own):
+                source = bound_array(value)
+                made = f"np.zeros_like({own})" if source is None else shadow_of(value, source, self.shadow(source))
+                lines.append(f"{self.shadow(own)} = {made}")
+        return lines
+
+    def _stored(self, target: ast.expr) -> list[str]:
+        if isinstance(target, ast.Name) and self.facts.is_array(target.id):
+            lines = []
+            for own in self._with_shadow(target.id):
+                lines.append(f"{self._stack(own, target.id)}.append({own})")
+            return lines
+        return [self._push(text(target), self._kind(target))]
+
+    def _stack(self, own: str, array: str) -> str:
+        """Return the name of the list that keeps what ``own``, the array or its shadow, was bound to."""
+        if own not in self._stacks:
+            self._stacks[own] = self.names.fresh(f"{own}_stack"), self.kinds[array]
+        return self._stacks[own][0]
+
+    def _with_shadow(self, own: str) -> list[str]:
+        return [own, self.shadow(own)] if self.facts.is_active_array(own) else [own]
+
+    def _kind(self, target: ast.expr) -> types.Type:
+        if isinstance(target, ast.Name):
+            return self.kinds[target.id]
+        return self.kinds[target.value.id].dtype  # type: ignore[attr-defined]
+
+    def _tape(self, kind: types.Type) -> tuple[str, str]:
+        if isinstance(kind, types.Boolean):
+            return self.branches, self.branches_at
+        return (self.tape, self.tape_at) if is_floating(kind) else (self.integers, self.integers_at)
+
+    def _push(self, value: str, kind: types.Type) -> str:
+        tape, at = self._tape(kind)
+        return f"{at} = push({tape}, {at}, {value})"
+
+    def _pop(self, target: str, kind: types.Type) -> list[str]:
+        tape, at = self._tape(kind)
+        value = f"{tape}[{at}]"
+        return [f"{at} -= 1", f"{target} = {value} != 0" if isinstance(kind, types.Boolean) else f"{target} = {value}"]
+
+    def _forward_if(self, statement: ast.If) -> list[str]:
+        lines, after = [], []
+        test = text(statement.test)
+        if id(statement) in self._reversed and not self._evaluated_again(statement):
+            branch = self._branch(statement)
+            lines.append(f"{branch} = bool({test})")
+            after.append(self._push(branch, types.boolean))  # after the block, since it is needed first
+            test = branch
+        lines += [f"if {test}:", *indented(self._forward(statement.body) or ["pass"])]
+        if statement.orelse:
+            lines += ["else:", *indented(self._forward(statement.orelse))]
+        return lines + after
+
+    def _branch(self, statement: ast.If) -> str:
+        if id(statement) not in self._branches:
+            self._branches[id(statement)] = self.names.fresh("branch")
+        return self._branches[id(statement)]
+
+    def _counted(self, loop: ast.For | ast.While) -> bool:
+        return isinstance(loop, ast.While) or flag_of(loop) is not None
+
+    def _forward_loop(self, loop: ast.For | ast.While) -> list[str]:
+        if isinstance(loop, ast.For):
+            head = f"for {text(loop.target)} in {text(loop.iter)}:"
+        else:
+            head = f"while {text(loop.test)}:"
+        body = self._block_of_loop(loop)
+        leaving = [text(loop.body[-1])] if flag_of(loop) else []
+        leaving = leaving[0].splitlines() if leaving else []
+        if id(loop) not in self._reversed or not self._counted(loop):
+            return [head, *indented([*self._forward(body), *leaving] or ["pass"])]
+        times = self._times.setdefault(id(loop), self.names.fresh("times"))
+        lines = [*self._forward(body), f"{times} += 1", *leaving]
+        return [f"{times} = 0", head, *indented(lines), self._push(times, types.int64)]
+
+    @staticmethod
+    def _block_of_loop(loop: ast.For | ast.While) -> list[ast.stmt]:
+        return loop.body[:-1] if flag_of(loop) else loop.body
+
+    # -- the reverse sweep
+
+    def _backward(self, block: list[ast.stmt]) -> list[str]:
+        late: dict[int, list[str]] = {}
+        for statement in block:
+            if self.storing.computes_again(statement):
+                place = min(self.storing.again[id(statement)], len(block))
+                late.setdefault(place, []).extend(self._executed(statement))
+        lines: list[str] = []
+        for position in range(len(block) - 1, -1, -1):
+            statement = block[position]
+            again = late.get(position, [])
+            if isinstance(statement, ast.If):
+                lines += [*self._backward_if(statement), *again]
+            elif isinstance(statement, (ast.For, ast.While)):
+                lines += [*self._backward_loop(statement), *again]
+            else:
+                restored = self._restored(statement) if id(statement) in self.storing.stored else []
+                lines += [*restored, *again, *self._adjoints.get(id(statement), [])]
+        return [*late.get(len(block), []), *lines] if lines else []
+
+    def _restored(self, statement: ast.stmt) -> list[str]:
+        target = target_of(statement)
+        assert target is not None
+        if isinstance(target, ast.Name) and self.facts.is_array(target.id):
+            return [f"{own} = {self._stack(own, target.id)}.pop()" for own in self._with_shadow(target.id)]
+        return self._pop(text(target), self._kind(target))
+
+    def _backward_if(self, statement: ast.If) -> list[str]:
+        body, orelse = self._backward(statement.body), self._backward(statement.orelse)
+        if not body and not orelse:
+            return []
+        self._reversed.add(id(statement))
+        lines, test = [], text(statement.test)
+        if not self._evaluated_again(statement):
+            test = self._branch(statement)
+            lines = self._pop(test, types.boolean)
+        lines += [f"if {test}:", *indented(body or ["pass"])]
+        return lines + (["else:", *indented(orelse)] if orelse else [])
+
+    def _backward_loop(self, loop: ast.For | ast.While) -> list[str]:
+        body = self._backward(self._block_of_loop(loop))
+        if not body:
+            return []
+        self._reversed.add(id(loop))
+        lines = []
+        if self._counted(loop):
+            times = self._times.setdefault(id(loop), self.names.fresh("times"))
+            lines = self._pop(times, types.int64)
+        else:
+            times = f"len({text(loop.iter)})"  # type: ignore[union-attr]
+        if isinstance(loop, ast.While):
+            return [*lines, f"for {self.names.fresh('back')} in range({times}):", *indented(body)]
+        counter = text(loop.target)
+        start, stop, step = bounds_of(loop)
+        if step == "1" and not self._counted(loop):
+            if start == "0":
+                return [f"for {counter} in range({stop} - 1, -1, -1):", *indented(body)]
+            return [f"for {counter} in range({stop} - 1, {start} - 1, -1):", *indented(body)]
+        back = self.names.fresh("back")
+        head = f"for {back} in range({times} - 1, -1, -1):"
+        return [*lines, head, *indented([f"{counter} = {start} + {back} * ({step})", *body])]
+
+    # -- all of it
+
+    def adjoint(self) -> Adjoint:
+        """Return the adjoint of the function."""
+        normal, facts, names = self.normal, self.facts, self.names
+        self._stacks: dict[str, tuple[str, types.Array]] = {}
+        self._branches: dict[int, str] = {}
+        self._times: dict[int, str] = {}
+        self._reversed: set[int] = set()
+        self.tape, self.integers, self.branches = map(names.fresh, ("tape", "integers", "branches"))
+        self.tape_at, self.integers_at, self.branches_at = map(names.fresh, ("tape_at", "integers_at", "branches_at"))
+        counts = [self.tape_at, self.integers_at, self.branches_at]
+        backward = self._backward(normal.body)
+        forward = self._forward(normal.body)
+        shadows = [each for each in normal.parameters if facts.is_array(each) and facts.is_active_array(each)]
+        scalars = [each for each in normal.parameters if each in facts.active]
+        seeds = {each: names.fresh(f"{each}_seed") for each in normal.results if self._value_key(each) in facts.active}
+        lines = [f"{each} = 0" for each in counts]
+        lines += [f"{stack} = [{empty(kind)}]" for stack, kind in self._stacks.values()]
+        assigned = names_in(normal.body, ast.Store) - set(normal.parameters) - facts.counters
+        for each in sorted(assigned):
+            if not facts.is_array(each):
+                lines.append(f"{each} = {zero(self.kinds[each])}")
+            elif any(stack == each for stack in self._stacks):
+                lines += [f"{own} = {empty(self.kinds[each])}" for own in self._with_shadow(each)]
+        used = [names.fresh(each) for each in ("used", "integers_used", "branches_used")]
+        outputs = [names.fresh(f"{each}_out") if not facts.is_array(each) else each for each in normal.results]
+        lines += ["# forward sweep", *forward]
+        lines += [f"{out} = {each}" for out, each in zip(outputs, normal.results, strict=True) if out != each]
+        lines += [f"{use} = {count}" for use, count in zip(used, counts, strict=True)]
+        lines += [
+            f"{self.shadow(each)} = {zero(self.kinds[each])}"
+            for each in sorted(facts.active) if not each.startswith("#") and each not in seeds
+        ]
+        reverse = []
+        for result, seed in seeds.items():
+            reverse.append(
+                f"{self.shadow(result)}[:] += {seed}" if facts.is_array(result) else f"{self.shadow(result)} = {seed}"
+            )
+        reverse += backward
+        lines += ["# reverse sweep"]
+        fits = " and ".join(
+            f"{use} <= {tape}.size" for use, tape in zip(used, (self.tape, self.integers, self.branches), strict=True)
+        )
+        lines += [f"if {fits}:", *indented(reverse or ["pass"])]
+        returned = [*outputs, *[self.shadow(each) for each in scalars], *used]
+        lines.append(f"return ({', '.join(returned)},)")
+        own = names.fresh(f"{normal.name}_adjoint")
+        parameters = [
+            *normal.parameters, *[self.shadow(each) for each in shadows], *seeds.values(),
+            self.tape, self.integers, self.branches,
+        ]
+        source = f"def {own}({', '.join(parameters)}):\n" + "\n".join(indented(lines)) + "\n"
+        return Adjoint(own, source, shadows, list(seeds), scalars, self.written, facts)
+
+
+def _added_to(target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:
+    """Return sign and term of ``x = x + term`` and ``x = x - term``, whose derivative by x is 1."""
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.BinOp):
+        return None
+    if not isinstance(value.op, (ast.Add, ast.Sub)):
+        return None
+    if text(value.left) != target.id or target.id in names_in(value.right):
+        return None
+    return ("" if isinstance(value.op, ast.Add) else "-"), value.right

@@ -1,0 +1,186 @@
+"""Source of functions: how it is read, how names are chosen in generated code, and what refuses a function."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import inspect
+import keyword
+import linecache
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+#: Modules whose functions a differentiable function may call, under the names that generated code uses.
+MODULES = {"math": math, "np": np, "np.linalg": np.linalg, "np.random": np.random}
+
+_SERIAL = count(1)
+
+
+class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
+    """Exception for a function that cannot be differentiated; its message has the line and the reason."""
+
+    def __init__(self, reason: str, node: ast.AST | None = None):
+        super().__init__(reason)
+        self.reason, self.placed = reason, False
+        if node is not None:
+            self.place(node)
+
+    def place(self, node: ast.AST) -> None:
+        """Name the line of ``node``, unless the message names one already."""
+        origin = getattr(node, "origin", None)
+        if origin is not None and not self.placed:
+            self.placed = True
+            line = origin.lines[node.lineno - origin.first].strip()  # type: ignore[attr-defined]
+            self.args = (f"{origin.name}, line {node.lineno}: {self.reason}\n    {line}",)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def placing(node: ast.AST) -> Iterator[None]:
+    """Context in which a refusal without a line names that of ``node``."""
+    try:
+        yield
+    except Refused as refusal:
+        refusal.place(node)
+        raise
+
+
+class Origin:
+    """Function that nodes were read from: its name, its lines and the number of the first."""
+
+    def __init__(self, name: str, lines: list[str], first: int):
+        self.name, self.lines, self.first = name, lines, first
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
+        return self
+
+
+def python_function(function: Any) -> Callable[..., Any]:
+    """Return the Python function that a dispatcher of Numba's or ``differentiable`` has compiled."""
+    while hasattr(function, "py_func"):
+        function = function.py_func
+    return function
+
+
+def read(function: Any) -> ast.FunctionDef:
+    """Return the definition of a Python function; its nodes know their lines."""
+    function = python_function(function)
+    name = getattr(function, "__name__", str(function))
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except (OSError, TypeError, SyntaxError) as error:
+        raise Refused(f"{name}: its source cannot be read ({error})") from None
+    if not isinstance(tree, ast.FunctionDef):
+        raise Refused(f"{name}: only functions that are defined by 'def' can be differentiated")
+    ast.increment_lineno(tree, first - 1)
+    origin = Origin(name, lines, first)
+    for node in ast.walk(tree):
+        node.origin = origin  # type: ignore[attr-defined]
+    arguments = tree.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        raise Refused("parameters must be positional: no *args, **kwargs or keyword-only ones", tree)
+    return tree
+
+
+def namespace_of(function: Any) -> dict[str, Any]:
+    """Return the globals of a Python function, with the variables that it closes over."""
+    function = python_function(function)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+
+
+class Names:
+    """Names in use in generated code."""
+
+    def __init__(self) -> None:
+        self.taken = {*dir(builtins), *keyword.kwlist, "np", "math", "push", "same_length"}
+
+    def fresh(self, wanted: str) -> str:
+        """Return ``wanted``, followed by a number if the name is taken, and reserve it."""
+        name, number = wanted, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.taken.add(name)
+        return name
+
+
+def text(node: ast.AST) -> str:
+    """Return the source of a node."""
+    return ast.unparse(ast.fix_missing_locations(node))
+
+
+def index_text(node: ast.Subscript) -> str:
+    """Return the source of the index of an element or view."""
+    return text(ast.Subscript(name("a"), node.slice, ast.Load()))[2:-1]
+
+
+def expression(source: str) -> ast.expr:
+    """Parse an expression."""
+    return ast.parse(source, mode="eval").body
+
+
+def statements(source: str, at: ast.AST | None = None) -> list[ast.stmt]:
+    """Parse statements, which take the line of the node ``at``."""
+    parsed = ast.parse(textwrap.dedent(source)).body
+    return parsed if at is None else [located(each, at) for each in parsed]
+
+
+def located(node: Any, at: ast.AST) -> Any:
+    """Give a node, and those within that have none, the line of the node ``at``; return it."""
+    origin = getattr(at, "origin", None)
+    if origin is not None:
+        for each in ast.walk(node):
+            if not hasattr(each, "origin"):
+                each.origin, each.lineno = origin, at.lineno  # type: ignore[attr-defined]
+    return node
+
+
+def name(identifier: str, store: bool = False) -> ast.Name:
+    """Return the node of a name."""
+    return ast.Name(identifier, ast.Store() if store else ast.Load())
+
+
+def assign(target: str | ast.expr, value: ast.expr, at: ast.AST) -> ast.Assign:
+    """Return an assignment."""
+    if isinstance(target, str):
+        target = name(target, store=True)
+    return located(ast.Assign([target], copy.deepcopy(value)), at)
+
+
+def names_in(node: ast.AST | Iterable[ast.AST], context: type | None = ast.Load) -> set[str]:
+    """Return the names that are read in a node (or written, or both)."""
+    nodes = [node] if isinstance(node, ast.AST) else node
+    return {
+        each.id for part in nodes for each in ast.walk(part)
+        if isinstance(each, ast.Name) and (context is None or isinstance(each.ctx, context))
+    }
+
+
+def blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the blocks of statements within a statement."""
+    return [block for field in ("body", "orelse") if (block := getattr(statement, field, None))]
+
+
+def walk(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Iterate over all statements of a block and of those within."""
+    for statement in block:
+        yield statement
+        for inner in blocks(statement):
+            yield from walk(inner)
+
+
+def compiled(source: str, function_name: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+    """Return a Python function from its source, which tracebacks and ``inspect`` can show."""
+    file = f"<numgrad {function_name} {next(_SERIAL)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    scope = dict(namespace)
+    exec(compile(source, file, "exec"), scope)  # generated from the abstract syntax tree of the user's own function
+    return scope[function_name]

@@ -1,0 +1,125 @@
+"""Values that the reverse pass needs: which are stored before they are overwritten, and which are computed again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from .analysis import Analysis, bound_array, target_of
+from .source import blocks
+
+#: For the statements of a block that compute a value again: the position of the statement whose reversal makes it
+#: possible, or the length of the block for its end.
+Places = dict[int, int]
+
+
+class Storing:
+    """Decisions for a program, given the keys ``uses`` that the adjoint of each simple statement reads."""
+
+    def __init__(self, facts: Analysis, uses: dict[int, set[str]], results: Iterable[str]):
+        self.facts, self.uses = facts, uses
+        self._live = facts.live_after(results)
+        #: Places of the statements that are executed again, by their identities.
+        self.again: Places = {}
+        self._find(facts.body, within=False)
+        self._drop_what_is_not_needed()
+        while True:
+            count = len(self.again)
+            #: Identities of the statements that store what they overwrite.
+            self.stored: set[int] = set()
+            self._store(facts.body, set())
+            if len(self.again) == count:
+                break
+
+    def _find(self, block: list[ast.stmt], within: bool) -> None:
+        for statement in block:
+            for inner in blocks(statement):
+                self._find(inner, within=True)
+        if within:
+            self._find_in(block)
+
+    def _find_in(self, block: list[ast.stmt]) -> None:
+        """Find the values that are private to a block and can be computed again when it is reversed.
+
+        The latest come first, since what a value is computed from must be there when it is.
+        """
+        facts, live = self.facts, self._live[id(block)]
+        reads = [facts.reads(statement) for statement in block]
+        writes = [facts.writes(statement) for statement in block]
+        needed_at: dict[str, int] = {}  # by the values computed again so far
+        for position in range(len(block) - 1, -1, -1):
+            statement = block[position]
+            if not self._is_pure(statement):
+                continue
+            own = statement.targets[0].id  # type: ignore[attr-defined]
+            if own in live or any(own in each for each in reads[: position + 1]):
+                continue
+            if sum(own in each for each in writes) > 1:
+                continue
+            if any(facts.writes(inner) & {own} for inner in blocks(statement)):
+                continue
+            inputs = reads[position]
+            place = len(block)
+            for later in range(position + 1, len(block)):
+                if writes[later] & inputs:
+                    place = later
+                    break
+            last = max([at for at in range(position + 1, len(block)) if own in reads[at]], default=position)
+            if place < len(block) and (last > place or (last == place and blocks(block[place]))):
+                continue
+            if needed_at.get(own, 0) > place:
+                continue
+            self.again[id(statement)] = place
+            for each in inputs:
+                needed_at[each] = max(needed_at.get(each, 0), place)
+
+    def _is_pure(self, statement: ast.stmt) -> bool:
+        target = target_of(statement)
+        if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
+            return False
+        return not self.facts.is_binding(statement) or bound_array(statement.value) is not None
+
+    def _drop_what_is_not_needed(self) -> None:
+        """Keep of the values that can be computed again those that some adjoint reads."""
+        own = {id(each): each for each in self.facts.statements if id(each) in self.again}
+        while True:
+            needed = set().union(*self.uses.values())
+            more = {
+                key: self.facts.reads(each) for key, each in own.items()
+                if each.targets[0].id in needed  # type: ignore[attr-defined]
+            }
+            if all(reads <= self.uses[key] for key, reads in more.items()):
+                break
+            for key, reads in more.items():
+                self.uses[key] = self.uses[key] | reads
+        self.needed = needed
+
+    def computes_again(self, statement: ast.stmt) -> bool:
+        """Return True if the reverse pass executes the statement again."""
+        return id(statement) in self.again and target_of(statement).id in self.needed  # type: ignore[union-attr]
+
+    def _store(self, block: list[ast.stmt], before: set[str]) -> set[str]:
+        """Return the keys whose values are still to be kept after a block, given those before it."""
+        wanted, private = before, set()
+        for statement in block:
+            own = self.uses.get(id(statement), set())
+            wanted = wanted | own  # the adjoint reads what was there before the statement
+            if isinstance(statement, ast.If):
+                wanted = self._store(statement.body, wanted) | self._store(statement.orelse, wanted)
+            elif isinstance(statement, (ast.For, ast.While)):
+                while True:
+                    again = wanted | self._store(statement.body, wanted)
+                    if again == wanted:
+                        break
+                    wanted = again
+            elif (target := target_of(statement)) is not None:
+                key = self.facts.key(target)
+                if id(statement) in self.again and key in before:
+                    del self.again[id(statement)]  # computing it again would lose a value from outside of the block
+                if id(statement) in self.again:
+                    private.add(key)
+                elif key in wanted:
+                    self.stored.add(id(statement))
+                if isinstance(target, ast.Name):
+                    wanted = wanted - {key}
+        return wanted - private

@@ -1,0 +1,185 @@
+"""``numgrad.differentiable``: calls in the graph, forward mode, second derivatives, written arguments, the tape."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+
+import numgrad as torch
+from numgrad.autograd import gradcheck, gradgradcheck
+
+
+@numba.njit
+def square(x):
+    return x * x
+
+
+@torch.differentiable
+def log_likelihood(theta, data):
+    total = 0.0
+    for i in range(data.shape[0]):
+        total += square(data[i] - theta[0]) * theta[1] - math.log(theta[1])
+    return total
+
+
+DATA = np.linspace(-1.0, 2.0, 5)
+
+
+@pytest.fixture
+def theta():
+    return torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+
+
+def of_theta(theta):
+    return log_likelihood(theta, DATA)
+
+
+def test_gradient_of_one_node(theta):
+    loss = of_theta(theta)
+    assert loss.grad_fn.name() == "LogLikelihoodBackward"
+    loss.backward()
+    residual = DATA - 0.5
+    np.testing.assert_allclose(theta.grad.numpy(), [-4 * residual.sum(), (residual**2).sum() - 5 / 2.0])
+
+
+def test_all_derivatives(theta):
+    assert gradcheck(of_theta, (theta,), check_forward_ad=True)
+    assert gradgradcheck(of_theta, (theta,))
+    hessian = torch.autograd.functional.hessian(of_theta, theta)
+    residual = (DATA - 0.5).sum()
+    np.testing.assert_allclose(hessian.numpy(), [[20, -2 * residual], [-2 * residual, 5 / 4]], atol=1e-12)
+    (forward_over_reverse,) = torch.func.jvp(torch.func.grad(of_theta), (theta,), (torch.ones_like(theta),))[1:]
+    np.testing.assert_allclose(forward_over_reverse.detach().numpy(), hessian.sum(1).numpy())
+
+
+def test_arrays_alone_are_a_call_of_numba():
+    assert isinstance(log_likelihood(np.array([0.5, 2.0]), DATA), float)
+
+
+def test_several_results_and_an_integer():
+    @torch.differentiable
+    def pair(x):
+        count = 0
+        y = np.zeros(x.shape[0])
+        for i in range(x.shape[0]):
+            if x[i] > 0.0:
+                count += 1
+                y[i] = x[i] ** 3
+        return y, y.sum(), count
+
+    x = torch.tensor([2.0, -1.0], dtype=torch.float64, requires_grad=True)
+    y, total, count = pair(x)
+    assert (count.item(), count.requires_grad) == (1, False)
+    (y[0] + 2 * total).backward()
+    assert x.grad.tolist() == [36, 0]
+
+
+def test_written_argument():
+    @torch.differentiable(validate=True)
+    def step(u, v, dt):
+        for i in range(u.shape[0]):
+            u[i] += dt * v[i] * u[i]
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    v = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    u = x.clone()
+    step(u, v, 0.5)
+    u.sum().backward()
+    assert u.tolist() == [2.5, 6]
+    assert (x.grad.tolist(), v.grad.tolist()) == ([2.5, 3], [0.5, 1])
+
+
+def test_function_as_argument():
+    @torch.differentiable
+    def euler(rhs, y, k, steps):
+        for _ in range(steps):
+            y = y + 0.1 * rhs(y, k)
+        return y
+
+    @numba.njit
+    def decay(y, k):
+        return -k * y
+
+    k = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    y = euler(decay, 2.0, k, 3)
+    y.backward()
+    assert y.item() == pytest.approx(2 * 0.95**3)
+    assert k.grad.item() == pytest.approx(-0.1 * 3 * 2 * 0.95**2)
+
+
+def test_compiled_functions_call_differentiable_ones():
+    @numba.njit
+    def twice(theta, data):
+        return 2 * log_likelihood(theta, data)
+
+    theta = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    torch.differentiable(twice)(theta, DATA).backward()
+    expected = torch.autograd.grad(2 * of_theta(theta), theta)[0]
+    assert theta.grad.equal(expected)
+
+
+def test_small_matrices():
+    @torch.differentiable
+    def of_matrices(A, b):
+        S = A @ A.T + np.eye(3)
+        L = np.linalg.cholesky(S) + np.sum(A[1:], axis=0)[2]
+        x = np.linalg.solve(A, b)
+        return np.linalg.det(A) + x @ b + np.sum(np.linalg.inv(S)) + np.log(np.diag(L)).sum()
+
+    generator = np.random.default_rng(0)
+    A = torch.tensor(generator.normal(size=(3, 3)), requires_grad=True)
+    b = torch.tensor(generator.normal(size=3), requires_grad=True)
+    assert gradcheck(of_matrices, (A, b), check_forward_ad=True)
+    assert gradgradcheck(of_matrices, (A, b))
+
+
+def test_tape():
+    @torch.differentiable
+    def logistic_map(r, steps):
+        x = 0.5
+        for _ in range(steps):
+            x = r * x * (1.0 - x)
+        return x
+
+    r = torch.tensor(3.2, dtype=torch.float64, requires_grad=True)
+    assert logistic_map.tape_bytes(r, 1000) == 8 * 1000  # one number for each store
+    logistic_map(r, 1000).backward()  # larger than the first tape: it grows and nothing is lost
+    x, derivative = 0.5, 0.0
+    for _ in range(1000):
+        x, derivative = 3.2 * x * (1 - x), x * (1 - x) + 3.2 * (1 - 2 * x) * derivative
+    assert r.grad.item() == pytest.approx(derivative)
+    source = logistic_map.adjoint_source(r, 1000)
+    assert source.startswith("def logistic_map_adjoint(r, steps, ")
+    assert "# reverse sweep" in source
+
+
+def test_validation_finds_a_jump():
+    @torch.differentiable(validate=True)
+    def steps(x):
+        return math.floor(x[0] * 1e7) * 1e-7
+
+    with pytest.raises(RuntimeError, match="differs from finite differences"):
+        steps(torch.tensor([0.7], dtype=torch.float64, requires_grad=True))
+
+
+def test_prange_keeps_every_update():
+    @torch.differentiable
+    @numba.njit(parallel=True)
+    def gathered(x, places):
+        y = np.zeros(places.shape[0])
+        for k in numba.prange(places.shape[0]):
+            y[k] = x[places[k]] ** 2
+        return y.sum()
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    gathered(x, np.zeros(1000, np.int64)).backward()
+    assert x.grad.tolist() == [2000, 0]
+
+
+def test_later_changes_of_an_array_do_not_matter(theta):
+    data = DATA.copy()
+    loss = log_likelihood(theta, data)
+    data[:] = 0
+    loss.backward()
+    assert theta.grad.equal(torch.autograd.grad(of_theta(theta), theta)[0])

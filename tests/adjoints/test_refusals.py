@@ -1,0 +1,92 @@
+"""Functions that cannot be differentiated raise, with the line and the reason."""
+
+import random
+
+import numpy as np
+import pytest
+from adjoints.in_python import gradients
+
+import numgrad as torch
+from numgrad.adjoints.source import Refused
+
+
+def drawn(x):
+    return x[0] * np.random.rand()
+
+
+def loop_bound(x):
+    s = 0.0
+    for _ in range(int(x[0])):
+        s += 1.0
+    return s
+
+
+def listed(x):
+    parts = [x[0]]
+    return parts[0]
+
+
+def itself(x):
+    return x
+
+
+def unknown(x):
+    return np.fft.fft(x)[0].real
+
+
+def stepping(x):
+    x[np.array([0, 1])] = 0.0
+    return x[0]
+
+
+def else_of_loop(x):
+    for _ in range(3):
+        pass
+    else:
+        return x[1]
+    return x[0]
+
+
+@pytest.mark.parametrize(("function", "line", "reason"), [
+    (drawn, "return x[0] * np.random.rand()", "random numbers would differ"),
+    (loop_bound, "for _ in range(int(x[0])):", "a differentiated value becomes a loop bound"),
+    (listed, "parts = [x[0]]", "a list is not supported"),
+    (itself, "", "returns its argument 'x' or a view of it"),
+    (unknown, "return np.fft.fft(x)[0].real", ""),
+    (stepping, "x[np.array([0, 1])] = 0.0", "use a loop"),
+    (else_of_loop, "for _ in range(3):", "'else' of a loop"),
+])
+def test_line_and_reason(function, line, reason):
+    with pytest.raises(Refused) as caught:
+        gradients(function, [1.0, 2.0])
+    assert reason in str(caught.value)
+    assert line in str(caught.value)
+    assert function.__name__ in str(caught.value)
+
+
+def test_syntax_is_refused_by_the_decorator():
+    with pytest.raises(TypeError, match="a list is not supported"):
+        torch.differentiable(listed)
+
+
+def test_python_random_numbers_are_refused():
+    def drawn(x):
+        return x[0] * random.random()
+
+    with pytest.raises(Refused):
+        gradients(drawn, [1.0])
+
+
+def test_a_numpy_array_that_is_written_cannot_lose_a_derivative():
+    @torch.differentiable
+    def filled(x, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] * x[i]
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    with pytest.raises(TypeError, match="writes into the NumPy array 'out'"):
+        filled(x, np.zeros(2))
+    out = torch.zeros(2, dtype=torch.float64)
+    filled(x, out)
+    out.sum().backward()
+    assert x.grad.tolist() == [2, 4]
