@@ -142,7 +142,7 @@ class Forward:
         place = shadow_of(shadow, owner, self.tangent_name(owner))
         tangent = self.tangent(value)
         if isinstance(statement, ast.AugAssign):
-            operation = {ast.Add: "+=", ast.Sub: "-="}[type(statement.op)]  # type: ignore[index]
+            operation = {ast.Add: "+=", ast.Sub: "-="}[type(statement.op)]
             return [*([f"{place} {operation} {tangent}"] if tangent else []), text(statement)]
         return [f"{place} = {tangent or '0.0'}", text(statement)]
 
