@@ -174,8 +174,8 @@ def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgra
     """
     if not trusted:
         raise RuntimeError(
-            f"{os.fspath(path)!r} holds a program, which can do anything that you can, as a pickle can: if you trust "
-            "whoever wrote it, load it with trusted=True"
+            f"{os.fspath(path)!r} holds a program, which can run arbitrary code, as a pickle can: pass trusted=True if "
+            "you trust its source"
         )
     from .programs.saving import load_program  # few programs need this module and its imports
 

@@ -166,7 +166,7 @@ def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor
     def storage_of(key: str, dtype: dtype, location: str, numel: int) -> Tensor:
         buffer = placed(from_array(archive.storage(key, dtype.numpy, numel)), location)
         if not isinstance(buffer, Tensor) or buffer.dtype is not dtype or buffer.shape != (numel,):
-            raise TypeError(f"map_location made {buffer!r} of a storage of {numel} elements of type {dtype}")
+            raise TypeError(f"map_location returned {buffer!r} for a storage of {numel} elements of type {dtype}")
         return buffer.contiguous()
 
     return unpickled(archive.pickle, storage_of)
@@ -218,7 +218,7 @@ def _check_format(name: str, head: bytes) -> None:
         raise RuntimeError(f"{name} is a tar archive, PyTorch's oldest format: {_AGAIN}")
     if head.startswith(b"\x80"):
         raise RuntimeError(f"{name} is a pickle, as PyTorch's format before version 1.6 was: {_AGAIN}")
-    raise RuntimeError(f"{name} is no file of PyTorch's, or is damaged at its beginning ({head[:9]!r})")
+    raise RuntimeError(f"{name} is not a PyTorch file, or is damaged at its beginning ({head[:9]!r})")
 
 
 _AGAIN = "load it in PyTorch and save it again, in today's zip format"

@@ -83,7 +83,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     global _precision
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision!r} is no precision: it must be one of 'highest', 'high', 'medium'")
+        raise RuntimeError(f"invalid precision {precision!r}: must be one of 'highest', 'high', 'medium'")
     _precision = precision
 
 

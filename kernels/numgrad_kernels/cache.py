@@ -106,12 +106,12 @@ def _file_digest(module: str) -> str:
 
 
 def sealed(payload: bytes, digest: str) -> bytes:
-    """Return the payload behind its checksum, which covers the digest, too, and so detects another kernel's file."""
+    """Return the payload after its checksum, which covers the digest, too, and so detects another kernel's file."""
     return hashlib.sha256(digest.encode() + payload).digest() + payload
 
 
 def save(name: str, content: bytes) -> None:
-    """Write the whole file or nothing, for readers to see no partial file; a full or read-only disk is no error."""
+    """Write a file at once, so that readers never see a part of it; ignore a full or read-only disk."""
     path = cache_directory() / name
     temporary = None
     try:
@@ -238,7 +238,7 @@ def fault(owner: int, mode: int, user: int | None) -> str:
     """Return why another user than this one or the super-user may have written a file or directory; empty if none can.
 
     Args:
-        owner, mode: its owner, and what others may do with it.
+        owner, mode: its owner, and its permissions.
         user: this user's number, None on systems that have none.
     """
     if user is None:

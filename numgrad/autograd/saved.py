@@ -113,8 +113,8 @@ def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> Non
     own = getattr(tensor, "_mapped", None)
     if own is None:
         raise RuntimeError(
-            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
-            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
+            "A tensor that was saved under vmap depends on tensors outside of it, but the unpack hook returned one "
+            "that was not computed from it under vmap, so derivatives outside of vmap would be lost."
         )
     physical = own.tensor._alias()
     history, *others = histories

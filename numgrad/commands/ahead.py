@@ -96,7 +96,7 @@ def _stand_in(value: Any) -> Any:
         return value(1) if value in (bool, int, float, complex) else value
     layout = value.layout
     if layout.size > LARGEST or layout.type.device.type != "cpu":
-        raise ValueError(f"{layout} is not made here")
+        raise ValueError(f"no sample is made for {layout}: it is too large, or on a GPU")
     memory = np.zeros(span(layout.shape, layout.strides), layout.type.numpy)
     return tensor_of(layout, memory).requires_grad_(value.requires_grad)
 

@@ -188,7 +188,7 @@ class Philox(Generator, device_type="cuda"):
 
 
 class _Draw(Effect):
-    """One draw of a GPU generator, made anew in each run of a program."""
+    """One draw of a GPU generator, which each run of a program repeats with new numbers."""
 
     def __init__(self, generator: Philox):
         self._generator = generator

@@ -24,8 +24,8 @@ class UpdateTable:
         sizes: the number of elements of each parameter.
 
     Attributes:
-        addresses: those of the operands of the update, (parameters, operands), int64; 0 for missing operands.
-        numbers: those of the update, (parameters, numbers), float64.
+        addresses: the addresses of the operands, (parameters, operands), int64; 0 for missing operands.
+        numbers: the numbers of the update, (parameters, numbers), float64.
         blocks: the pieces that kernels process: three numbers each, see ``numgrad_kernels.cpu.optimizers``.
         compute: the real dtype of the elements; a complex element counts as two.
         work: the number of elements of all parameters.

@@ -132,8 +132,8 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
 def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
-            f"KL(p || q) of {p} and {q}: they take {p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims} "
-            "dimensions for those of an event"
+            f"KL(p || q) of {p} and {q}: reinterpreted_batch_ndims must be equal, but are "
+            f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
         )
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 

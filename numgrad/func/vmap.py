@@ -176,8 +176,8 @@ def _in_dim(call: str, leaf: Any, dim: Any) -> int | None:
     if not isinstance(leaf, Tensor):
         raise ValueError(
             f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
-            "non-Tensor arguments, please use None as the respective in_dim. (Each number in a list is an argument of "
-            "its own: make a tensor of the list, by torch.tensor(), to map over it.)"
+            "non-Tensor arguments, please use None as the respective in_dim. (Each number in a list is a separate "
+            "argument: to map over a list, make it a tensor with torch.tensor().)"
         )
     rank = leaf.dim()
     if not -rank <= dim < rank:

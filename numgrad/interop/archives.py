@@ -99,7 +99,9 @@ class ArchiveReader:
             raise ValueError(f"it has no storage {key!r}")
         buffer = self._read(f"data/{key}") if self._memory is None else self._mapped(f"data/{key}")
         if buffer.size != numel * dtype.itemsize:
-            raise ValueError(f"storage {key!r} has {buffer.size} bytes, not those of {numel} numbers of type {dtype}")
+            raise ValueError(
+                f"storage {key!r} has {buffer.size} bytes, but {numel} of {dtype} have {numel * dtype.itemsize}"
+            )
         if buffer.ctypes.data % dtype.itemsize:
             buffer = buffer.copy()
         buffer = buffer.view(dtype)

@@ -38,7 +38,7 @@ class Limits:
         """
         self._left -= count
         if self._left < 0:
-            raise ValueError("what it describes is too large for its size")
+            raise ValueError("it describes more elements than a file of its size can hold")
 
     def whole(self, made: Any) -> Any:
         """Return an object after checking that, if it is a tuple or frozenset, it is not nested too deeply."""

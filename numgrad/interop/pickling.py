@@ -188,7 +188,9 @@ class _TensorPickler(_PythonPickler):
         made = arguments[0] if function is copyreg.__newobj__ else function  # type: ignore[attr-defined]
         if made not in get_safe_globals() or any(entry is not None for entry in entries[1:]):
             name = class_name(type(value))
-            raise TypeError(f"{self._location()}: a {name} cannot be saved: it is made in a way of its own")
+            raise TypeError(
+                f"{self._location()}: a {name} cannot be saved: its __reduce_ex__ is not just a safe call and a state"
+            )
         return function, arguments, *entries
 
     def _location(self, *inner: Any) -> str:

@@ -238,7 +238,7 @@ class _Machine:
         """Create an object of a class without calling ``__init__``."""
         arguments, cls = self._stack.pop(), self._stack.pop()
         if not _is_safe(cls):
-            raise TypeError(f"an object of a {type(cls).__name__} is made")
+            raise TypeError(f"a {type(cls).__name__} is not a safe class to create objects of")
         self._account_for(arguments)
         self._stack.append(cls.__new__(cls, *map(_plain, arguments)))
 
@@ -281,7 +281,7 @@ class _Machine:
         """Make a tuple of the last values."""
         stack = self._stack
         if len(stack) < count:
-            raise IndexError(f"a tuple of {count} values is made of {len(stack)}")
+            raise IndexError(f"a tuple needs {count} values, but there are {len(stack)}")
         values = tuple(map(_finished, stack[-count:]))
         del stack[-count:]
         stack.append(self._limits.whole(values))

@@ -12,7 +12,7 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(FusedOptimizer):
-    r"""Adadelta (Zeiler, 2012): steps as long as recent changes, by running means of squared gradients and changes.
+    r"""Adadelta (Zeiler, 2012): steps scaled by running means of squared gradients and of squared changes.
 
     With gradient ``g``, parameter ``p`` and running means ``s`` and ``c``, a step is::
 

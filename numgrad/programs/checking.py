@@ -51,9 +51,9 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
         return expected
     for number, (bits_of_leaf, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
         if bits_of_leaf != _bits(leaf):
-            raise AssertionError(f"{name}: result {number} of the replay is not what the function gives")
+            raise AssertionError(f"{name}: result {number} of the replay differs from the function's")
     if after.facts() != _ProgramState(forward, touched).facts():
-        raise AssertionError(f"{name}: a replay does not change what it was given, or finds, as the function does")
+        raise AssertionError(f"{name}: the replay and the function change arguments or environment differently")
     if isinstance(program, Differentiated):
         _check_backward(name, program, tensors_in(result), tensors_in(expected), inputs)
     return result
@@ -105,7 +105,7 @@ def _check_backward(
                 edges = [*map(edge_of, program.outer_leaves(inputs))]
                 for number, pair in enumerate(zip(grads, backward_through(live, edges, gradients), strict=True)):
                     if _bits(pair[0]) != _bits(pair[1]):
-                        raise AssertionError(f"{name}: gradient {number} of the replay is not what the function gives")
+                        raise AssertionError(f"{name}: gradient {number} of the replay differs from the function's")
                 return grads
 
             node.backward = compared

@@ -191,7 +191,7 @@ class Compiled:
         """Use the program of a call by itself."""
         try:
             if state.mode > ORDINARY or recording.recorder is not None:
-                raise CaptureError("programs are made outside of transforms, profilers and other programs")
+                raise CaptureError("njit() and save() cannot be called inside transforms, profilers or other programs")
             _, inputs = key_of(state.mode, args, keywords)
             while True:
                 with recording_lock as is_ours:
@@ -307,7 +307,7 @@ class Compiled:
         """Record a call, store its program if there can be one, and return the result."""
         if len(signature.programs) >= LIMIT and time.monotonic() - signature.recorded < PAUSE:
             changed = ", ".join(signature.failed[-1])
-            return self._refuse(f"what it finds around it changes from call to call ({changed})", args, keywords)
+            return self._refuse(f"its environment changes from call to call ({changed})", args, keywords)
         latest = signature.programs[:1]
         with recording_lock as is_ours:
             if not is_ours:  # another thread records
@@ -417,15 +417,15 @@ class Compiled:
         return result
 
     def _postpone(self, signature: Signature, captured: Capture) -> None:
-        """Leave recording to the next call, because this one has changed what that finds; give up if all do."""
+        """Postpone recording, because this call has changed state that the next one reads; give up if all calls do."""
         if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # others were replayed meanwhile
             signature.postponed = 0
         signature.postponed, signature.recorded = signature.postponed + 1, time.monotonic()
         if signature.postponed >= POSTPONED:
             what = f" ({', '.join(captured.changed[:3])})" if captured.changed else ""
             self._stop_recording(
-                signature, f"each call changes what the next one finds{what}, which a replay would not do: give such "
-                "things as arguments, and return them", None
+                signature, f"each call changes state that the next one reads{what}, which a replay would not do: pass "
+                "such values as arguments, and return them", None
             )
 
     def _stop_recording(self, signature: Signature, reason: str, location: Location | None) -> None:

@@ -142,8 +142,8 @@ def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
         return
     if argument._view is not None or any(each._view is not None and each._root is argument for each in others):
         raise RuntimeError(
-            "a function that is compiled has changed in place an argument that has a graph, and is a view or given "
-            "beside one of its views: its gradient is lost. Call the function itself, or give it a clone()."
+            "a compiled function has changed an argument in place that has a graph and is a view, or that was passed "
+            "together with one of its views: its gradient is lost. Call the function itself, or pass a clone()."
         )
     show_elements_of(argument, inner)
     if inner._edge is None:

@@ -142,7 +142,7 @@ class _Python:
         guard = self._program.guard
         if not guard.environment_holds():
             what = ", ".join(guard.failed()) or "hooks"
-            raise RuntimeError(f"what the function was made of has changed since ({what}): make it anew with njit()")
+            raise RuntimeError(f"objects that the function depends on have changed since ({what}): call njit() again")
         advance_all(self._program.effects)
 
     def after(self) -> None:

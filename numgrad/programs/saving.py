@@ -93,7 +93,7 @@ def _check(program: Standalone) -> None:
     }
     for reason, holds in reasons.items():
         if holds:
-            raise CaptureError(f"{reason}; a program in a file has its arguments, and tensors of its own")
+            raise CaptureError(f"{reason}; a saved program can only use its arguments and its own tensors")
 
 
 def _memory_of(array: Any) -> np.ndarray:

@@ -101,7 +101,7 @@ class Standalone:
         roots = [id(root_of(array)) for array, _ in captured.outside]
         storages = {id(tensor._storage) for tensor in captured.inputs}
         if len(storages) < len(captured.inputs) or len(set(roots)) < len(roots):
-            raise CaptureError("arguments share memory with each other, or with what the program finds around it")
+            raise CaptureError("arguments share memory with each other, or with other tensors that the program uses")
         arguments = {id(tensor) for tensor in captured.inputs}
         returned = {id(tensor._storage) for tensor in captured.results()}
         for owner, grad in captured.grads:
@@ -139,7 +139,7 @@ def standalone(
         if not captured.postponed and guard.environment_holds():
             return Standalone(captured, guard)
         failed = [*captured.changed, *guard.failed()]
-    raise CaptureError(f"each call changes what the next one finds ({', '.join(failed) or 'tensors'})")
+    raise CaptureError(f"each call changes state that the next one reads ({', '.join(failed) or 'tensors'})")
 
 
 def located(text: str, location: Location | None) -> str:

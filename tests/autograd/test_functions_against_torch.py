@@ -1,4 +1,4 @@
-"""Programs of custom functions: with PyTorch and with numgrad they show the same and fail alike."""
+"""Programs of custom functions: with PyTorch and with numgrad they have the same results and errors."""
 
 import pytest
 from autograd_programs import Programs, assert_same, leaf

@@ -146,7 +146,7 @@ def test_fast_mode_shows_the_products_and_the_jacobians(x):
 def test_fast_mode_says_when_slow_mode_would_pass():
     from numgrad import Generator
 
-    u = Generator().uniform(2, np.dtype("float32")).tolist()  # so that the product is 0, and its tolerance small
+    u = Generator().uniform(2, np.dtype("float32")).tolist()  # the product with it is 0, and its tolerance small
     scale = tensor([[1000 / u[0], -1000 / u[1]]], dtype=float64)
     wrong = scale * tensor([1.0005, 1.0], dtype=float64)
     f = function(lambda ctx, x: (scale * x).sum(1), lambda ctx, gradient: (wrong * gradient).sum(0))
@@ -164,7 +164,7 @@ def test_the_tolerances(x):
     assert gradcheck(off, x, atol=0.0011, rtol=0.0)
     assert "mismatch" in message(off, x, rtol=1e-4)
     assert "mismatch" in message(off, x, atol=0.0009, rtol=0.0)
-    bent = function(lambda ctx, x: x * x * x, lambda ctx, gradient: gradient * 3)  # right at 1 but for eps**2
+    bent = function(lambda ctx, x: x * x * x, lambda ctx, gradient: gradient * 3)  # exact at 1 up to eps**2
     one = tensor(1.0, dtype=float64, requires_grad=True)
     assert gradcheck(bent, one)
     assert "numerical:tensor([[3.0100]]" in message(bent, one, eps=0.1)
@@ -179,7 +179,7 @@ def test_the_tolerance_is_that_of_an_element(mode, fast_mode):
     def total(ctx, x):
         return x.sum().expand(20).clone()
 
-    for error, within in [(0.9e-5, True), (1.1e-5, False)]:  # of each element, so that a product has 600 of them
+    for error, within in [(0.9e-5, True), (1.1e-5, False)]:  # of each element; a product sums 600 of them
         f = function(
             total,
             lambda ctx, gradient, factor=1 + error: (gradient.sum() * factor).expand(30).clone(),
@@ -193,7 +193,7 @@ def test_which_output_and_which_input(x, fast_mode):
     wrong = function(double, times(3))
     y = x.detach().clone().requires_grad_()
     text = message(lambda a, b: (a.detach(), a * b, a + wrong(b)), (x, y), fast_mode=fast_mode)
-    assert text.startswith("Jacobian mismatch for output 1 with respect to input 1,")  # of those that are checked
+    assert text.startswith("Jacobian mismatch for output 1 with respect to input 1,")  # among the checked ones
 
 
 @both_modes
@@ -219,7 +219,7 @@ def test_a_backward_that_ignores_its_gradient(x, fast_mode):
 
 
 def without_zeros(ctx, x):
-    """Doubles, and has missing gradients stay None."""
+    """Return twice ``x``; missing gradients stay None."""
     ctx.set_materialize_grads(False)
     return x * 2
 

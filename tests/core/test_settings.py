@@ -49,7 +49,7 @@ def test_products_of_float32_are_computed_in_float32():
     try:
         assert torch.get_float32_matmul_precision() == "medium"
         assert torch.equal(x @ x, wanted)
-        with pytest.raises(RuntimeError, match="'low' is no precision"):
+        with pytest.raises(RuntimeError, match="invalid precision 'low'"):
             torch.set_float32_matmul_precision("low")
     finally:
         torch.set_float32_matmul_precision(before)

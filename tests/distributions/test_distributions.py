@@ -186,7 +186,7 @@ def test_random_numbers_of_transformed_functions():
     (lambda: dist.Distribution.set_default_validate_args(3), ValueError, "expects True or False, got 3"),
     (lambda: dist.IndependentTransform(dist.ExpTransform(), 2)(B), ValueError, r"Too few dimensions .*\[3\]"),
     (lambda: dist.kl_divergence(dist.Independent(dist.Normal(A, 1.0), 1), dist.Independent(dist.Normal(A, 1.0), 2)),
-     NotImplementedError, "they take 1 and 2 dimensions"),
+     NotImplementedError, "must be equal, but are 1 and 2"),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*does not define `arg_constraints`")
 def test_errors(program, error, message):

@@ -45,5 +45,5 @@ def test_tangents_outside_of_vmap(x):
 
 def test_a_tensor_from_elsewhere_is_refused(x):
     elsewhere = tensor(1.0)
-    with pytest.raises(RuntimeError, match="saved under vmap depends on what is outside"):
+    with pytest.raises(RuntimeError, match="saved under vmap depends on tensors outside"):
         second(hooked(function, lambda t: None, lambda _: elsewhere))(x)

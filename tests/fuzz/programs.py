@@ -1,4 +1,4 @@
-"""Random programs: a few leaves, and steps that are lines of Python for PyTorch as much as for numgrad."""
+"""Random programs: a few leaves, and steps that are lines of Python for both PyTorch and numgrad."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Leaf:
         return f"{made}{self.view}{'.requires_grad_()' if self.requires_grad else ''}"
 
     def tensor(self, module: ModuleType) -> Any:
-        """A new leaf of PyTorch or numgrad, in memory of its own."""
+        """Return a new leaf of PyTorch or numgrad, in new memory."""
         made = _viewed(self.view)(module.from_numpy(np.array(self.values)))
         return made.requires_grad_() if self.requires_grad else made
 
@@ -69,7 +69,7 @@ def _widened(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Leaves are the values ``v0``, ``v1``...; a step makes or changes the value of the next number."""
+    """A program of numbered values: leaves ``v0``, ``v1``..., and one for each step, which makes or changes a value."""
 
     leaves: tuple[Leaf, ...]
     steps: tuple[Step, ...]
@@ -77,14 +77,14 @@ class Program:
 
     @functools.cached_property
     def body(self) -> str:
-        """The program as a function of its leaves, in Python."""
+        """Python text of the program as a function of its leaves."""
         lines = [f"def program({', '.join(f'v{n}' for n in range(len(self.leaves)))}):"]
         for number, step in enumerate(self.steps, len(self.leaves)):
             lines.append(f"    v{number} = {step.text}" if step.makes else f"    {step.text}")
         return "\n".join([*lines, f"    return {', '.join(f'v{n}' for n in self.outputs)},"])
 
     def function(self, module: ModuleType) -> Callable[..., tuple]:
-        """The program on PyTorch or numgrad."""
+        """Return the program as a function, with PyTorch or numgrad."""
         scope = {"torch": module, "F": module.nn.functional}
         exec(self._code, scope)
         return scope["program"]
@@ -110,7 +110,7 @@ class Program:
 
     @functools.cached_property
     def connected(self) -> bool:
-        """Return True if all values that depend on a leaf are recorded so; integers made of detached values are not."""
+        """Return True if no value is detached from the leaves, except integers."""
         return not any(word in self.body.replace(".detach().amax(", "") for word in ("detach", "no_grad"))
 
     def widened(self) -> Program:
@@ -123,7 +123,8 @@ class Program:
         return replace(self, leaves=leaves, steps=steps)
 
     def moved(self, seed: int, relative: float) -> Program:
-        """Return the program on other numbers, changed by up to ``relative`` of themselves, or of 1 if that is more.
+        """Return the program on other numbers, each changed by at most ``relative`` times its magnitude, or times 1 if
+        that is larger.
         """
         choose = np.random.default_rng(seed)
 

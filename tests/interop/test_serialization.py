@@ -348,7 +348,7 @@ def test_open_files(tmp_path):
     with open(path, "rb") as file:
         assert load(file) == [1, 2]
     path.write_bytes(b"nonsense")
-    with open(path, "rb") as file, pytest.raises(RuntimeError, match=r"file' is no file of PyTorch's, or is damaged"):
+    with open(path, "rb") as file, pytest.raises(RuntimeError, match=r"file' is not a PyTorch file, or is damaged"):
         load(file)
 
 
@@ -419,7 +419,7 @@ def test_map_location_is_given_each_storage_once():
     result = load(io.BytesIO(saved([x[1:], x.view(2, 3)[:, 1:], tensor(7)])), location)
     assert given == [([1, 2, 3, 4, 5], "cpu"), ([7], "cpu")]
     assert [part.tolist() for part in result] == [[2, 3, 4, 5, 6], [[2, 3], [5, 6]], 8]
-    with pytest.raises(TypeError, match=r"map_location made 5 of a storage of 1 elements of type torch\.float32"):
+    with pytest.raises(TypeError, match=r"map_location returned 5 for a storage of 1 elements of type torch\.float32"):
         load(io.BytesIO(saved(tensor(1.0))), lambda row, name: 5)
     with pytest.raises(ZeroDivisionError):
         load(io.BytesIO(saved(tensor(1.0))), lambda row, name: 1 / 0)

@@ -71,7 +71,10 @@ def wait_until(condition, seconds=90):
 
 @pytest.fixture
 def program(tmp_path):
-    """Starts a program with an empty cache, and waits at its end for a line; its second process is known by number."""
+    """Return a function that starts a program with an empty cache, which waits for a line at its end.
+
+    It returns the program and the number of its second process.
+    """
     started = []
 
     def start(code, **variables):
@@ -107,7 +110,7 @@ def test_it_ends_with_the_program(program, end):
 
 
 def test_it_runs_no_code_of_the_program(program, tmp_path):
-    """Neither what lies in the current directory nor the module of a user's own optimizer."""
+    """It imports neither modules of the current directory nor the module of a user's optimizer."""
     mine = tmp_path / "mine"
     mine.mkdir()
     note = "import os\nopen(os.path.join(os.path.dirname(__file__), f'run-by-{os.getpid()}'), 'w').close()\n"
@@ -121,7 +124,7 @@ def test_it_runs_no_code_of_the_program(program, tmp_path):
     process, second = program(begin + BEGIN + own + announced + "print(os.getpid(), flush=True)\n")
     first = process.stdout.readline().strip()
     assert second != "None"
-    wait_until(lambda: list(tmp_path.glob("adam*.bin")))  # as of a class of numgrad's own
+    wait_until(lambda: list(tmp_path.glob("adam*.bin")))  # as for numgrad's own class
     assert runs(second)
     assert [path.name for path in mine.glob("run-by-*")] == [f"run-by-{first}"]
 

@@ -1,4 +1,4 @@
-"""Python's operators between tensors, numbers, NumPy's scalars and arrays, and things that are none of these."""
+"""Python's operators between tensors, numbers, NumPy's scalars and arrays, and other objects."""
 
 import operator
 
@@ -240,7 +240,7 @@ def test_in_place_with_numpy():
 
 
 class Other:
-    """Knows what to do with tensors on its left."""
+    """Defines operators with tensors on its left."""
 
     def __radd__(self, left):
         return "added", left
@@ -276,7 +276,7 @@ def test_the_other_operand_is_asked_to_compare(sign):
 @pytest.mark.parametrize("other", [None, {}, object(), "a", [1, 2], (1, 2)], ids=lambda o: type(o).__name__)
 def test_unknown_operands_give_type_errors(sign, other):
     x = tensor([1, 2])
-    # Python has a meaning of its own for a sequence times something, and for str % something
+    # Python itself defines sequence * something and str % something
     own = isinstance(other, str | list | tuple) and sign in "*%"
     with refused(TypeError, [x], *([] if own else ["unsupported operand type", "Tensor", type(other).__name__])):
         BINARY[sign](x, other)

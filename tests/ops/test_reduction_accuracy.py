@@ -10,10 +10,10 @@ EPS = float(np.finfo(np.float32).eps)
 
 LENGTHS = [1, 2, 3, 7, 63, 64, 65, 511, 513, 1000, 4095, 4097, 33_000, 100_003, 1_000_000]
 
-#: Elements of a tensor, at most.
+#: Greatest number of elements of a tensor.
 LARGEST = 3_000_000
 
-#: How the elements lie: the shape for a length, and the dimension that is reduced, None for all.
+#: Shapes for a length, each with the reduced dimension, None for all.
 LAYOUTS = {
     "all": (lambda length: (length,), None),
     "rows": (lambda length: (2, length), 1),
@@ -25,7 +25,7 @@ LAYOUTS = {
 
 
 def over(name, *arguments):
-    """A function of NumPy, over a dimension, all of them for None."""
+    """Return a function of NumPy that reduces a dimension, or all of them for None."""
     return lambda x, dim: getattr(np, name)(x, dim, *arguments)
 
 
@@ -51,11 +51,11 @@ def running_total(x, dim):
 
 
 def products(accumulate):
-    """Products that neither grow nor vanish, and whose error is that of all roundings: it grows with their number."""
+    """Return factors whose product neither overflows nor vanishes; its error grows with their number."""
     return lambda x, dim: np.abs(accumulate(x, dim)) * np.sqrt(x.shape[0 if dim is None else dim])
 
 
-#: For each reduction the same in float64, and what its error is compared with; None where there must be none.
+#: For each reduction its result in float64, and the scale of its error; None if it must be exact.
 REDUCTIONS = {
     "sum": (over("sum"), total),
     "nansum": (over("nansum"), total),
@@ -73,7 +73,7 @@ SCANS = {
     "logcumsumexp": (running(np.logaddexp.accumulate), lambda x, dim: 1 + np.abs(np.logaddexp.accumulate(x, dim or 0))),
 }
 
-#: Of loops that are shared out to threads alike, those that are run on two: it takes long to compile them.
+#: Reductions that are also run on two threads: one of each kind of loop, since compiling takes long.
 ON_TWO_THREADS = {"sum", "cumsum", "logcumsumexp"}
 
 

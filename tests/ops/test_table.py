@@ -62,10 +62,9 @@ def test_a_rule_for_what_is_no_differentiable_input_is_refused():
 
 
 def declared_elsewhere(op):
-    """The parts of a declaration that are in another file than the function that it decorates.
+    """Return the parts of a declaration that are in another file than the decorated function.
 
-    What several files of a family have in common may be in one that declares no operation, and the table has the rules
-    that are declared with the operation.
+    Files of the same folder that declare no operations, and the table's own rules, are accepted.
     """
     parts = {f"the rule for {name}": rule for name, rule in op.rules.items()}
     for name in ("batch_rule", "decomposition", "prepare_change"):

@@ -1,6 +1,6 @@
-"""Arguments that are no tensors, and what functions do to those that are."""
+"""Arguments other than tensors, and changes of tensor arguments."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined before the loops read their variables
 
 import math
 

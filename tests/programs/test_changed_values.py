@@ -224,7 +224,7 @@ def test_counters_go_on_and_are_named(name):
     expected, counted = counters()[name], counters()[name]
     results = [expected(ramp(3)).tolist() for _ in range(7)]
     compiled = numgrad.compile(counted)
-    with pytest.warns(UserWarning, match=rf"each call changes what the next one finds \({name}"):
+    with pytest.warns(UserWarning, match=rf"each call changes state that the next one reads \({name}"):
         assert [compiled(ramp(3)).tolist() for _ in range(7)] == results
 
 

@@ -89,7 +89,7 @@ def test_gradients_add_up_in_the_memory_that_they_have():
     cross_entropy(model(x), y).backward()
     after = [parameter.grad for parameter in model.parameters()]
     model.zero_grad()
-    with pytest.raises(RuntimeError, match=r"changed since \(a gradient\): make it anew"):
+    with pytest.raises(RuntimeError, match=r"changed since \(a gradient\): call njit"):
         step(x.numpy(), y.numpy())
     cross_entropy(model(x), y).backward()
     for parameter, first, last in zip(model.parameters(), before, after, strict=True):
@@ -181,7 +181,7 @@ def test_what_the_function_finds_must_be_what_it_was():
     model = nn.Sequential(nn.Linear(3, 3), nn.Dropout())
     run = numgrad.compile(lambda x: model(x)).njit(numgrad.ones(3))
     model.eval()
-    with pytest.raises(RuntimeError, match=r"changed since \(model.*training.*\): make it anew with njit"):
+    with pytest.raises(RuntimeError, match=r"changed since \(model.*training.*\): call njit"):
         run(np.ones(3, np.float32))
 
 
@@ -248,7 +248,7 @@ def test_programs_are_not_made_while_another_is_recorded(make):
 
     @numgrad.compile
     def outer(x):
-        with pytest.raises(CaptureError, match="made outside of transforms, profilers and other programs"):
+        with pytest.raises(CaptureError, match="cannot be called inside transforms, profilers or other programs"):
             make(inner, x)
         return x * 2
 

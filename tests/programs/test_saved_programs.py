@@ -154,7 +154,7 @@ def test_programs_that_cannot_be_saved(tmp_path, function, reason):
 
 
 def test_who_does_not_trust_a_file_does_not_load_it(tmp_path):
-    with pytest.raises(RuntimeError, match=r"can do anything that you can.*trusted=True"):
+    with pytest.raises(RuntimeError, match=r"can run arbitrary code.*trusted=True"):
         load(tmp_path / "program")
 
 

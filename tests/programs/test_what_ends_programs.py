@@ -169,7 +169,7 @@ def test_calls_that_change_what_they_find_are_not_replayed():
             return x * self.count
 
     compiled = numgrad.compile(Counter())
-    with pytest.warns(UserWarning, match=r"changes what the next one finds \(count\)"):
+    with pytest.warns(UserWarning, match=r"changes state that the next one reads \(count\)"):
         results = [compiled(numgrad.ones(())).item() for _ in range(6)]
     assert results == [1, 2, 3, 4, 5, 6]
 

@@ -375,7 +375,7 @@ work:
 
 def test_the_main_loop_of_x86_code_is_found():
     name, loop = main_loop(X86)
-    assert name == "work"  # what only prepares the arguments is left out
+    assert name == "work"  # the function that prepares the arguments is left out
     assert loop.lines[0] == ".LBB1_2:"
     assert loop.lines[1] == "    vmovups      (%rdi,%rax,4), %ymm0"
     assert (loop.bits, loop.registers) == (256, {256: 3, 0: 2})

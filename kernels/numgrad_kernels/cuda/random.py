@@ -130,7 +130,7 @@ numbers = uniform
 
 
 def fill_narrow(out: Out, size, seed, offset, first, second):
-    """Fill a row with numbers that take one word each."""
+    """Fill a buffer with numbers that take one word each."""
     for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
         index = (call >> 5) * 128 + (call & 31)
         if index < size:
@@ -147,7 +147,7 @@ def fill_narrow(out: Out, size, seed, offset, first, second):
 
 
 def fill_wide(out: Out, size, seed, offset, first, second):
-    """Fill a row with numbers that take two words each."""
+    """Fill a buffer with numbers that take two words each."""
     for call in range(cuda.grid(1), (size + 63) // 64 * 32, cuda.gridsize(1)):
         index = (call >> 5) * 64 + (call & 31)
         if index < size:

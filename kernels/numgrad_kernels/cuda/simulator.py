@@ -87,9 +87,10 @@ class _Thread:
         self.warp = number // WARP
         self.name = name
         self.waits = self.warp_waits = 0
-        self.barrier: Any = None  # the one it waits at: its scope, the threads that must reach it, and the line
+        #: The barrier at which it waits: its scope, the threads that must reach it, and the line.
+        self.barrier: Any = None
         self.worker: _Worker | None = None  # runs the thread, from its beginning to its end
-        self.uses = 0  # of memory
+        self.uses = 0  # number of accesses to memory
         self.fenced = self.published = self.acquired = 0
 
     def __str__(self) -> str:
@@ -304,7 +305,7 @@ class _Stopped(BaseException):
 
 
 class _Worker(threading.Thread):
-    """A Python thread that runs threads of a block until one of them reaches a barrier, and then continues that one."""
+    """A Python thread that runs threads of a block until one of them reaches a barrier, and continues it later."""
 
     def __init__(self, module: CudaModule):
         super().__init__(daemon=True)

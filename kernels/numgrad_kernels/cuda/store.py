@@ -1,9 +1,9 @@
 """Machine code of kernels for GPUs, kept on disk with the CPU's: from the text of a kernel to a driver's input.
 
-numba-cuda compiles to PTX.  A driver accepts PTX of its own version and of older ones only, but machine code of all
-versions of its generation, and loads that at once.  NVIDIA's linker (nvJitLink), if it is installed, therefore turns
-the PTX into machine code here.  For a GPU of a later generation than the compiler supports, PTX is used, which its
-driver compiles.
+numba-cuda compiles to PTX.  A driver accepts PTX only up to its own version, and has to compile it.  It accepts machine
+code of all versions of its generation, and loads it at once.  NVIDIA's linker (nvJitLink), if it is installed,
+therefore turns the PTX into machine code here.  For a GPU of a later generation than the compiler supports, PTX is
+used, which its driver compiles.
 """
 
 from __future__ import annotations

@@ -20,15 +20,14 @@ from .blas import blas_addresses
 
 __all__ = ["correlation", "spread_products", "window_products"]
 
-#: Approximate number of bytes of the windows that are multiplied at a time: half of the size of the caches nearest to a
-#: core hold.
+#: Approximate number of bytes of the windows that are multiplied at a time: about half of a core's own cache.
 BYTES = 1 << 18
 
 #: Bytes of a vector register, by the instruction set that libm finds; 16 if none.
 _REGISTERS = {"e": 64, "d": 32}
 
-#: For a kernel that copies no windows to be faster than BLAS: the greatest factor by which overlapping blocks may
-#: increase the number of computed windows of a line, and the least number of windows.
+#: Limits for the kernels that copy no windows, within which they are faster than BLAS: the greatest factor by which
+#: overlapping blocks increase the number of computed windows of a line, and the least number of windows.
 _AGAIN, _MANY = 1.4, 128
 
 #: Approximate number of windows over which such a kernel sums sequentially; a line may have four times as many.
@@ -37,10 +36,10 @@ _SUMMED = 256
 #: Least number of windows of a line that are multiplied at a time.
 _LEAST = 64
 
-#: Greatest number of parts of the work that have memory of their own.
+#: Greatest number of parts of the work, each of which has its own scratch memory.
 _WORKERS = 16
 
-#: Greatest number of parts in which the gradient of the filters is summed, and of the elements of all parts.
+#: The gradient of the filters is summed in parts: their greatest number, and the greatest number of their elements.
 _PARTS, _SUMS = 8, 1 << 22
 
 
@@ -69,7 +68,8 @@ def spread_products(
     p: Plan, grad: Buffer, filters: Buffer, bias: Buffer | None, windows: Ints, out: TensorRef, kernel: Ints,
     stride: Ints, dilation: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Add the steps that sum filters times gradients, of the shape ``windows``, where their windows lie in ``out``.
+    """Add the steps that add filters times gradients to the windows of ``out``; the gradients have the shape
+    ``windows``.
 
     The images ``out`` are contiguous.  A bias of each channel is added to them.
     """

@@ -241,7 +241,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     shape = input._layout.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but is of shape {list(shape)}")
-    check(n >= 0, "linalg.matrix_power: numgrad has no inverse of matrices, which n = {} asks for", n)
+    check(n >= 0, "linalg.matrix_power: n must not be negative, since numgrad has no matrix inverse, but is {}", n)
     result, square = None, input
     while n:
         if n & 1:

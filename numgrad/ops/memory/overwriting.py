@@ -84,7 +84,7 @@ ZeroBackward0 = node_class("ZeroBackward0", FilledNode)
 
 
 class OverwriteCall(Call):
-    """A call of ``write(target)``, which overwrites a tensor with ``source``, or (None) with values without derivative.
+    """A call of ``write(target)``, which overwrites a tensor with ``source``, or, if that is None, with constants.
 
     ``node`` records it, with ``more_edges`` besides those of the two tensors.
     """

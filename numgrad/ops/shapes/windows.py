@@ -61,7 +61,7 @@ def as_strided_op(
 def _(input, size, stride, start, geometry):
     check(
         is_shown(size, stride, start, geometry),
-        "vmap: as_strided({}, {}) of an example of shape {} with strides {} shows memory that is not the example's. "
+        "vmap: as_strided({}, {}) of an example of shape {} with strides {} reaches memory outside of the example. "
         "Use other views, such as unfold() or indexing, instead.", size, stride, geometry[0], geometry[1],
     )
     whole = physical(input)

@@ -383,7 +383,9 @@ class Planned(Op):
                 elif each in known:
                     constants[each] = known[each]
                 elif each != "grad":
-                    raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
+                    raise TypeError(
+                        f"{self.name}: the rule for {name} has the parameter '{each}', which is no argument or result"
+                    )
         return RuleBackwardPlan(self.node_class, saved, constants, rules)
 
 

@@ -122,8 +122,8 @@ def _local_variables(frame: FrameType) -> dict[str, Any]:
     variables = frame.f_locals
     result = dict(variables)
     # Before Python 3.13, reading f_locals makes a dictionary that the frame keeps until the function ends, which would
-    # keep the tensors alive.  It is cleared unless the function also holds it, from locals().  Only the number of
-    # references shows that: the frame's, the one here and the argument of getrefcount.
+    # keep the tensors alive.  It is cleared unless the function also holds it, as a result of locals(): then there are
+    # more than three references, those of the frame, of ``variables`` and of the argument of getrefcount.
     if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:
         variables.clear()
     return result

@@ -1,4 +1,4 @@
-"""Shapes that change from call to call, as those of batches and of texts do."""
+"""Shapes that change from call to call, like those of batches and texts."""
 
 from __future__ import annotations
 

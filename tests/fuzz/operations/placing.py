@@ -1,4 +1,4 @@
-"""Reading and writing at indices and through masks, and what else changes values in place."""
+"""Reading and writing at indices and through masks, and other in-place changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of reading and writing at places."""
+"""Samples of reading and writing at flat indices."""
 
 import numpy as np
 from ops.sampling import ANY, Domain, index, sample, without

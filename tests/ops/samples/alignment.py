@@ -1,4 +1,4 @@
-"""Samples of connectionist temporal classification, held against sums over all ways to lay labels along the steps."""
+"""Samples of connectionist temporal classification, compared with sums over all alignments of labels and steps."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Samples of images read at the points of a grid, of what that is made of, and of grids."""
+"""Samples of images read at the points of a grid, of the operations for that, and of grids."""
 
 import itertools
 import math

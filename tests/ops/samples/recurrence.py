@@ -1,4 +1,4 @@
-"""Samples of layers of recurrent networks, held against the steps in NumPy, and their derivatives by complex steps."""
+"""Samples of layers of recurrent networks, compared with steps in NumPy, and their derivatives by complex steps."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Samples of what differs, what occurs how often, and what belongs where."""
+"""Samples of distinct elements, counts, and insertion points."""
 
 import numpy as np
 from ops.sampling import ANY, FLOATS, NUMBERS, Domain, index, sample, without
@@ -15,7 +15,7 @@ def _different(x, dim, consecutive, return_inverse, return_counts):
 
 SORTED = Domain(lambda u: 4 * np.sort(u) - 2)
 
-without("bincount_op", "transposed", "0-d", "empty")  # of nothing it counts in integers
+without("bincount_op", "transposed", "0-d", "empty")  # it counts in integers if there are no elements
 without("search_op", "0-d")
 
 for _shape in ((2, 3), (0, 3), ()):
