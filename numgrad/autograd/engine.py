@@ -320,7 +320,7 @@ class _Pass:
     def _apply_watched(self, node: Node, gradient: Any) -> Sequence[Any]:
         """Return a node's gradients and report them; as in ``_walk``, none if the node could add its gradient.
 
-        The last bits of the sum may depend on that, and a recorded program is to have those of the unrecorded one.
+        The last bits of the sum may depend on this, so a watched pass has to make the same choice as an unwatched one.
         """
         adds = node.adds and gradient is not None and node.attached is None and node not in self.wanted
         adds = adds and not self.mode & ANOMALY and not sees_gradients()

@@ -107,7 +107,7 @@ def is_open(value: Any) -> bool:
 #: Classes of objects without tensors in them.
 PLAIN = (int, float, complex, str, bytes, type(None), type, np.generic, types.CodeType, type(ABSENT))
 
-#: Classes of objects that consist of nothing else, exactly.
+#: Classes of objects without attributes or parts; subclasses do not count.
 ATOMS = frozenset({int, bool, float, complex, str, bytes, type(None)})
 
 #: Classes of objects that are compared by value.
@@ -180,7 +180,7 @@ _IMMUTABLE: tuple[type, ...] = (
     pathlib.PurePath, uuid.UUID, np.generic, np.dtype, np.finfo, np.iinfo,
 )
 
-#: Classes, with those derived from them, whose changes guards see.
+#: Classes whose changes guards see, in subclasses, too.
 _GUARDED: tuple[type, ...] = (
     *_IMMUTABLE,
     # containers and objects that are looked into

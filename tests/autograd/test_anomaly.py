@@ -250,7 +250,7 @@ def test_each_thread_has_its_own(x):
     assert seen == [False]
 
 
-# --- beside other modes -----------------------------------------------------------------
+# --- with other modes -----------------------------------------------------------------
 
 
 def test_the_end_of_a_block_leaves_the_other_modes_alone(x):

@@ -152,7 +152,7 @@ def test_partly_overlapping_memory(target, source, write, recorded):
     (lambda t: t, lambda t: t), (lambda t: t, lambda t: t[:]), (lambda t: t[1:4], lambda t: t[1:4]),
     (lambda t: t[::2], lambda t: t[1::2].expand(5) if t[1::2].numel() == 1 else t[1:10:2]),
     (lambda t: t[:5], lambda t: t[5:]), (lambda t: t.view(2, 5)[:, 0], lambda t: t.view(2, 5)[:, 3]),
-], ids=["itself", "all of it", "same part", "interleaved", "beside", "columns"])
+], ids=["itself", "all of it", "same part", "interleaved", "adjacent", "columns"])
 def test_memory_that_is_the_same_or_apart(target, source):
     base = arange(10.0)
     expected = (target(base).clone() + source(base).clone()).tolist()

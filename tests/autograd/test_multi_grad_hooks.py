@@ -131,7 +131,7 @@ def test_gradients_can_be_differentiated(leaves):
     a.grad = b.grad = None
 
 
-# --- passes inside of passes, and beside ----------------------------------------------------
+# --- nested and parallel passes ----------------------------------------------------
 
 
 def test_a_pass_inside_of_a_pass(leaves):

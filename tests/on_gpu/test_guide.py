@@ -13,7 +13,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "gpu.md").read_text(enc
 
 
 def run(*arguments):
-    """The output of a Python that has the simulator and nothing else beside the package."""
+    """Return the output of a Python that has only the package and the simulator."""
     given = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
     command = [python_with("simulator"), *arguments]
     done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300)

@@ -1,4 +1,4 @@
-"""Indexing tensors on a GPU: the operations and their gradients, beside the same on the CPU."""
+"""Indexing tensors on a GPU: the operations and their gradients, against the CPU."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ def signed(number):
 
 
 def words_of(call, offset, seed):
-    """The words that the generator makes, in plain Python."""
+    """Return the generator's words, computed in plain Python."""
     from numgrad_kernels.cuda.random import philox
 
     with np.errstate(over="ignore"):
@@ -35,7 +35,7 @@ def words_of(call, offset, seed):
 
 @pytest.fixture
 def fill(cuda):
-    """``fill(count, dtype, distribution, first, second)``: an array of random numbers."""
+    """Return the function ``fill(count, dtype, distribution, first, second)``, which returns random numbers."""
 
     def filled(count, dtype, distribution, first, second, seed=12345, offset=0):
         buffer = cuda.empty_buffer(count, np.dtype(dtype), 0)
@@ -52,7 +52,7 @@ def test_known_answers(cuda, counter, key, expected):
 
 @pytest.mark.parametrize(("seed", "offset"), [(0, 0), (2**64 - 1, 2**64 - 2), (0x123456789ABCDEF0, 2**40 + 1)])
 def test_words_go_to_their_places(fill, seed, offset):
-    """Integers over the whole range are pairs of words as they are, and those below 2**16 the upper halves of words."""
+    """Integers of 64 bits are pairs of words, and integers below 2**16 are the upper halves of words."""
     wide = fill(130, INT64, "integers", -(2**63), 2**64, seed, offset)
     narrow = fill(260, INT64, "integers", 0, 2**16, seed, offset)
     for call in (0, 31, 32):
@@ -71,7 +71,7 @@ def test_words_go_to_their_places(fill, seed, offset):
     (np.int8, "integers", -3, 6),
 ])
 def test_numbers_depend_on_seed_offset_and_place_alone(fill, monkeypatch, dtype, distribution, first, second):
-    """Not on how many are drawn, nor by how many threads."""
+    """They do not depend on the number of draws or of threads."""
     from numgrad.devices.cuda import random
 
     draw = (dtype, distribution, first, second)
@@ -107,7 +107,7 @@ def test_distributions(fill, size, dtype, distribution, first, second, below):
 def test_neighbours_do_not_depend_on_each_other(fill, size):
     count = size(2048, 1 << 17)
     numbers = fill(count, FLOAT32, "normal", 0, 1).astype(np.float64)
-    for distance in (1, 32, 64, 96, 128):  # from 32 on they come of one call
+    for distance in (1, 32, 64, 96, 128):  # from 32 on they come from one call
         assert abs((numbers[distance:] * numbers[:-distance]).mean()) < 4 / math.sqrt(count - distance)
         squares = numbers**2 - 1
         assert abs((squares[distance:] * squares[:-distance]).mean()) < 12 / math.sqrt(count - distance)

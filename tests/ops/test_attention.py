@@ -1,4 +1,4 @@
-"""Attention in one kernel beside the same composed of operations, and against PyTorch's."""
+"""Attention in one kernel, against a composition of operations and against PyTorch's."""
 
 import math
 
@@ -28,7 +28,7 @@ def results(function, *tensors, seed=9):
     return [out.detach().numpy(), *[tensor.grad.numpy() for tensor in tensors]]
 
 
-# Fewer queries than keys and more, one, and more than a block of either; too few for several threads.
+# Fewer or more queries than keys, a single one, and more than a block of each; all too small for several threads.
 SIZES = [((2, 3, 5, 4), 5), ((1, 1, 64, 8), 130), ((1, 1, 150, 33), 70), ((1, 1, 1, 1), 1), ((2, 1, 3, 2), 65)]
 
 
@@ -69,7 +69,7 @@ def test_float32_without_other_bits_for_other_threads(parallel):
             found.append(results(lambda q, k, v: attend(q, k, v, is_causal=True), *tensors))
     finally:
         numba.set_num_threads(before)
-    exact = results(  # of the first: they are alike
+    exact = results(  # of the first example, since all are equal
         lambda q, k, v: attend(q, k, v, is_causal=True),
         *[numgrad.from_numpy(t.detach().numpy()[:1].astype(np.float64)).requires_grad_() for t in tensors],
     )

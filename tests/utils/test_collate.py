@@ -1,4 +1,4 @@
-"""Batches from samples: what default_collate makes of each type, and default_convert of single samples."""
+"""Batches from samples: results of default_collate and default_convert for each type."""
 
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 

@@ -170,7 +170,7 @@ class _NoMemory:
 
 
 class below(outside):  # noqa: N801 - a context manager
-    """``with below(level):`` as ``outside``, for the operations on physical tensors."""
+    """Context manager like ``outside``, for operations on the physical tensors of a level."""
 
     def __enter__(self) -> below:
         super().__enter__()
