@@ -20,7 +20,7 @@ from numgrad_kernels.store import Kernel
 BEFORE_DATA, _BEFORE_ITEMS = object.__basicsize__, tuple.__basicsize__
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Place of a buffer of ``count`` elements: ``offset`` bytes from the address in a line of the table."""
 
