@@ -15,6 +15,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 #: Steps after which the loss is lower than at the beginning, on which PyTorch's and numgrad's still agree.
 STEPS = {"gpt": 6, "lstm": 8, "neural_ode": 25, "pinn": 2, "vae": 25}
 
+#: The same for programs that PyTorch cannot run.
+OWN = {"epidemic": 10}
+
 
 @contextlib.contextmanager
 def _without_torch():
@@ -30,7 +33,7 @@ def _losses(name, monkeypatch, *arguments):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.delitem(sys.modules, "common", raising=False)
     main = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
-    return main(["--steps", str(STEPS[name]), *arguments])
+    return main(["--steps", str({**STEPS, **OWN}[name]), *arguments])
 
 
 def _numgrads_losses(name, monkeypatch, *arguments):
@@ -38,18 +41,18 @@ def _numgrads_losses(name, monkeypatch, *arguments):
         return _losses(name, monkeypatch, *arguments)
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", [*STEPS, *OWN])
 def test_an_example_learns(name, monkeypatch, tmp_path, capsys):
     picture = tmp_path / "losses.svg"
     losses = _numgrads_losses(name, monkeypatch, "--plot", str(picture))
-    assert len(losses) == STEPS[name]
+    assert len(losses) == {**STEPS, **OWN}[name]
     assert min(losses[len(losses) // 2 :]) < losses[0]
     assert picture.read_text().startswith("<?xml")
     assert len(capsys.readouterr().out.splitlines()) > 1  # a result, and where the picture is
 
 
 def test_every_example_is_tried():
-    assert {file.stem for file in EXAMPLES.glob("*.py")} == {*STEPS, "common"}
+    assert {file.stem for file in EXAMPLES.glob("*.py")} == {*STEPS, *OWN, "common"}
 
 
 @pytest.mark.torch
