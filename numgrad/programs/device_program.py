@@ -56,7 +56,7 @@ class DeviceProgram:
         self._names: dict[str, Any] = {"DeviceBuffer": DeviceBuffer, "run_kernel": gpu.run_kernel, "stream": gpu.stream}
         self._buffers: dict[Any, str] = {}
         self._new: list[str] = []  # statements that make buffers
-        steps = [self._statement(step) for stretch in plan.steps for step in stretch]
+        steps = [self._statement(step) for segment in plan.steps for step in segment]
         passed_lines = [f"{', '.join([f'line{line}' for line in self.passed])}, = buffers"] if passed else []
         lines = [*passed_lines, f"here = stream({device})", *self._new, *steps, "return 0"]
         self.text = "\n".join([f"def run({self.takes}):", *["    " + line for line in lines]])

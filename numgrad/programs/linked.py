@@ -62,9 +62,9 @@ class LinkedProgram:
         passed: the lines of the table whose buffers are passed to ``run`` in a tuple, see Note [Passed buffers].
         brief: True if other threads of Python wait for the program, so that it needs no lock.
         table: the table as an array.
-        texts: the IR of each stretch of machine code.
-        machine_code: the linked stretches.
-        stretches: the functions that do the steps, one after the other; each returns 0 unless a kernel has reported.
+        texts: the IR of each segment of machine code.
+        machine_code: the linked segments.
+        segments: the functions that do the steps, one after the other; each returns 0 unless a kernel has reported.
         run: the function that runs the program; it returns 0 unless a kernel has reported an error.
     """
 
@@ -89,21 +89,21 @@ class LinkedProgram:
         self.context: Any = one_thread() if one_thread_only else contextlib.nullcontext()
         self.texts: list[str] = []
         self.machine_code: list[Any] = []
-        self.stretches = [self._stretch(stretch) for stretch in plan.steps]
-        self.run = self.stretches[0] if is_machine_code else functools.partial(self._run, self.stretches)
+        self.segments = [self._segment(segment) for segment in plan.steps]
+        self.run = self.segments[0] if is_machine_code else functools.partial(self._run, self.segments)
 
-    def _stretch(self, stretch: Any) -> Any:
-        if isinstance(stretch, HostCall):
-            return functools.partial(self._call_host, stretch)
-        linked = link(stretch, self.passed, self.brief)
+    def _segment(self, segment: Any) -> Any:
+        if isinstance(segment, HostCall):
+            return functools.partial(self._call_host, segment)
+        linked = link(segment, self.passed, self.brief)
         self.texts.append(linked.text)
         self.machine_code.append(linked)
         return functools.partial(linked.run, start_address(self.table))
 
-    def _run(self, stretches: list[Any]) -> int:
+    def _run(self, segments: list[Any]) -> int:
         with self.context:
-            for stretch in stretches:
-                if step := stretch():
+            for segment in segments:
+                if step := segment():
                     return step
         return 0
 

@@ -38,7 +38,7 @@ class MemoryPlan:
         steps: the steps, if some are to run tile by tile; otherwise those of the recorder.
 
     Attributes:
-        steps: the steps with places: a list of Run and Copied, or a HostCall, for each stretch; on a GPU one list of
+        steps: the steps with places: a list of Run and Copied, or a HostCall, for each segment; on a GPU one list of
             DeviceCall and Copied.
         recorded: the steps without places.
         lines: the blocks and arrays whose addresses are in the table, from line 2 on.
@@ -129,21 +129,21 @@ class MemoryPlan:
         return Place(line, offset + span.offset, span.count)
 
     def _placed_steps(self, steps: Sequence[Any], begun: list[Block]) -> list[Any]:
-        stretches: list[Any] = [[]]
+        segments: list[Any] = [[]]
         for number, step in enumerate(steps):
-            if isinstance(stretches[-1], HostCall):
-                stretches.append([])
+            if isinstance(segments[-1], HostCall):
+                segments.append([])
             while begun and begun[0].first <= number:
-                stretches[-1].append(self._initial_copy(begun.pop(0)))
+                segments[-1].append(self._initial_copy(begun.pop(0)))
             if isinstance(step, HostCall):
-                stretches.append(step)
+                segments.append(step)
             elif isinstance(step, TiledGroup):
-                stretches[-1].append(step.placed(self.place, self._constant))
+                segments[-1].append(step.placed(self.place, self._constant))
             else:
-                stretches[-1].append(self._run(step) if isinstance(step, KernelCall) else step)
+                segments[-1].append(self._run(step) if isinstance(step, KernelCall) else step)
         if begun:  # results that no step uses
-            stretches.append([self._initial_copy(block) for block in begun])
-        return [stretch for stretch in stretches if stretch != []]
+            segments.append([self._initial_copy(block) for block in begun])
+        return [segment for segment in segments if segment != []]
 
     def _constant(self, array: Any) -> Place:
         """Return the place of an array of the program's own."""

@@ -356,7 +356,7 @@ class Program:
             *[f"    {name}.undo()" for name in reversed(names)], *restore,
         ]
         run = [f"wrong = run_program({executable.takes})"]
-        if any(isinstance(stretch, HostCall) for stretch in plan.steps):  # the function itself raises the error again
+        if any(isinstance(segment, HostCall) for segment in plan.steps):  # the function itself raises the error again
             run = ["try:", f"    {run[0]}", "except Exception:", "    wrong = 1"]
         passing = [f"addresses[{line}] = address_of({buffer})" for line, buffer in buffers.items()]
         if executable.passed:

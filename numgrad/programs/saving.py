@@ -59,7 +59,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
     reports = {id(report) for report in program.plan.reports}
     described = {
         "form": _FORM,
-        **described_steps([step for stretch in program.plan.steps for step in stretch]),
+        **described_steps([step for segment in program.plan.steps for step in segment]),
         "arena": program.plan.arena,
         "traffic": program.plan.traffic,
         "one thread": program.one_thread,
@@ -111,7 +111,7 @@ def _messages(program: Standalone) -> dict[int, str]:
     """Return the error messages of steps, by number."""
     launches = iter([step for step in program.steps if isinstance(step, KernelCall)])
     messages = {}
-    for number, step in enumerate([step for stretch in program.plan.steps for step in stretch], 1):
+    for number, step in enumerate([step for segment in program.plan.steps for step in segment], 1):
         launch = next(launches) if isinstance(step, Run) else None
         if launch is not None and step.reports:
             name = launch.operation.removesuffix("_op")
@@ -153,7 +153,7 @@ class LoadedProgram:
         self._messages, self._result = described["messages"], described["result"]
         lines = [arrays.get(line) for line in range(2, 2 + described["lines"])]
         reports = [arrays[line] for line in described["reports"]]
-        steps = [stretch for stretch in [restored_steps(described)] if stretch]
+        steps = [segment for segment in [restored_steps(described)] if segment]
         plan = SimpleNamespace(
             steps=steps, lines=lines, arena=described["arena"], traffic=described["traffic"], reports=reports
         )

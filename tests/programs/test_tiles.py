@@ -23,7 +23,7 @@ def program_of(compiled):
 
 
 def steps_of(program):
-    return [step for stretch in program.plan.steps for step in stretch]
+    return [step for segment in program.plan.steps for step in segment]
 
 
 def tiles_of(program):

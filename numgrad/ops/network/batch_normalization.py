@@ -24,7 +24,7 @@ from ..table.checks import check_index, check_supported
 from ..table.lookup import operation
 from ..table.op import public
 from ..table.operands import fused
-from .group_normalization import planes
+from .group_normalization import channel_sizes
 from .loss_reduction import refuse_gradient
 from .normalization import projected, standardized
 
@@ -48,7 +48,7 @@ def batch_norm_op(
     type, channels = input.type, input.shape[1:2]
     if training and _is_fused(p, input):
         rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-        made = p.backend.normalized_channels(p, *rows, *planes(input), channels[0], True, eps)
+        made = p.backend.normalized_channels(p, *rows, *channel_sizes(input), channels[0], True, eps)
         return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
     if training:
         moments = along_axis(p, "variance_axis", input, _dims(input), 0, False)
@@ -81,7 +81,7 @@ def batch_norm_backward(
     type, given = input.type, (grad_output, input, mean, scale)
     if training and _is_fused(p, input):
         rows = [one and p.contiguous(one) for one in (*given, weight)]
-        made = p.backend.normalized_channels_gradients(p, *rows, *planes(input), True)
+        made = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True)
         return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
     sums = [sum_dims.build(p, one, _dims(input), False) for one in (_fused(p, _product, *given), grad_output)]
     if not training:
@@ -109,7 +109,7 @@ def _(grad_output, input, weight, mean, scale, training, eps):
 
 def _is_fused(p: Plan, input: TensorRef) -> bool:
     """Return True if kernels of the device normalize the channels of a batch."""
-    return input.layout.contiguous and input.size > 0 and p.backend.channels_are_fused(planes(input)[1])
+    return input.layout.contiguous and input.size > 0 and p.backend.channels_are_fused(channel_sizes(input)[1])
 
 
 def _dims(input: Layout | TensorRef) -> tuple[int, ...]:

@@ -35,8 +35,8 @@ def group_norm_op(
     _check(input, groups, weight=weight, bias=bias)
     type, each = input.type, (input.shape[0], groups)
     rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-    if p.backend.channels_are_fused(planes(input)[1]):
-        made = p.backend.normalized_channels(p, *rows, *planes(input), numel(each), False, eps)
+    if p.backend.channels_are_fused(channel_sizes(input)[1]):
+        made = p.backend.normalized_channels(p, *rows, *channel_sizes(input), numel(each), False, eps)
         return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=False)])
     dense = _divided(input, groups)
     normal, *made = p.backend.layer_norm_rows(p, rows[0], None, None, numel(dense.shape[2:]), numel(each), eps)
@@ -78,9 +78,9 @@ def group_norm_backward(
     """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
     type, each = input.type, input.shape[1:2]
     grad, *rows = [p.contiguous(one) for one in (grad_output, input, mean, scale)]
-    if p.backend.channels_are_fused(planes(input)[1]):
+    if p.backend.channels_are_fused(channel_sizes(input)[1]):
         factors = weight and p.contiguous(weight)
-        made = p.backend.normalized_channels_gradients(p, grad, *rows, factors, *planes(input), False)
+        made = p.backend.normalized_channels_gradients(p, grad, *rows, factors, *channel_sizes(input), False)
     else:
         dense, groupwise = _divided(input, groups), (*mean.shape, 1, 1)
         shapes = dense.shape, dense.shape, groupwise, groupwise
@@ -106,7 +106,7 @@ def _(grad_output, input, weight, groups, eps):
     return reshape(projected(weighted, normal, divisor, (2, 3)), shape), *sums
 
 
-def planes(input: TensorRef) -> tuple[int, int]:
+def channel_sizes(input: TensorRef) -> tuple[int, int]:
     """Return the number of channels, and of elements in a channel."""
     return input.shape[1], numel(input.shape[2:])
 

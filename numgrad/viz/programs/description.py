@@ -93,7 +93,7 @@ class InspectedProgram:
         steps, buffers: in the order of their use.
         arena: the size in bytes of the memory that holds all private buffers.
         separate: the bytes that these buffers would take without sharing.
-        llvm: the IR that calls the kernels, one text for each stretch between host functions.
+        llvm: the IR that calls the kernels, one text for each segment between host functions.
     """
 
     def __init__(self, title: str, program: Program, forward: InspectedProgram | None = None):
@@ -192,8 +192,8 @@ class _Description:
         begun = iter(plan.begun(recorder))
         recorded: Iterator[Any] = iter([step for step in plan.recorded if isinstance(step, KernelCall | TiledGroup)])
         number = 0
-        for stretch in plan.steps:
-            for step in [stretch] if isinstance(stretch, HostCall) else stretch:
+        for segment in plan.steps:
+            for step in [segment] if isinstance(segment, HostCall) else segment:
                 number += 1
                 if isinstance(step, HostCall | DeviceCall):
                     yield self._described(number, step)

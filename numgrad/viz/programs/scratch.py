@@ -30,8 +30,8 @@ class Scratch:
         self._forward = forward
         plan = copy.copy(program.plan)
         plan.steps = [
-            part for stretch in plan.steps
-            for part in ([stretch] if isinstance(stretch, HostCall) else [[step] for step in stretch])
+            part for segment in plan.steps
+            for part in ([segment] if isinstance(segment, HostCall) else [[step] for step in segment])
         ]
         self._program = LinkedProgram(plan, program.recorder.one_thread)
         self.saved: np.ndarray = np.zeros(plan.saved_size, np.uint8) if forward is None else forward.saved
@@ -47,11 +47,11 @@ class Scratch:
             return None
         nothing = partial(link([]).run, 0)
         idle = min([_time(nothing)[0] for _ in range(10)])
-        best = [1 << 62] * len(self._program.stretches)
+        best = [1 << 62] * len(self._program.segments)
         with self._program.context:
             for _ in range(RUNS):
-                for number, stretch in enumerate(self._program.stretches):
-                    time, reported = _time(stretch)
+                for number, segment in enumerate(self._program.segments):
+                    time, reported = _time(segment)
                     if reported:
                         return None
                     best[number] = min(best[number], max(time - idle, 0))
