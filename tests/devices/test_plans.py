@@ -9,8 +9,10 @@ from devices.test_recording import cases
 
 import numgrad
 from numgrad.devices import Plan, cpu, launches, pointwise_plan
+from numgrad.devices.binding import Writer
 from numgrad.devices.common import copy_program
 from numgrad.devices.plan import Buffer, Given, HandWritten, Input, PointwiseKernel, Scaled
+from numgrad.nn import functional
 from numgrad.ops.reductions.sums import sum_dims
 from numgrad.ops.table.entries import forget_calls
 from numgrad.ops.table.op import ops
@@ -141,6 +143,16 @@ def test_an_operation_that_is_called_again_is_bound():
     assert second.launch is not second.plan
     assert third is second
     assert first.launch(x).tolist() == second.launch(x).tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize("first_call", [
+    lambda x, index: functional.pad(x, (1, 2)), lambda x, index: x[index], lambda x, index: numgrad.full((37, 43), 2.0),
+    lambda x, index: functional.cross_entropy(x, index), lambda x, index: (x * x[0].detach()).backward(x.detach()),
+], ids=["pad", "index", "full", "cross_entropy", "backward"])
+def test_plans_that_run_once_are_not_bound(first_call, monkeypatch):
+    x, index = numgrad.rand(37, 41, requires_grad=True), numgrad.arange(37)
+    monkeypatch.setattr(Writer, "launcher", None)
+    first_call(x, index)
 
 
 def test_launchers_of_one_form_share_their_text():
