@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from parts.compiled import COMPILED, Compiled, layers, means
+from parts.fused import programs as fused_programs
 from timing import Step, best_times, by_host_clock
 
 __all__ = ["CALL_TITLE", "compare_compiled", "compare_first_results", "time_of_call"]
@@ -26,6 +27,9 @@ __all__ = ["CALL_TITLE", "compare_compiled", "compare_first_results", "time_of_c
 HERE = Path(__file__).parent
 
 LIBRARIES = ("numgrad", "torch")
+
+#: Programs that run tile by tile, and beside them loops written by hand.
+FUSED = fused_programs()
 
 #: Seconds that the first result may take beyond the import, with kernels on disk.
 FIRST = 0.3
@@ -68,12 +72,12 @@ class InJax:
 
 def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
     """Time the programs and print a table of ratios to PyTorch's time, each of them compiled and not."""
-    columns = ["numgrad", "compiled", *_others(options)]
+    columns = ["numgrad", "compiled", *_others(options), "by hand"]
     _head("Compiled programs: shares of the time of PyTorch's", options)
     print(_line("program", ["PyTorch", *columns, "compiled, at most"]))
     print(_line("---", ["--:"] * (len(columns) + 2)))
     figures = {}
-    for case in _chosen(options):
+    for case in _chosen(options, [*COMPILED, *FUSED]):
         threads = case.threads or options.threads
         for module in (numgrad, torch):
             module.set_num_threads(threads)
@@ -83,8 +87,10 @@ def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
             taken = best_times(list(programs.values()), options.rounds, options.seconds, watches)
         times = dict(zip(programs, taken, strict=True))
         limit = case.limit * times[case.of]
-        ratios = [f"{times[name] / times['PyTorch']:.3f}" for name in columns]
-        aim = f"{case.limit:g}{' of numgrad' * (case.of == 'numgrad')}"
+        ratios = [f"{times[name] / times['PyTorch']:.3f}" if name in times else "" for name in columns]
+        aim = f"{case.limit:g}"
+        if case.of != "PyTorch":
+            aim = f"{times['compiled'] / times[case.of]:.2f}, {aim} of {case.of}"
         mark = " !" if times["compiled"] > limit else ""
         print(_line(case.title, [f"{times['PyTorch'] * 1e6:,.0f} µs", *ratios, aim + mark]), flush=True)
         figures[case.title] = {**times, "limit": limit}
@@ -120,7 +126,7 @@ def compare_first_results(options: Any, numgrad: Any) -> dict[str, Any]:
     print(_line("program", columns))
     print(_line("---", ["--:"] * len(columns)))
     figures = {}
-    for case in _chosen(options):
+    for case in _chosen(options, COMPILED):
         runs: dict[str, list[float]] = {}
         step = case.make(numgrad)
         with tempfile.TemporaryDirectory() as folder:
@@ -143,13 +149,15 @@ def compare_first_results(options: Any, numgrad: Any) -> dict[str, Any]:
 
 
 def _programs(case: Compiled, options: Any, numgrad: Any, torch: Any, stack: ExitStack) -> dict[str, Any]:
-    """All ways to compute it, which have the same results at the first three times, and of another input.
+    """All ways to compute it, which have the same results at the first times, and of another input.
 
     Raises:
         AssertionError: the results differ.
     """
     programs: dict[str, Any] = {"PyTorch": case.make(torch), "numgrad": case.make(numgrad)}
     programs["compiled"] = _compiled(numgrad, case)
+    if case.by_hand is not None:
+        programs["by hand"] = _by_hand(numgrad, case)
     if options.torch_compile:
         torch.compiler.reset()  # it goes back to PyTorch's usual way where a function was compiled eight times
         programs["torch.compile"] = _compiled(torch, case)
@@ -159,18 +167,24 @@ def _programs(case: Compiled, options: Any, numgrad: Any, torch: Any, stack: Exi
         threads = case.threads or options.threads
         programs["JAX"] = stack.enter_context(InJax(options.jax, case, inputs, threads))
     results = {
-        name: program.results if isinstance(program, InJax) else _results(program) for name, program in programs.items()
+        name: program.results if isinstance(program, InJax) else _results(program, numgrad.programs.background.finish)
+        for name, program in programs.items()
     }
     for name, result in results.items():
         _assert_same(result, results["PyTorch"][: len(result)], f"{case.title}: {name}")
     return programs
 
 
-def _results(step: Step) -> list[list[float]]:
-    """Return three results, then one for the first argument in reverse order, to detect results kept from before."""
+def _results(step: Step, finish: Callable[[], None]) -> list[list[float]]:
+    """Return six results, then one for the first argument in reverse order, to detect results kept from before.
+
+    Meanwhile a program that has run several times is made to run tile by tile, which ``finish`` waits for.
+    """
     first, *others = step.arguments
     backwards = first.detach().flip(0).requires_grad_(first.requires_grad)
-    return [*[means(step()) for _ in range(3)], means(step.function(backwards, *others))]
+    results = [means(step()) for _ in range(5)]
+    finish()
+    return [*results, means(step()), means(step.function(backwards, *others))]
 
 
 def _assert_same(results: list[list[float]], expected: list[list[float]], name: str) -> None:
@@ -182,12 +196,21 @@ def _compiled(module: Any, case: Compiled) -> Step:
     return replace(step, function=module.compile(step.function))
 
 
+def _by_hand(module: Any, case: Compiled) -> Step:
+    """Return the program written by hand, from tensors to tensors."""
+
+    def function(*tensors: Any) -> tuple[Any, ...]:
+        return tuple(map(module.from_numpy, case.by_hand(*[each.detach().numpy() for each in tensors])))
+
+    return replace(case.make(module), function=function)
+
+
 def _others(options: Any) -> list[str]:
     return ["torch.compile"] * options.torch_compile + ["JAX"] * bool(options.jax)
 
 
-def _chosen(options: Any) -> Iterator[Compiled]:
-    return (case for case in COMPILED if options.only in f"{case.name}: {case.title}")
+def _chosen(options: Any, cases: list[Compiled]) -> Iterator[Compiled]:
+    return (case for case in cases if options.only in f"{case.name}: {case.title}")
 
 
 def _write_inputs(step: Step, path: Path) -> None:
@@ -234,4 +257,4 @@ def _head(title: str, options: Any) -> None:
 
 
 def _line(name: str, cells: list[str]) -> str:
-    return f"| {name:40s} | {' | '.join(f'{cell:>16s}' for cell in cells)} |"
+    return f"| {name:40s} | {' | '.join(f'{cell:>20s}' for cell in cells)} |"

@@ -1,4 +1,6 @@
-"""The programs of ``parts/compiled.py`` in JAX; ``compiling.py`` starts this file with the Python that JAX is in.
+"""The programs of ``parts/compiled.py`` and ``parts/fused.py`` in JAX.
+
+``compiling.py`` starts this file with the Python that JAX is in:
 
     python in_jax.py NAME INPUTS.npz
 
@@ -173,6 +175,66 @@ def convolutional(parameters: Any, x: Any, y: Any) -> Any:
     return perceptron(parameters[4:], x.reshape(x.shape[0], -1), y)
 
 
+def differentiated(loss: Callable[..., Any]) -> Program:
+    """A sum and its gradients for all arguments."""
+
+    def function(parameters: Any, *arguments: Any) -> Any:
+        value, gradients = jax.value_and_grad(loss, tuple(range(len(arguments))))(*arguments)
+        return value, *gradients
+
+    return pure(function)
+
+
+def pointwise(operations: int) -> Program:
+    def loss(y: Any) -> Any:
+        for _ in range(operations // 4):
+            y = jnp.tanh((y * 1.5 + 0.25) * y)
+        return y.sum()
+
+    return differentiated(loss)
+
+
+def softmax_formula(parameters: Any, x: Any, gradient: Any) -> Any:
+    def function(x: Any) -> Any:
+        powers = jnp.exp(x - jax.lax.stop_gradient(x.max(-1, keepdims=True)))
+        return powers / powers.sum(-1, keepdims=True)
+
+    y, backward = jax.vjp(function, x)
+    return y, *backward(gradient)
+
+
+def layer_norm_formula(parameters: Any, x: Any, weight: Any, bias: Any, gradient: Any) -> Any:
+    y, backward = jax.vjp(layer_norm, x, weight, bias)
+    return y, *backward(gradient)
+
+
+def adam_formula(parameters: Any, value: Any, mean: Any, square: Any, gradient: Any) -> Any:
+    mean = mean * 0.9 + gradient * (1 - 0.9)
+    square = square * 0.999 + gradient * gradient * (1 - 0.999)
+    change = mean / (1 - 0.9**10) / (jnp.sqrt(square / (1 - 0.999**10)) + 1e-8)
+    return value - change * 1e-3, mean, square
+
+
+def lotka_volterra(x: Any, y: Any, step: float = 0.1) -> Any:
+    def slopes(x: Any, y: Any) -> Any:
+        return x * (1.1 - y * 0.4), y * (x * 0.1 - 0.4)
+
+    for _ in range(10):
+        k1, l1 = slopes(x, y)
+        k2, l2 = slopes(x + k1 * (step / 2), y + l1 * (step / 2))
+        k3, l3 = slopes(x + k2 * (step / 2), y + l2 * (step / 2))
+        k4, l4 = slopes(x + k3 * step, y + l3 * step)
+        x = x + (k1 + (k2 + k3) * 2 + k4) * (step / 6)
+        y = y + (l1 + (l2 + l3) * 2 + l4) * (step / 6)
+    return (x + y).sum()
+
+
+def logistic_map(x: Any, r: Any) -> Any:
+    for _ in range(30):
+        x = r * x * (1 - x)
+    return x.sum()
+
+
 PROGRAMS: dict[str, Program] = {
     "chain": pure(chain),
     "sgd": trained(perceptron, sgd(0.01, 0)),
@@ -182,6 +244,13 @@ PROGRAMS: dict[str, Program] = {
     "norm": pure(softmax_and_layer_norm),
     "solver": pure(solver_step),
     "convnet": trained(convolutional, sgd(0.01, 0.9)),
+    "pointwise-8": pointwise(8),
+    "pointwise-20": pointwise(20),
+    "softmax": pure(softmax_formula),
+    "layer-norm": pure(layer_norm_formula),
+    "adam-formula": pure(adam_formula),
+    "rk4": differentiated(lotka_volterra),
+    "logistic": differentiated(logistic_map),
 }
 
 

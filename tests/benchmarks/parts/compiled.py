@@ -22,8 +22,9 @@ class Compiled:
 
     Attributes:
         name: a short name, for the command line.
-        limit, of: the greatest time of the compiled program, as a share of PyTorch's or numgrad's.
+        limit, of: the greatest time of the compiled program, as a share of that of PyTorch, numgrad or "by hand".
         threads: the number of threads; None for the number that the command sets.
+        by_hand: the same program as a function of NumPy arrays.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Compiled:
     limit: float
     of: str = "PyTorch"
     threads: int | None = None
+    by_hand: Callable[..., tuple[Any, ...]] | None = None
 
 
 def means(result: Any) -> list[float]:
