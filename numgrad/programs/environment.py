@@ -422,7 +422,8 @@ class Environment:
 
     def _only_steps(self, value: Any) -> bool:
         """Return True for a scheduler of which code so far calls nothing but ``step``, which effects repeat."""
-        return _is_scheduler(value) and self.referenced.names.isdisjoint(_other_methods(type(value)))
+        cls: Any = type(value)
+        return _is_scheduler(value) and self.referenced.names.isdisjoint(_other_methods(cls))
 
     def _classes_of(self, value: Any, source: Source) -> Iterator[Source]:
         """Yield the user's own classes among those of an object."""
@@ -488,7 +489,8 @@ def _finder(cls: type) -> Callable[[Environment, Any, Source], Iterable[Source]]
 
 def _is_scheduler(value: Any) -> bool:
     """Return True for a scheduler of a class of this package."""
-    return issubclass(type(value), LRScheduler) and not is_own(type(value))
+    cls: Any = type(value)
+    return issubclass(cls, LRScheduler) and not is_own(cls)
 
 
 @functools.cache
