@@ -232,6 +232,35 @@ def _pulled(x, y, a, b):
 
 
 @_loop
+def _rk4_forward(xs, ys, next_xs, next_ys):
+    for i in range(xs.size):
+        x, y = xs[i], ys[i]
+        k1, l1 = _slopes(x, y)
+        k2, l2 = _slopes(x + k1 * _H2, y + l1 * _H2)
+        k3, l3 = _slopes(x + k2 * _H2, y + l2 * _H2)
+        k4, l4 = _slopes(x + k3 * _H, y + l3 * _H)
+        next_xs[i] = x + (k1 + (k2 + k3) * _2 + k4) * _H6
+        next_ys[i] = y + (l1 + (l2 + l3) * _2 + l4) * _H6
+
+
+@_loop
+def _rk4_backward(xs, ys, of_prey, of_predators):
+    for i in range(xs.size):
+        x1, y1, gx, gy = xs[i], ys[i], of_prey[i], of_predators[i]
+        k, m = _slopes(x1, y1)
+        x2, y2 = x1 + k * _H2, y1 + m * _H2
+        k, m = _slopes(x2, y2)
+        x3, y3 = x1 + k * _H2, y1 + m * _H2
+        k, m = _slopes(x3, y3)
+        a4, b4 = _pulled(x1 + k * _H, y1 + m * _H, gx * _H6, gy * _H6)
+        a3, b3 = _pulled(x3, y3, gx * _H3 + a4 * _H, gy * _H3 + b4 * _H)
+        a2, b2 = _pulled(x2, y2, gx * _H3 + a3 * _H2, gy * _H3 + b3 * _H2)
+        a1, b1 = _pulled(x1, y1, gx * _H6 + a2 * _H2, gy * _H6 + b2 * _H2)
+        of_prey[i] = gx + a1 + a2 + a3 + a4
+        of_predators[i] = gy + b1 + b2 + b3 + b4
+
+
+@_loop
 def _lotka_volterra_loop(all_prey, all_predators, of_all_prey, of_all_predators):
     xs, ys = np.empty((STEPS + 1, BLOCK), np.float32), np.empty((STEPS + 1, BLOCK), np.float32)
     total = _0
@@ -243,31 +272,25 @@ def _lotka_volterra_loop(all_prey, all_predators, of_all_prey, of_all_predators)
             xs[0, i], ys[0, i] = prey[i], predators[i]
             of_prey[i] = of_predators[i] = _1
         for n in range(STEPS):
-            for i in range(size):
-                x, y = xs[n, i], ys[n, i]
-                k1, l1 = _slopes(x, y)
-                k2, l2 = _slopes(x + k1 * _H2, y + l1 * _H2)
-                k3, l3 = _slopes(x + k2 * _H2, y + l2 * _H2)
-                k4, l4 = _slopes(x + k3 * _H, y + l3 * _H)
-                xs[n + 1, i] = x + (k1 + (k2 + k3) * _2 + k4) * _H6
-                ys[n + 1, i] = y + (l1 + (l2 + l3) * _2 + l4) * _H6
+            _rk4_forward(xs[n, :size], ys[n, :size], xs[n + 1, :size], ys[n + 1, :size])
         for i in range(size):
             total += xs[STEPS, i] + ys[STEPS, i]
         for n in range(STEPS - 1, -1, -1):
-            for i in range(size):
-                x1, y1, gx, gy = xs[n, i], ys[n, i], of_prey[i], of_predators[i]
-                k, m = _slopes(x1, y1)
-                x2, y2 = x1 + k * _H2, y1 + m * _H2
-                k, m = _slopes(x2, y2)
-                x3, y3 = x1 + k * _H2, y1 + m * _H2
-                k, m = _slopes(x3, y3)
-                a4, b4 = _pulled(x1 + k * _H, y1 + m * _H, gx * _H6, gy * _H6)
-                a3, b3 = _pulled(x3, y3, gx * _H3 + a4 * _H, gy * _H3 + b4 * _H)
-                a2, b2 = _pulled(x2, y2, gx * _H3 + a3 * _H2, gy * _H3 + b3 * _H2)
-                a1, b1 = _pulled(x1, y1, gx * _H6 + a2 * _H2, gy * _H6 + b2 * _H2)
-                of_prey[i] = gx + a1 + a2 + a3 + a4
-                of_predators[i] = gy + b1 + b2 + b3 + b4
+            _rk4_backward(xs[n, :size], ys[n, :size], of_prey, of_predators)
     return total
+
+
+@_loop
+def _logistic_forward(x, r, after):
+    for i in range(x.size):
+        after[i] = r[i] * x[i] * (_1 - x[i])
+
+
+@_loop
+def _logistic_backward(x, r, gradient, of_r):
+    for i in range(x.size):
+        of_r[i] += gradient[i] * x[i] * (_1 - x[i])
+        gradient[i] *= r[i] * (_1 - x[i] - x[i])
 
 
 @_loop
@@ -281,15 +304,11 @@ def _logistic_loop(all_starts, all_r, of_all_starts, of_all_r):
         for i in range(size):
             kept[0, i], of_start[i], of_r[i] = start[i], _1, _0
         for n in range(GENERATIONS):
-            for i in range(size):
-                kept[n + 1, i] = r[i] * kept[n, i] * (_1 - kept[n, i])
+            _logistic_forward(kept[n, :size], r, kept[n + 1, :size])
         for i in range(size):
             total += kept[GENERATIONS, i]
         for n in range(GENERATIONS - 1, -1, -1):
-            for i in range(size):
-                x, g = kept[n, i], of_start[i]
-                of_r[i] += g * x * (_1 - x)
-                of_start[i] = g * r[i] * (_1 - x - x)
+            _logistic_backward(kept[n, :size], r, of_start, of_r)
     return total
 
 
