@@ -37,6 +37,15 @@ class SGD(FusedOptimizer):
 
     Raises:
         ValueError: an option is negative, or ``nesterov`` is set without momentum.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.SGD([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.8000], requires_grad=True)
     """
 
     _kernel = "sgd"
