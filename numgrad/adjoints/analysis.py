@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+from .array_calls import OPAQUE
 from .inference import is_array, is_floating
-from .lowering import OPAQUE
 from .partials import CONSTANT, base_of
 from .source import Refused, name, names_in, placing, text, walk
 from .structure import flag_of

@@ -7,7 +7,7 @@ derivatives, together with the derivative of gᵀJ t by x, which is compiled as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,13 @@ from ..ops.creation.from_data import from_numpy
 from ..tensors.tensor import Tensor
 from .program import Program
 
-if TYPE_CHECKING:
-    from .decorator import Differentiable
-
 
 class Call:
-    """One call with tensors: the arguments, and the program of its derivatives."""
+    """One call of a ``Differentiable`` with tensors: the arguments, and the program of its derivatives."""
 
     program: Program
 
-    def __init__(self, function: Differentiable, arguments: Sequence[Any]):
+    def __init__(self, function: Any, arguments: Sequence[Any]):
         self.function, self.arguments = function, list(arguments)
         self.positions = [place for place, each in enumerate(arguments) if isinstance(each, Tensor)]
         self.names = [function.parameters[place] for place in self.positions]

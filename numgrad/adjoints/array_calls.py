@@ -1,0 +1,285 @@
+"""Calls and indices of arrays as loops over elements."""
+
+from __future__ import annotations
+
+import ast
+
+from numba.core import types
+
+from .elements import ELEMENTWISE, Elements, stored
+from .inlining import indices_of
+from .library import LIBRARY
+from .partials import CONSTANT, base_of
+from .source import Refused, assign, expression, index_text, located, name, statements, text
+
+#: Functions that make an array whose elements do not depend on the values of their arguments.
+CREATED = {"np.empty", "np.zeros", "np.ones", "np.empty_like", "np.zeros_like", "np.ones_like", "np.eye", "np.identity"}
+
+#: Functions that make an array of integers, or of numbers that are constants.
+OPAQUE = {"np.argsort", "np.arange", "np.linspace"}
+
+
+_METHODS = {
+    "sum", "mean", "prod", "max", "min", "dot", "copy", "astype", "ravel", "flatten", "reshape", "transpose", "argmax",
+    "argmin", "argsort", "any", "all", "cumsum", "var", "std", "trace",
+}
+
+_REDUCTIONS = {
+    "np.sum": "sum", "np.mean": "mean", "np.prod": "prod", "np.max": "max", "np.min": "min", "np.amax": "max",
+    "np.amin": "min", "sum": "sum", "np.any": "any", "np.all": "all", "np.var": "var", "np.std": "std",
+}
+
+
+class ArrayCalls(Elements):
+    """Rewriter of expressions, after which all arrays in them are names."""
+
+    def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.rank(node.value):
+            return self._subscript(node, before)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            return self._from_library("np.dot", [node.left, node.right], before)
+        if isinstance(node, ast.IfExp) and self.rank(node) and not self.rank(node.test):
+            chosen = self._new("chosen", self.rank(node), self.dtype(node))
+            branches: list[list[ast.stmt]] = [[], []]
+            for branch, value in zip(branches, (node.body, node.orelse), strict=True):
+                self._bind(chosen, self._named(value, branch), branch)
+            before.append(located(ast.If(node.test, *branches), node))
+            return name(chosen)
+        if isinstance(node, ast.Attribute) and node.attr == "T" and self.rank(node.value):
+            array = self._named(node.value, before)
+            return self._viewed(f"{array}.T", array, self.kinds[array].ndim, before)
+        if isinstance(node, ast.Call):
+            return self._call(node, before)
+        return node
+
+    def _subscript(self, node: ast.Subscript, before: list[ast.stmt]) -> ast.expr:
+        indices = indices_of(node)
+        array = self._named(node.value, before)
+        if any(isinstance(each, ast.Constant) and each.value is None for each in indices):
+            raise Refused("new axes (None, np.newaxis) are not supported")
+        gathered = [each for each in indices if not isinstance(each, ast.Slice) and self.rank(each)]
+        if gathered:
+            index = self._named(gathered[0], before)
+            if len(indices) > 1 or self.kinds[array].ndim > 1 or isinstance(self.kinds[index].dtype, types.Boolean):
+                raise Refused(f"indexing by an array, as in {text(node)}, is not supported: use a loop")
+            own = self._new("gathered", 1, str(self.kinds[array].dtype))
+            place = self.names.fresh("i")
+            before += statements(
+                f"{own} = np.empty({index}.shape[0], {array}.dtype)\n"
+                f"for {place} in range({index}.shape[0]):\n    {own}[{place}] = {array}[{index}[{place}]]"
+            )
+            return name(own)
+        if not self.rank(node):
+            return ast.Subscript(name(array), node.slice, ast.Load())
+        return self._viewed(f"{array}[{index_text(node)}]", array, self.rank(node), before)
+
+    def _call(self, node: ast.Call, before: list[ast.stmt]) -> ast.expr:
+        function, arguments = text(node.func), list(node.args)
+        keywords = {each.arg: each.value for each in node.keywords}
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS and self.rank(node.func.value):
+            function, arguments = f"np.{node.func.attr}", [node.func.value, *arguments]
+        if function.startswith("np.random") or function.startswith("random."):
+            raise Refused("random numbers would differ in the reverse pass: draw them before and pass them")
+        if function == "np.where" and len(arguments) == 3:
+            return self._elementwise_choice(arguments, before)
+        if function in _REDUCTIONS:
+            axis = arguments[1] if len(arguments) > 1 else keywords.get("axis")
+            return self._reduction(_REDUCTIONS[function], arguments[0], axis, before)
+        if function in ("np.array", "np.asarray") and isinstance(arguments[0], ast.List):
+            return self._literal(arguments[0], before)
+        if function in ("np.array", "np.asarray", "np.ascontiguousarray", "np.copy", "np.flatten", "np.astype"):
+            return name(self._copied(arguments, before))
+        if function in ("np.ravel", "np.reshape", "np.transpose"):
+            return self._reshaped(function, arguments, before)
+        if function in ("np.full", "np.full_like"):
+            return self._filled(function, arguments, before)
+        if function in CREATED | OPAQUE:
+            return self._created(function, node, arguments, before)
+        ranks = tuple(map(self.rank, arguments))
+        if (function, ranks) in LIBRARY:
+            return self._from_library(function, arguments, before)
+        base = base_of(function)
+        if base in CONSTANT or (base in ELEMENTWISE and not node.keywords):
+            if base in ELEMENTWISE:
+                return node
+            arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
+            return located(ast.Call(expression(function), arguments, node.keywords), node)
+        if function == "range":
+            return node
+        raise Refused(f"the derivative of {function} is not known, or not for such arguments: {text(node)}")
+
+    def _elementwise_choice(self, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
+        choice = ast.IfExp(*arguments)
+        if self.rank(choice) and not self.rank(arguments[0]):
+            return name(self._computed(choice, before))
+        return choice
+
+    def _from_library(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
+        ranks = tuple(map(self.rank, arguments))
+        if (function, ranks) not in LIBRARY:
+            raise Refused(f"{function} of arrays of {' and '.join(map(str, ranks))} dimensions is not supported")
+        loops, rank = LIBRARY[function, ranks]
+        arrays = [self._named(each, before) for each in arguments]
+        body, _, (result,) = self.inliner.function(loops, [name(each) for each in arrays], {})
+        for each in body:
+            for node in ast.walk(each):
+                if hasattr(node, "origin"):
+                    del node.origin
+        if len(arrays) == 2 and "solve" not in function:
+            shared = {"np.dot": (-1, -2 if ranks[1] == 2 else -1)}.get(function)
+            if shared:
+                before += statements(
+                    f"same_length({arrays[0]}.shape[{ranks[0] - 1}], {arrays[1]}.shape[{max(0, ranks[1] - 2)}])"
+                )
+        before += body
+        if rank:
+            self.kinds[result] = types.Array(self.kinds[arrays[0]].dtype, rank, "A")
+        return name(result)
+
+    def _created(
+        self, function: str, node: ast.Call, arguments: list[ast.expr], before: list[ast.stmt]
+    ) -> ast.expr:
+        dtype, rank = "float64", 1
+        given = [*arguments[1:], *[each.value for each in node.keywords if each.arg == "dtype"]]
+        if function.endswith("_like"):
+            array = self._named(arguments[0], before)
+            arguments = [name(array), *arguments[1:]]
+            dtype, rank = str(self.kinds[array].dtype), self.kinds[array].ndim
+        elif function in ("np.eye", "np.identity"):
+            rank = 2
+        elif isinstance(arguments[0], ast.Tuple):
+            rank = len(arguments[0].elts)
+        elif isinstance(arguments[0], ast.Attribute) and arguments[0].attr == "shape":
+            rank = self.rank(arguments[0].value)
+        if function in ("np.argsort", "np.arange"):
+            dtype = "int64"
+            arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
+        elif given and function != "np.linspace":
+            named = text(given[-1])
+            dtype = str(self.kinds[named.removesuffix(".dtype")].dtype) if named.endswith(".dtype") else (
+                {"float": "float64", "int": "int64", "bool": "bool_"}.get(named, named.removeprefix("np.")))
+        own = self._new("array", rank, "np." + dtype)
+        before.append(assign(own, ast.Call(expression(function), arguments, node.keywords), node))
+        return name(own)
+
+    def _literal(self, values: ast.List, before: list[ast.stmt]) -> ast.expr:
+        rows = [each.elts if isinstance(each, ast.List) else None for each in values.elts]
+        dtype = self.dtype(values)
+        if dtype.startswith("np.int") and any(not isinstance(each, ast.Constant) for each in values.elts):
+            dtype = "np.float64"
+        if rows and rows[0] is not None:
+            own = self._new("array", 2, dtype)
+            before += statements(f"{own} = np.empty(({len(rows)}, {len(rows[0])}), {dtype})")
+            places = [(f"{i}, {j}", each) for i, row in enumerate(rows) for j, each in enumerate(row or [])]
+        else:
+            own = self._new("array", 1, dtype)
+            before += statements(f"{own} = np.empty({len(rows)}, {dtype})")
+            places = [(str(i), each) for i, each in enumerate(values.elts)]
+        for place, each in places:
+            if self.rank(each):
+                raise Refused("an array of arrays is not supported")
+            before.append(ast.Assign([stored(expression(f"{own}[{place}]"))], each))
+        return name(own)
+
+    def _copied(self, arguments: list[ast.expr], before: list[ast.stmt]) -> str:
+        value = arguments[0]
+        rank = self.rank(value)
+        if not rank:
+            raise Refused(f"an array of {text(value)} is not supported")
+        if rank > 1 and len(arguments) == 1 and not isinstance(value, ast.Name):
+            return self._computed(value, before)
+        array = self._named(value, before)
+        dtype = f"{array}.dtype"
+        kind = str(self.kinds[array].dtype)
+        if len(arguments) > 1:
+            dtype = text(arguments[1])
+            kind = {"float": "float64", "int": "int64"}.get(dtype, dtype.removeprefix("np."))
+        own = self._new("copied", rank, kind)
+        shape = ", ".join(f"{array}.shape[{axis}]" for axis in range(rank))
+        before += statements(f"{own} = np.empty(({shape},), {dtype})")
+        self._loops(own, name(array), before)
+        return own
+
+    def _reshaped(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
+        array = self._named(arguments[0], before)
+        if function == "np.transpose" and len(arguments) == 1:
+            return self._viewed(f"{array}.T", array, self.kinds[array].ndim, before)
+        if self.kinds[array].layout != "C" or function == "np.transpose":
+            raise Refused(f"{function} of an array that may not be contiguous is not supported")
+        if function == "np.ravel":
+            return self._viewed(f"{array}.reshape({array}.size)", array, 1, before)
+        shape = arguments[1].elts if isinstance(arguments[1], ast.Tuple) else arguments[1:]
+        view = self._viewed(f"{array}.reshape(({', '.join(map(text, shape))},))", array, len(shape), before)
+        return view
+
+    def _filled(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
+        if function == "np.full_like":
+            array = self._named(arguments[0], before)
+            own = self._new("array", self.kinds[array].ndim, str(self.kinds[array].dtype))
+            made = f"np.empty_like({array})"
+        else:
+            shape = arguments[0]
+            dtype = text(arguments[2]) if len(arguments) > 2 else self.dtype(arguments[1])
+            own = self._new("array", len(shape.elts) if isinstance(shape, ast.Tuple) else 1, dtype)
+            made = f"np.empty({text(shape)}, {dtype})"
+        before += statements(f"{own} = {made}")
+        held = self.names.fresh("held")
+        before.append(ast.Assign([name(held, store=True)], arguments[1]))
+        self._loops(own, name(held), before)
+        return name(own)
+
+    def _reduction(
+        self, kind: str, value: ast.expr, axis: ast.expr | None, before: list[ast.stmt]
+    ) -> ast.expr:
+        rank = self.rank(value)
+        if not rank:
+            raise Refused(f"'{kind}' of {text(value)} is not supported")
+        if axis is not None and text(axis) != "None":
+            return self._along_axis(kind, value, axis, before)
+        if kind in ("var", "std"):
+            array = self._named(value, before)
+            mean = text(self._reduction("mean", name(array), None, before))
+            square = expression(f"({array} - {mean}) * ({array} - {mean})")
+            variance = self._reduction("mean", square, None, before)
+            return variance if kind == "var" else expression(f"math.sqrt({text(variance)})")
+        arrays = self._arrays(value)
+        self._check_lengths(arrays, before)
+        shaped = next(each for each, its in arrays if its == rank)
+        places = [self.names.fresh("ijklmn"[each]) for each in range(rank)]
+        own = self.names.fresh({"mean": "sum"}.get(kind, kind) + "_of")
+        element = self._at(value, places)
+        integer = not self.dtype(value).startswith("np.float")
+        first = text(self._at(value, ["0"] * rank))
+        start = {"sum": "0" if integer else "0.0", "mean": "0.0", "prod": "1" if integer else "1.0", "any": "False",
+                 "all": "True"}.get(kind, first)
+        each = text(element)
+        update = {
+            "sum": f"{own} = {own} + {each}", "mean": f"{own} = {own} + {each}", "prod": f"{own} = {own} * {each}",
+            "max": f"if {each} > {own}:\n    {own} = {each}", "min": f"if {each} < {own}:\n    {own} = {each}",
+            "any": f"if {each}:\n    {own} = True", "all": f"if not {each}:\n    {own} = False",
+        }[kind]
+        before += statements(f"{own} = {start}")
+        before += self._nest(places, [f"{shaped}.shape[{each}]" for each in range(rank)], statements(update))
+        return expression(f"{own} / {shaped}.size") if kind == "mean" else name(own)
+
+    def _along_axis(self, kind: str, value: ast.expr, axis: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        rank = self.rank(value)
+        try:
+            number = range(rank)[ast.literal_eval(axis)]
+        except (ValueError, IndexError, TypeError):
+            raise Refused(f"the axis {text(axis)} must be a constant") from None
+        if kind not in ("sum", "mean") or rank != 2:
+            raise Refused(f"'{kind}' along an axis of {rank} dimensions is not supported: use a loop")
+        array = self._named(value, before)
+        own = self._new("along", 1, self.dtype(value))
+        kept = 1 - number
+        i, j, total = self.names.fresh("i"), self.names.fresh("j"), self.names.fresh("total")
+        place = f"{i}, {j}" if kept == 0 else f"{j}, {i}"
+        divided = f" / {array}.shape[{number}]" if kind == "mean" else ""
+        before += statements(
+            f"{own} = np.empty({array}.shape[{kept}], {self.dtype(value)})\n"
+            f"for {i} in range({array}.shape[{kept}]):\n    {total} = 0.0\n"
+            f"    for {j} in range({array}.shape[{number}]):\n        {total} = {total} + {array}[{place}]\n"
+            f"    {own}[{i}] = {total}{divided}"
+        )
+        return name(own)

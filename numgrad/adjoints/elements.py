@@ -1,0 +1,159 @@
+"""Array expressions: what they are, and loops that compute their elements."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import numpy as np
+from numba import typeof
+from numba.core import types
+from numba.core.types.containers import BaseTuple
+
+from .hoisting import Hoister
+from .inference import is_array
+from .inlining import Inliner, indices_of
+from .partials import BINARY, CHOOSING, UNARY, base_of
+from .source import Refused, expression, name, statements, text
+
+#: Functions of numbers that are applied to each element of an array.
+ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "sign", "isnan", "isinf", "isfinite"}
+
+
+class Elements(Hoister):
+    """Parts of array expressions of statements whose names have the types ``kinds``."""
+
+    def __init__(self, inliner: Inliner, kinds: dict[str, Any]):
+        self.inliner, self.names, self.namespace = inliner, inliner.names, inliner.namespace
+        self.kinds = dict(kinds)
+        for own, value in self.namespace.items():
+            if isinstance(value, np.ndarray):
+                self.kinds[own] = typeof(value)
+        self._roots: dict[str, str] = {}  # of names that may refer to the same memory
+        self._views: dict[str, str] = {}  # source of the view that a name of ours is bound to
+
+    def rank(self, node: ast.expr) -> int:
+        """Return the number of dimensions of the value of an expression whose parts are translated."""
+        if isinstance(node, ast.Name):
+            kind = self.kinds.get(node.id)
+            if isinstance(kind, BaseTuple):
+                raise Refused(f"the tuple '{node.id}' is not supported")
+            return self.kinds[node.id].ndim if is_array(kind) else 0
+        if isinstance(node, ast.Subscript):
+            if isinstance(node.value, ast.Attribute) or not self.rank(node.value):
+                return 0
+            return self.rank(node.value) - sum(not _keeps(each) for each in indices_of(node) if text(each) != "...")
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp)):
+            return max(self.rank(each) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
+        if isinstance(node, ast.Call) and base_of(text(node.func)) in ELEMENTWISE:
+            return max(map(self.rank, node.args))
+        return 0
+
+    def dtype(self, node: ast.expr) -> str:
+        """Return the source of the dtype of an array expression."""
+        found = set()
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and (kind := self.kinds.get(each.id)) is not None:
+                found.add(str(kind.dtype if is_array(kind) else kind))
+            elif isinstance(each, ast.Constant) and isinstance(each.value, float):
+                found.add("float64")
+        known = [each for each in found if each.startswith(("float", "int", "uint", "bool"))]
+        if isinstance(node, (ast.Compare, ast.BoolOp)):
+            return "np.bool_"
+        made = np.result_type(*[np.dtype(each) for each in known]) if known else np.dtype("float64")
+        if made.kind != "f" and any(isinstance(each, (ast.Div, ast.Call)) for each in ast.walk(node)):
+            made = np.dtype("float64")
+        return f"np.{made}" if made.kind != "b" else "np.bool_"
+
+    def _new(self, wanted: str, rank: int, dtype: str) -> str:
+        own = self.names.fresh(wanted)
+        self.kinds[own] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, "A")
+        return own
+
+    def root(self, own: str) -> str:
+        """Return the representative of the names that may refer to the same memory."""
+        while own in self._roots:
+            own = self._roots[own]
+        return own
+
+    def _share(self, one: str, other: str) -> None:
+        one, other = self.root(one), self.root(other)
+        if one != other:
+            self._roots[one] = other
+
+    def _bind(self, target: str, value: str, done: list[ast.stmt]) -> None:
+        self._share(target, value)
+        done.append(ast.Assign([name(target, store=True)], name(value)))
+
+    def _loops(self, target: str, value: ast.expr, done: list[ast.stmt]) -> None:
+        rank = self.kinds[target].ndim
+        places = [self.names.fresh("ijklmn"[axis]) for axis in range(rank)]
+        self._check_lengths([(target, rank), *self._arrays(value)], done)
+        index = expression(f"{target}[{', '.join(places)}]")
+        body: list[ast.stmt] = [ast.Assign([stored(index)], self._at(value, places))]
+        done += self._nest(places, [f"{target}.shape[{axis}]" for axis in range(rank)], body)
+
+    @staticmethod
+    def _nest(places: list[str], lengths: list[str], body: list[ast.stmt]) -> list[ast.stmt]:
+        for place, length in zip(reversed(places), reversed(lengths), strict=True):
+            body = [ast.For(name(place, store=True), expression(f"range({length})"), body, [])]
+        return body
+
+    def _arrays(self, value: ast.expr) -> list[tuple[str, int]]:
+        found = {each.id: self.rank(each) for each in ast.walk(value) if isinstance(each, ast.Name)}
+        return [(own, rank) for own, rank in found.items() if rank]
+
+    def _check_lengths(self, arrays: list[tuple[str, int]], done: list[ast.stmt]) -> None:
+        """Add checks that no axis is broadcast, since the loops would read beyond the end."""
+        first, rank = max(arrays, key=lambda each: each[1])
+        for other, its in arrays:
+            if other != first:
+                for axis in range(1, its + 1):
+                    done += statements(f"same_length({first}.shape[{rank - axis}], {other}.shape[{its - axis}])")
+
+    def _at(self, value: ast.expr, places: list[str]) -> ast.expr:
+        """Return an element of an array expression."""
+        rank = self.rank(value)
+        if not rank:
+            return value
+        if isinstance(value, ast.Name):
+            return expression(f"{value.id}[{', '.join(places[-rank:])}]")
+        new = copy.copy(value)
+        for key, part in ast.iter_fields(value):
+            if isinstance(part, ast.expr) and key != "func":
+                setattr(new, key, self._at(part, places))
+            elif isinstance(part, list):
+                setattr(new, key, [self._at(each, places) if isinstance(each, ast.expr) else each for each in part])
+        return new
+
+    def _computed(self, value: ast.expr, done: list[ast.stmt]) -> str:
+        """Compute an array expression; return the name of the new array."""
+        rank = self.rank(value)
+        own = self._new("array", rank, self.dtype(value))
+        shaped = next(each for each, its in self._arrays(value) if its == rank)
+        shape = ", ".join(f"{shaped}.shape[{axis}]" for axis in range(rank))
+        dtype = self.dtype(value)
+        done += statements(f"{own} = np.empty(({shape},), {dtype})")
+        self._loops(own, value, done)
+        return own
+
+    def _named(self, value: ast.expr, before: list[ast.stmt]) -> str:
+        return value.id if isinstance(value, ast.Name) else self._computed(value, before)
+
+    def _viewed(self, source: str, array: str, rank: int, before: list[ast.stmt]) -> ast.expr:
+        view = self._new("part", rank, str(self.kinds[array].dtype))
+        before += statements(f"{view} = {source}")
+        self._share(view, array)
+        self._views[view] = source
+        return name(view)
+
+
+def _keeps(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice)
+
+
+def stored(target: ast.expr) -> ast.expr:
+    target = copy.copy(target)
+    target.ctx = ast.Store()  # type: ignore[attr-defined]
+    return target
