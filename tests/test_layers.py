@@ -178,7 +178,6 @@ def test_a_circle_of_imports_is_found_in_all_their_forms():
 #: loaded when they are first needed.
 CLOSING = {
     "numgrad": {"numgrad.interop.in_place_of_torch", "numgrad.utils", "numgrad.viz.inspection"},
-    "numgrad.adjoints.recording": {"numgrad.adjoints.decorator"},
     "numgrad.cuda": {"numgrad.cuda.amp"},
     "numgrad.nn.modules.attributes": {"numgrad.nn.modules.module"},
     "numgrad.nn.modules.traversal": {"numgrad.nn.modules.module"},
@@ -241,7 +240,7 @@ def test_functions_import_only_what_is_optional_or_slow_to_import(package, most)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_files_are_about_one_idea(package):
     files = {str(file): file.read_text(encoding="utf-8") for file in PACKAGES[package].rglob("*.py")}
-    allowed = {"environment.py": 512, "inlining.py": 479, "lowering.py": 545}  # lines of files that are longer
+    allowed = {"environment.py": 512}  # lines of files that are longer
     assert [name for name, text in files.items() if len(text.splitlines()) > allowed.get(Path(name).name, 450)] == []
 
 
