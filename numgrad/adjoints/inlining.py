@@ -251,7 +251,7 @@ class Inliner(Hoister):
         function = self._resolved(iterated.func) if isinstance(iterated, ast.Call) else None
         if isinstance(iterated, ast.Call) and function in (range, numba.prange):
             arguments = [self.rewrite(each, done) for each in iterated.args]
-            target = self._target(statement.target, done)
+            target = self._target(statement.target, done, in_place=True)  # it may run no times
             bounds = ast.Call(name("range"), arguments, [])
             done.append(located(ast.For(target, bounds, self._body(statement.body), []), statement))
             return
@@ -261,7 +261,7 @@ class Inliner(Hoister):
         if function is enumerate:
             sequences = list(iterated.args)  # type: ignore[attr-defined]
             number, *targets = self._pair(statement.target, 2)
-            first.append(assign(self._target(number, first), name(position), statement))
+            first.append(assign(self._target(number, first, in_place=True), name(position), statement))
         elif function is zip:
             sequences = list(iterated.args)  # type: ignore[attr-defined]
             targets = self._pair(statement.target, len(sequences))
@@ -272,7 +272,8 @@ class Inliner(Hoister):
             held = self.names.fresh("sequence")
             done.append(assign(held, self.rewrite(sequence, done), statement))
             lengths.append(f"len({held})")
-            first.append(assign(self._target(target, first), expression(f"{held}[{position}]"), statement))
+            own = self._target(target, first, in_place=True)
+            first.append(assign(own, expression(f"{held}[{position}]"), statement))
         end = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
         body = first + self._body(statement.body)
         bounds = expression(f"range({end})")  # type: ignore[assignment]
