@@ -116,17 +116,19 @@ class Differentiable:
         key = kinds, tuple(by), tuple(same)
         if key not in self._programs:
             kept = [kind for kind, name in zip(kinds, self.parameters, strict=True) if name not in callables]
-            program = Program(self.py_func, kept, callables, by, same)
-            self._check_memory(program, values, same)
-            self._programs[key] = program
-        return self._programs[key]
+            self._programs[key] = Program(self.py_func, kept, callables, by, same)
+        program = self._programs[key]
+        if program.written:
+            self._check_memory(values, same)
+        return program
 
-    def _check_memory(self, program: Program, values: Sequence[Any], same: Sequence[tuple[str, str]]) -> None:
+    def _check_memory(self, values: Sequence[Any], same: Sequence[tuple[str, str]]) -> None:
+        """Refuse views that overlap in part, of a function that writes into an argument."""
         named = zip(self.parameters, values, strict=True)
         arrays = [(name, each) for name, each in named if isinstance(each, np.ndarray)]
         for position, (name, array) in enumerate(arrays):
             for other, another in arrays[position + 1 :]:
-                if (name, other) not in same and np.may_share_memory(array, another) and program.written:
+                if (name, other) not in same and np.may_share_memory(array, another):
                     raise Refused(
                         f"{self.py_func.__name__}: '{name}' and '{other}' are different views of the same memory, and "
                         "the function writes into an argument: pass copies"

@@ -90,3 +90,18 @@ def test_a_numpy_array_that_is_written_cannot_lose_a_derivative():
     filled(x, out)
     out.sum().backward()
     assert x.grad.tolist() == [2, 4]
+
+
+def test_views_that_overlap_in_part_are_refused_in_every_call():
+    @torch.differentiable
+    def moved(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 2 * x[i]
+
+    memory = torch.arange(4.0, dtype=torch.float64)
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    moved(x, memory[1:])
+    for _ in range(2):
+        with pytest.raises(TypeError, match="different views of the same memory"):
+            moved((x * memory[1:]).detach().set_(memory[:3]).requires_grad_(), memory[1:])
+    assert memory.tolist() == [0, 2, 2, 2]
