@@ -110,7 +110,7 @@ def test_what_to_do_instead_of_assigning_to_what_all_examples_share(index):
         (lambda x: vmap(abs, (0, 0))(x), ValueError, "has structure (*, *) but inputs has structure (*,)"),
         (lambda x: vmap(abs, ("a",))(x), ValueError, "in_dim must be either an integer dimension or None"),
         (lambda x: vmap(abs)(3), ValueError, "We cannot vmap over non-Tensor arguments"),
-        (lambda x: vmap(abs)([1.0, 2.0]), ValueError, "make a tensor of the list, by torch.tensor()"),
+        (lambda x: vmap(abs)([1.0, 2.0]), ValueError, "make it a tensor with torch.tensor()"),
         (lambda x: vmap(abs, (None,))(x), ValueError, "Expected at least one Tensor to vmap over"),
         (lambda x: vmap(abs, 2)(x), ValueError, "expected in_dim to satisfy -2 <= in_dim < 2"),
         (lambda x: vmap(abs)(x[0, 0]), ValueError, "dimensionality 0"),

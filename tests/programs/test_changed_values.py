@@ -245,6 +245,6 @@ def test_changed_cells_and_globals_are_named():
     LATER_GLOBAL = 0
     for function, name in ((counting, "count"), (of_global, "LATER_GLOBAL")):
         compiled = numgrad.compile(function)
-        with pytest.warns(UserWarning, match=rf"finds \({name}\)"):
+        with pytest.warns(UserWarning, match=rf"reads \({name}\)"):
             assert [compiled(numgrad.ones(1)).item() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
     del LATER_GLOBAL

@@ -48,7 +48,7 @@ def test_a_tensor_with_a_graph_changed_in_place_and_a_view_of_it():
 
     leaf = numgrad.ones(4, requires_grad=True)
     inner = leaf * 2
-    with pytest.raises(RuntimeError, match="changed in place an argument that has a graph"):
+    with pytest.raises(RuntimeError, match="changed an argument in place that has a graph"):
         change(inner, inner[:2])
 
 

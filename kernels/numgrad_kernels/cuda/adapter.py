@@ -89,17 +89,22 @@ def compile_ptx_for(
 
     Raises:
         NotImplementedError: Numba's simulator is on, which compiles nothing.
+        ImportError: numba-cuda or NVIDIA's compiler is not installed.
     """
     if is_simulated():
         raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
-    from numba.cuda import compiler  # numba-cuda need not be installed
+    from cuda.pathfinder import DynamicLibNotFoundError  # neither this nor numba-cuda need be installed
+    from numba.cuda import compiler
 
     _register()
-    with _lock, _for_capability(capabilities[0]):
-        library, _ = compiler._compile_pyfunc_with_fixup(
-            _function(name, text), types.void(*arguments), cc=capabilities[0], **_OPTIONS
-        )
-        return ["\n".join(library.get_asm_strs(cc=capability)) for capability in capabilities]
+    try:
+        with _lock, _for_capability(capabilities[0]):
+            library, _ = compiler._compile_pyfunc_with_fixup(
+                _function(name, text), types.void(*arguments), cc=capabilities[0], **_OPTIONS
+            )
+            return ["\n".join(library.get_asm_strs(cc=capability)) for capability in capabilities]
+    except DynamicLibNotFoundError as error:
+        raise ImportError("NVIDIA's compiler is not installed: pip install 'numba-cuda[cu13]'") from error
 
 
 def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:

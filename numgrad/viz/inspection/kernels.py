@@ -171,7 +171,7 @@ class InspectedKernel:
         """The PTX of the kernel's counterpart for NVIDIA's GPUs, compiled for Hopper (sm_90).
 
         Raises:
-            ImportError: the package numba-cuda is not installed.
+            ImportError: the package numba-cuda or NVIDIA's compiler is not installed.
             NotImplementedError: the kernel is written by hand for the CPU; another one runs on GPUs.
         """
         return shown_ptx(devices.ptx(self._store_kernel))
