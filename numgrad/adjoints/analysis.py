@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+from .aliases import Aliases
 from .array_calls import OPAQUE
 from .inference import is_array, is_floating
 from .partials import CONSTANT, base_of
@@ -25,7 +26,7 @@ class Analysis:
 
     def __init__(self, body: list[ast.stmt], kinds: dict[str, Any]):
         self.body, self.kinds = body, kinds
-        self._roots: dict[str, str] = {}
+        self.aliases = Aliases()
         self.statements = list(walk(body))
         self.counters = {
             loop.target.id for loop in self.statements
@@ -35,7 +36,7 @@ class Analysis:
             if self.is_binding(statement):
                 source = bound_array(statement.value)  # type: ignore[attr-defined]
                 if source is not None:
-                    self.share(statement.targets[0].id, source)  # type: ignore[attr-defined]
+                    self.aliases.share(statement.targets[0].id, source)  # type: ignore[attr-defined]
         self.active: set[str] = set()
 
     # -- memory
@@ -49,21 +50,9 @@ class Analysis:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         return isinstance(target, ast.Name) and self.is_array(target.id)
 
-    def root(self, own: str) -> str:
-        """Return the representative of the names that may share memory with an array."""
-        while own in self._roots:
-            own = self._roots[own]
-        return own
-
-    def share(self, one: str, other: str) -> None:
-        """Note that two names may refer to the same memory."""
-        one, other = self.root(one), self.root(other)
-        if one != other:
-            self._roots[one] = other
-
     def contents(self, own: str) -> str:
         """Return the key of the elements of an array, which names that share memory have in common."""
-        return "#" + self.root(own)
+        return "#" + self.aliases.root(own)
 
     # -- reads and writes, as keys: names, and contents of arrays
 

@@ -11,6 +11,7 @@ from numba import typeof
 from numba.core import types
 from numba.core.types.containers import BaseTuple
 
+from .aliases import Aliases
 from .hoisting import Hoister
 from .inference import is_array
 from .inlining import Inliner, indices_of
@@ -30,7 +31,7 @@ class Elements(Hoister):
         for own, value in self.namespace.items():
             if isinstance(value, np.ndarray):
                 self.kinds[own] = typeof(value)
-        self._roots: dict[str, str] = {}  # of names that may refer to the same memory
+        self.aliases = Aliases()
         self._views: dict[str, str] = {}  # source of the view that a name of ours is bound to
 
     def rank(self, node: ast.expr) -> int:
@@ -71,19 +72,8 @@ class Elements(Hoister):
         self.kinds[own] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, "A")
         return own
 
-    def root(self, own: str) -> str:
-        """Return the representative of the names that may refer to the same memory."""
-        while own in self._roots:
-            own = self._roots[own]
-        return own
-
-    def _share(self, one: str, other: str) -> None:
-        one, other = self.root(one), self.root(other)
-        if one != other:
-            self._roots[one] = other
-
     def _bind(self, target: str, value: str, done: list[ast.stmt]) -> None:
-        self._share(target, value)
+        self.aliases.share(target, value)
         done.append(ast.Assign([name(target, store=True)], name(value)))
 
     def _loops(self, target: str, value: ast.expr, done: list[ast.stmt]) -> None:
@@ -144,7 +134,7 @@ class Elements(Hoister):
     def _viewed(self, source: str, array: str, rank: int, before: list[ast.stmt]) -> ast.expr:
         view = self._new("part", rank, str(self.kinds[array].dtype))
         before += statements(f"{view} = {source}")
-        self._share(view, array)
+        self.aliases.share(view, array)
         self._views[view] = source
         return name(view)
 

@@ -40,9 +40,9 @@ class Forward:
         self._stacks = _stacks(tree, kinds)
         self.facts = facts = Analysis(tree.body, kinds)
         for one, other in same:
-            facts.share(one, other)
+            facts.aliases.share(one, other)
         for stack, owner in self._stacks.items():
-            facts.share(stack, owner)
+            facts.aliases.share(stack, owner)
         facts.statements = [*map(_as_assignment, facts.statements)]
         facts.activate({facts.contents(each) if facts.is_array(each) else each for each in by}, None)
         self._tangents: dict[str, str] = {}

@@ -87,8 +87,8 @@ class Lowering(ArrayCalls):
             made = isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id
             if made and made == value.id and isinstance(last, ast.Assign):  # bind the name itself
                 last.targets = [target]
-                if made in self._roots:
-                    self._share(target.id, made)
+                if self.aliases.root(made) != made:
+                    self.aliases.share(target.id, made)
             else:
                 self._bind(target.id, value.id, done)
 
@@ -112,12 +112,12 @@ class Lowering(ArrayCalls):
             source = f"{array.id}[{index_text(target)}]"
             view = self._new("part", self.rank(target), str(self.kinds[array.id].dtype))
             done.append(ast.Assign([name(view, store=True)], expression(source)))
-            self._share(view, array.id)
+            self.aliases.share(view, array.id)
             self._views[view] = source
         arrays = {each.id for each in ast.walk(value) if isinstance(each, ast.Name) and self.rank(each)}
         overlapping = [
             each for each in arrays
-            if self.root(each) == self.root(view) and self._views.get(each, each) != source
+            if self.aliases.root(each) == self.aliases.root(view) and self._views.get(each, each) != source
         ]
         if overlapping:
             value = name(self._computed(value, done))

@@ -44,7 +44,7 @@ class Reverse:
         self.normal, self.names, self.kinds = normal, normal.names, normal.kinds
         self.facts = facts = Analysis(normal.body, normal.kinds)
         for one, other in same:
-            facts.share(one, other)
+            facts.aliases.share(one, other)
         arrays = [each for each in normal.parameters if facts.is_array(each)]
         writes = facts.writes(normal.body)
         self.written = [each for each in arrays if facts.contents(each) in writes]
@@ -59,10 +59,10 @@ class Reverse:
         return self.facts.contents(own) if self.facts.is_array(own) else own
 
     def _check_results(self, arrays: list[str]) -> None:
-        roots = {self.facts.root(each): each for each in arrays}
+        roots = {self.facts.aliases.root(each): each for each in arrays}
         for result in self.normal.results:
-            if self.facts.is_array(result) and self.facts.root(result) in roots:
-                given = roots[self.facts.root(result)]
+            if self.facts.is_array(result) and self.facts.aliases.root(result) in roots:
+                given = roots[self.facts.aliases.root(result)]
                 raise Refused(
                     f"{self.normal.name} returns its argument '{given}' or a view of it: return a copy, or nothing"
                 )

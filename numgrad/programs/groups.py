@@ -125,15 +125,10 @@ class Group:
 
     def join(self, member: Member) -> bool:
         """Add a kernel, if it can run tile by tile with the others; return True if so."""
-        sizes = self._sizes_with(member)
-        if sizes is None:
+        found = self._loops_with(member)
+        if found is None:
             return False
-        if sizes != self.sizes:
-            old, self.sizes = self.sizes, sizes
-            self.accesses = {
-                block: {inner for one in accesses if (inner := one.within(old, sizes)) is not None}
-                for block, accesses in self.accesses.items()
-            }
+        self.sizes, self.accesses = found
         self._add(member)
         return True
 
@@ -141,8 +136,8 @@ class Group:
         """Return True if the group uses a block that a kernel uses."""
         return any(access.block in self.accesses for access in member.accesses)
 
-    def _sizes_with(self, member: Member) -> tuple[int, ...] | None:
-        """Return the sizes of the loops of the group with a kernel; None if it cannot join."""
+    def _loops_with(self, member: Member) -> tuple[tuple[int, ...], dict[Block, set[Access]]] | None:
+        """Return the sizes of the loops of the group with a kernel and its accesses there; None if it cannot join."""
         own, sizes = member.sizes, self.sizes
         if len(sizes) == 1 and len(own) > 1 and math.prod(own) == sizes[0]:
             sizes = own
@@ -165,7 +160,7 @@ class Group:
             is_written = access.block in written or access.block in self.written
             if inner is None or (is_written and others - {inner}):
                 return None
-        return sizes
+        return sizes, known
 
     @property
     def launches(self) -> list[KernelCall]:

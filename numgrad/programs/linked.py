@@ -15,8 +15,7 @@ import numpy as np
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import FINDS_ROWS, link
 from ..tensors.tensor import tensor_of
-from .memory_plan import ALIGNMENT
-from .recorded_steps import Block, HostCall, Load, Placed, Span, start_address
+from .recorded_steps import ALIGNMENT, Block, HostCall, Load, Placed, Span, start_address
 
 #: A program with less traffic, in bytes, is brief.
 BRIEF = 1 << 20

@@ -18,12 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..devices.cpu.linking import Copied, Place, ReadNumber, Run
-from .recorded_steps import CONSTANT, OUTSIDE, Block, HostCall, KernelCall, Load, Span
+from .recorded_steps import CONSTANT, OUTSIDE, Block, HostCall, KernelCall, Load, Span, aligned
 from .recorder import Recorder
 from .tiled import TiledGroup
-
-#: The alignment of blocks in the arena: a cache line.
-ALIGNMENT = 64
 
 _ARENA, _SAVED, _FIRST = 0, 1, 2
 
@@ -107,7 +104,7 @@ class MemoryPlan:
             while live and live[0][0] < block.first:
                 _, *gap = heappop(live)
                 _add_gap(gaps, *gap)
-            size = _aligned(block.size)
+            size = aligned(block.size)
             fits = [(stop - start, start) for start, stop in gaps if stop - start >= size]
             if fits:
                 length, begin = min(fits)
@@ -174,10 +171,6 @@ class MemoryPlan:
         return Run(launch.kernel, tuple(operands), reporting, addresses)
 
 
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
-
-
 def _add_gap(gaps: list[tuple[int, int]], start: int, stop: int) -> None:
     """Add a gap in the arena, merged with those adjacent to it."""
     index = bisect(gaps, (start, stop))
@@ -198,5 +191,5 @@ def _consecutive(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:
     offsets, end = {}, 0
     for block in blocks:
         offsets[block] = end
-        end += _aligned(block.size)
+        end += aligned(block.size)
     return offsets, end

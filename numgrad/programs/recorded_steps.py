@@ -26,6 +26,9 @@ from ..devices.buffers import DeviceBuffer, Memory
 from ..devices.cpu import address_of
 from ..devices.recording import WatchedNumber
 
+#: The alignment of blocks in an arena or in scratch memory: a cache line.
+ALIGNMENT = 64
+
 #: Origins of blocks.
 OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
 
@@ -144,6 +147,11 @@ class DeviceCall(RecordedStep):
     name: str = ""
     grid: tuple[int, ...] = ()
     written: tuple[Span, ...] = ()
+
+
+def aligned(size: int) -> int:
+    """Return a number of bytes, rounded up to whole cache lines."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def root_of(memory: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -15,10 +16,7 @@ from ..devices.cpu.reductions import LEAF
 from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
 from .fused import fused_members
 from .groups import Access, Group, Member, contiguous, grouped, used_blocks
-from .recorded_steps import Block, Load, RecordedStep, Span
-
-#: Alignment of scratch memory: a cache line.
-_ALIGNMENT = 64
+from .recorded_steps import Block, Load, RecordedStep, Span, aligned
 
 #: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache.
 _SCRATCH = 1 << 18
@@ -55,7 +53,7 @@ class TiledGroup:
         offsets: dict[Block, int] = {}
         for block, numbers in used.items():
             taken = sorted([
-                (offset, offset + _aligned(self.temporary[other])) for other, offset in offsets.items()
+                (offset, offset + aligned(self.temporary[other])) for other, offset in offsets.items()
                 if used[other][-1] >= numbers[0]
             ])
             begin = 0
@@ -76,7 +74,7 @@ class TiledGroup:
         """
         self._place, self._constant = place, constant
         runs = tuple([self._run(member) for member in self.group.members])
-        scratch = max([offset + _aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0)
+        scratch = max([offset + aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0)
         return Tiles(runs, self.group.sizes[0], self.group.tile, scratch, self.parallel)
 
     def _run(self, member: Member) -> TilesRun:
@@ -120,7 +118,7 @@ class TiledGroup:
                 continue
             memory = self._memory(access)
             step = 0 if isinstance(memory, Scratch) else access.strides[0] * rounds
-            operands += [memory, Shifted(0, step)]
+            operands += [memory, Shifted(step)]
         last = self.group.sizes[0] % self.group.tile or self.group.tile
         steps = [step for each in strides for step in each]
         nests = [
@@ -142,10 +140,6 @@ class TiledGroup:
         return self._place(operand) if isinstance(operand, Span) else operand
 
 
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
 def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[RecordedStep | TiledGroup]:
     """Return the steps of a program, with tiles where they pay.
 
@@ -154,10 +148,7 @@ def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[
         kept: the blocks that are used after the program.
     """
     items = grouped(steps)
-    users: dict[Block, int] = {}
-    for item in items:
-        for block in used_blocks(item):
-            users[block] = users.get(block, 0) + 1
+    users = Counter([block for item in items for block in used_blocks(item)])
     tiled: list[RecordedStep | TiledGroup] = []
     for item in items:
         if not isinstance(item, Group):

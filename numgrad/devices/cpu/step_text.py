@@ -123,15 +123,19 @@ class StepWriter:
             buffer = step.operands[parameter]
             element = self.pointer(Place(buffer.line, buffer.offset + 8 * index, 1))
             self.body.append(f"  store ptr {self.pointer(place)}, ptr {element}")
-        arguments = ["ptr %unused", "ptr %unused"]
-        kinds: tuple[Any, ...] = step.kernel.arguments
-        for kind, operand in zip(kinds, step.operands, strict=True):
-            arguments += self.buffer(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
-        self.body.append(f"  ; {step.kernel.name}")
-        callee = self.add(f"inttoptr i64 {address_of(step.kernel)} to ptr")
-        self.add(f"call i32 {callee}({', '.join(arguments)})")
+        self.call(step.kernel, step.operands)
         for parameter in step.reports:
-            self.check(kinds[parameter].dtype, step.operands[parameter], number)
+            kind: Any = step.kernel.arguments[parameter]
+            self.check(kind.dtype, step.operands[parameter], number)
+
+    def call(self, kernel: Kernel, operands: Sequence[Any]) -> None:
+        """Write the call of a kernel."""
+        arguments = ["ptr %unused", "ptr %unused"]
+        for kind, operand in zip(kernel.arguments, operands, strict=True):
+            arguments += self.buffer(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
+        self.body.append(f"  ; {kernel.name}")
+        callee = self.add(f"inttoptr i64 {_address_of(kernel)} to ptr")
+        self.add(f"call i32 {callee}({', '.join(arguments)})")
 
     def buffer(self, kind: Any, place: Any) -> list[str]:
         return self.array(self.pointer(place), str(place.count), as_dtype(kind.dtype).itemsize)
@@ -195,8 +199,7 @@ class StepWriter:
 
 
 @functools.cache
-def address_of(kernel: Kernel) -> int:
-    """Return the address of a kernel's machine code."""
+def _address_of(kernel: Kernel) -> int:
     return kernel.address()
 
 

@@ -10,16 +10,14 @@ The loop counts *units*: elements, or rows of elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from numba.core import types
 from numba.np.numpy_support import as_dtype
 
 from numgrad_kernels.store import Kernel
 
-from .step_text import Place, StepWriter, address_of
+from .step_text import Place, StepWriter
 
 __all__ = ["Alternating", "Scratch", "Shifted", "Slice", "Tiles", "TilesRun", "write_tiles"]
 
@@ -47,9 +45,8 @@ class Scratch:
 
 @dataclass(slots=True)
 class Shifted:
-    """The number of an element: ``first`` in the first tile, and ``step`` more for each unit."""
+    """The number of an element: 0 in the first tile, and ``step`` more for each unit."""
 
-    first: int
     step: int
 
 
@@ -156,7 +153,7 @@ class _TileWriter(StepWriter):
             f"  %count = select i1 %shorter, i64 %rest, i64 {tiles.tile}",
         ]
         for run in tiles.runs:
-            self.call(run)
+            self.call(run.kernel, run.operands)
         self.body += [
             "  %next = add i64 %number, 1", "  store i64 %next, ptr %counter", "  br label %test", "end:",
         ]
@@ -192,15 +189,5 @@ class _TileWriter(StepWriter):
 
     def number(self, kind: Any, operand: Any) -> list[str]:
         if isinstance(operand, Shifted):
-            moved = self.scaled("%begin", operand.step) if operand.step else "0"
-            return [f"i64 {self.add(f'add i64 {moved}, {operand.first}')}"]
+            return [f"i64 {self.scaled('%begin', operand.step) if operand.step else '0'}"]
         return super().number(kind, operand)
-
-    def call(self, run: TilesRun) -> None:
-        """Write the call of a kernel."""
-        arguments = ["ptr %unused", "ptr %unused"]
-        kinds: Sequence[Any] = run.kernel.arguments
-        for kind, operand in zip(kinds, run.operands, strict=True):
-            arguments += self.buffer(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
-        self.body.append(f"  ; {run.kernel.name}")
-        self.add(f"call i32 inttoptr (i64 {address_of(run.kernel)} to ptr)({', '.join(arguments)})")
