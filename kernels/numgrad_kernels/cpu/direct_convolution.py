@@ -31,64 +31,84 @@ T = np.float32
 #: Placeholder: elements of a block.
 LANES = 8
 
+#: Number of lines of windows of a piece of work.
+TALL = 6
+
 #: Products that are added up consecutively.
 SUMMED = 512
 
-#: Number of blocks of sums.
+#: Number of elements of a window that the kernel of gradients multiplies at a time.
 TOGETHER = 8
+
+#: Number of filters that are multiplied at a time.
+PACKED = 4
 
 
 def _pack(filters, groups, count, size, work):
-    """Gather the elements of ``TOGETHER`` filters for the same element of a window, with zeros for missing filters."""
-    sets = (count + TOGETHER - 1) // TOGETHER
+    """Gather the elements of ``PACKED`` filters for the same element of a window, with zeros for missing filters."""
+    sets = (count + PACKED - 1) // PACKED
     for group in range(groups):
-        for number in range(sets * TOGETHER):
-            base = (group * sets + number // TOGETHER) * size * TOGETHER + number % TOGETHER
+        for number in range(sets * PACKED):
+            base = (group * sets + number // PACKED) * size * PACKED + number % PACKED
             for i in range(size):
-                work[base + i * TOGETHER] = filters[(group * count + number) * size + i] if number < count else T(0)
+                work[base + i * PACKED] = filters[(group * count + number) * size + i] if number < count else T(0)
+
+
+def _windows(plan, corner, line, number):
+    """The offsets of block ``number``, counted from the beginning of ``line``, in the result and in the images."""
+    columns = plan[COLUMNS]
+    across = (columns + LANES - 1) // LANES
+    line, column = line + number // across, min(number % across * LANES, columns - LANES)
+    return line * columns + column, corner + _line(plan, line) + column
+
+
+def _total(out, place, sums, continued, initial):
+    """A block of sums, added to those of earlier products if it is ``continued``, otherwise to ``initial``."""
+    return sums + block(out, place, LANES) if continued else sums + initial
 
 
 @reaches(_reached)
 def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: Out):
     """``out`` becomes the products of the filters with all windows, plus the filters' ``bias`` if there is one.
 
-    They are computed for LANES windows of a line and ``TOGETHER`` filters at a time.  A line has at least LANES
-    windows, one element apart.  Its last block may overlap the one before, so that a result does not depend on its
-    position.
+    They are computed for ``PACKED`` filters and three blocks of LANES windows at a time: each block that is loaded
+    serves four products, and each element of a filter three.  A line has at least LANES windows, one element apart.
+    Its last block may overlap the one before, so that a result does not depend on its position.
     """
-    size, count, columns = height(plan), plan[FILTERS], plan[COLUMNS]
-    lines = plan[LAYERS] * plan[ROWS]
-    places, sets = lines * columns, (count + TOGETHER - 1) // TOGETHER
+    size, count, lines = height(plan), plan[FILTERS], plan[LAYERS] * plan[ROWS]
+    across, places = (plan[COLUMNS] + LANES - 1) // LANES, lines * plan[COLUMNS]
+    sets, strips = (count + PACKED - 1) // PACKED, (lines + TALL - 1) // TALL
     _pack(filters, plan[GROUPS], count, size, work)
-    for piece in prange(plan[IMAGES] * plan[GROUPS] * lines):
-        pair, line = piece // lines, piece % lines
-        group = pair % plan[GROUPS]
-        begin = x_start + _steps_to_pair(plan, pair) + _line(plan, line)
+    for piece in prange(plan[IMAGES] * plan[GROUPS] * strips):
+        pair, line = piece // strips, piece % strips * TALL
+        group, last = pair % plan[GROUPS], min(TALL, lines - line) * across - 1
+        corner = x_start + _steps_to_pair(plan, pair)
         for number in range(sets):
-            first, base = number * TOGETHER, (group * sets + number) * size * TOGETHER
-            target = (pair * count + first) * places + line * columns
-            for start in range(0, columns, LANES):
-                column = min(start, columns - LANES)
+            first, base = number * PACKED, (group * sets + number) * size * PACKED
+            for start in range(0, last + 1, 3):
+                to_1, from_1 = _windows(plan, corner, line, start)
+                to_2, from_2 = _windows(plan, corner, line, min(start + 1, last))
+                to_3, from_3 = _windows(plan, corner, line, min(start + 2, last))
                 for low in range(0, size, SUMMED):
-                    a = b = c = d = e = f = g = h = repeated(T(0), LANES)
+                    a1 = a2 = a3 = b1 = b2 = b3 = c1 = c2 = c3 = d1 = d2 = d3 = repeated(T(0), LANES)
                     for i in range(low, min(low + SUMMED, size)):
-                        values, place = block(x, begin + column + steps[i], LANES), base + i * TOGETHER
-                        a = a + values * work[place]
-                        b = b + values * work[place + 1]
-                        c = c + values * work[place + 2]
-                        d = d + values * work[place + 3]
-                        e = e + values * work[place + 4]
-                        f = f + values * work[place + 5]
-                        g = g + values * work[place + 6]
-                        h = h + values * work[place + 7]
-                    for j, sums in enumerate((a, b, c, d, e, f, g, h)):
+                        step, place = steps[i], base + i * PACKED
+                        x1, x2 = block(x, from_1 + step, LANES), block(x, from_2 + step, LANES)
+                        x3 = block(x, from_3 + step, LANES)
+                        a1, a2, a3 = a1 + x1 * work[place], a2 + x2 * work[place], a3 + x3 * work[place]
+                        b1, b2, b3 = b1 + x1 * work[place + 1], b2 + x2 * work[place + 1], b3 + x3 * work[place + 1]
+                        c1, c2, c3 = c1 + x1 * work[place + 2], c2 + x2 * work[place + 2], c3 + x3 * work[place + 2]
+                        d1, d2, d3 = d1 + x1 * work[place + 3], d2 + x2 * work[place + 3], d3 + x3 * work[place + 3]
+                    for j, (s1, s2, s3) in enumerate(((a1, a2, a3), (b1, b2, b3), (c1, c2, c3), (d1, d2, d3))):
                         if first + j < count:
-                            place = target + j * places + column
-                            if low:
-                                sums = sums + block(out, place, LANES)
-                            elif bias.size:
-                                sums = sums + bias[group * count + first + j]
-                            put(out, place, sums)
+                            plane = (pair * count + first + j) * places
+                            initial = bias[group * count + first + j] if bias.size else T(0)
+                            s1 = _total(out, plane + to_1, s1, low > 0, initial)
+                            s2 = _total(out, plane + to_2, s2, low > 0, initial)
+                            s3 = _total(out, plane + to_3, s3, low > 0, initial)
+                            put(out, plane + to_1, s1)  # after all totals: blocks may overlap
+                            put(out, plane + to_2, s2)
+                            put(out, plane + to_3, s3)
 
 
 def _add_parts(sums, parts, groups, count, size, rounded, out):

@@ -14,6 +14,17 @@ from ..facts import InOut
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
+#: Approximate number of results that are looked through at a time.
+PIECE = 4096
+
+
+def _all_finite(out, begin, end):
+    """True if no element from ``begin`` to ``end`` is infinite or NaN.  The loop has no exit, so that it vectorizes."""
+    finite = True
+    for i in range(begin, end):
+        finite &= out[i] - out[i] == T(0)
+    return finite
+
 
 def mend_line(
     image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
@@ -80,12 +91,17 @@ def mend(
 
     Results from ``begin`` to ``stop`` of a line met no padding in it.  ``biased`` is true if there is a bias.
     """
-    for line in prange(out.size // columns):
-        mend_line(
-            image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z,
-            kernel_y, kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x,
-            end_z, end_y, end_x, layers, rows, columns, begin, stop, line, 0, 1, out,
-        )  # fmt: skip
+    lines, tall = out.size // columns, max(1, PIECE // columns)
+    for piece in prange((lines + tall - 1) // tall):
+        low, high = piece * tall, min(lines, (piece + 1) * tall)
+        if _all_finite(out, low * columns, high * columns):
+            continue
+        for line in range(low, high):
+            mend_line(
+                image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z, kernel_y,
+                kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z,
+                end_y, end_x, layers, rows, columns, begin, stop, line, 0, 1, out,
+            )  # fmt: skip
 
 
 def mend_weight(

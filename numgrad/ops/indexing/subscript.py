@@ -15,7 +15,7 @@ import numpy as np
 
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
-from ...autograd.views import View, record_part
+from ...autograd.views import Step, View, record_part
 from ...core.device import CPU
 from ...core.layout import Layout
 from ...core.types import bool_, int64, tensor_type, uint8
@@ -167,11 +167,8 @@ _rows, _ranges = select_op.entries.recent, slice_op.entries.recent
 #: Modes in which views may be recorded, or followed otherwise.
 _FOLLOWED = TRANSFORMED | GRAD
 
-#: One view on the way to a part: the operation and its arguments after the tensor.
-_Step = tuple[Any, ...]
 
-
-def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None = None) -> tuple[Any, int] | None:
+def _walk(layout: Layout, index: Any, reading: bool, steps: list[Step] | None = None) -> tuple[Any, int] | None:
     """Return the key of the layout of an indexed part, and the number of elements by which the part begins later.
 
     Return None if the index contains anything but integers, slices, None and ``...``, or is wrong.  Integers and the
@@ -179,12 +176,14 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
     appended to ``steps``.
     """
     shape, strides = layout.shape, layout.strides
-    if steps is None and shape:  # fast path for the most frequent indices, in loops over rows and batches of rows
+    if shape:  # fast paths for the most frequent indices, in loops over rows and batches of rows
         extent = shape[0]
         if index.__class__ is int:
             if 0 <= index < extent:
+                if steps is not None:
+                    steps.append((select_op, (0, index)))
                 return (layout, int), index * strides[0]
-        elif index.__class__ is slice and index.step is None:
+        elif steps is None and index.__class__ is slice and index.step is None:
             first, stop = index.start, index.stop
             ints = first.__class__ is int and stop.__class__ is int
             if ints and 0 <= first <= stop <= extent and (reading or stop - first < extent):
@@ -206,7 +205,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                 delta += item * strides[source]
                 key.append(int)
                 if steps is not None:
-                    steps.append((select_op, dim, item))
+                    steps.append((select_op, (dim, item)))
                 dim -= 1
             else:
                 start, end, by = item.start, item.stop, item.step
@@ -232,12 +231,12 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                     key.append(stop - first)
                     key.append(step)
                     if steps is not None:
-                        steps.append((slice_op, dim, first, stop, step))
+                        steps.append((slice_op, (dim, first, stop, step)))
             source += 1
         elif item is None:
             key.append(None)
             if steps is not None:
-                steps.append((unsqueeze_op, dim))
+                steps.append((unsqueeze_op, (dim,)))
         elif item is Ellipsis:
             skipped = len(shape) + 1 - sum([one is not None for one in items])
             if skipped < 0 or Ellipsis in key:
@@ -255,9 +254,9 @@ def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
     """Return the layout of an indexed part."""
     result = _parts.find(key)
     if result is None:
-        steps: list[_Step] = []
+        steps: list[Step] = []
         _walk(layout, index, reading, steps)
-        for op, *args in steps:
+        for op, args in steps:
             layout, _ = op.prepare(layout, *args)
         result = _parts.add(key, layout)
     return result
@@ -293,7 +292,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     tensors = None if cls is int or cls is slice else only_tensors(index)
     if tensors is not None:
         return indexed(self, tensors)
-    steps: list[_Step] | None = None
+    steps: list[Step] | None = None
     if mode & _FOLLOWED and _recorded(self):
         steps = []
     found = _walk(self._layout, index, True, steps)
@@ -307,7 +306,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         return view_on(self, layout, delta, View(self, (get_item, (index,)), mode))
     else:
         result = self
-        for op, *args in steps:
+        for op, args in steps:
             result = op(result, *args)
     return alias(result) if result is self else result
 
@@ -371,7 +370,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         if cls is not Tensor or value._storage is self._storage:
             return False
         cls = value._layout
-    steps: list[_Step] | None = None
+    steps: list[Step] | None = None
     if mode & GRAD and ((not number and value._requires_grad) or _recorded(self)):
         if self._view is not None or (self._requires_grad and self._edge is None):
             return False
@@ -394,7 +393,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         edges = None, None if number else edge_of(value)
         if self._edge is not None or edges[-1] is not None:
             node = (FillBackward2 if number else CopyBackwards)(edges, part)
-            record_part(self, [(op, tuple(args)) for op, *args in steps], node)
+            record_part(self, steps, node)
     return True
 
 

@@ -16,9 +16,10 @@ from .checks import check, check_implemented
 
 def is_plain(target: Tensor) -> bool:
     """Return True if a change of this tensor needs no checks and no recording."""
-    return not (
-        state.mode > ORDINARY or target._requires_grad or target._view is not None
-        or target._counter.__class__ is not list
+    mode = state.mode
+    return (
+        mode <= ORDINARY and target._counter.__class__ is list
+        and not (mode & GRAD and (target._requires_grad or target._view is not None))
     )
 
 
