@@ -14,13 +14,16 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import typeof_impl
 
 from ..tensors.tensor import Tensor
+from .checkpoints import Checkpoint, check_interval
 from .inlining import check
 from .program import Program
 from .recording import Call, operation
 from .source import Refused, python_function, read
 
 
-def differentiable(function: Callable[..., Any] | None = None, *, validate: bool = False) -> Any:
+def differentiable(
+    function: Callable[..., Any] | None = None, *, validate: bool = False, checkpoint: Checkpoint = None,
+) -> Any:
     """Make a compiled function of arrays differentiable, by transforming its source.
 
     The function is written as for ``numba.njit``, or has been decorated with it: loops, branches, indexing, views,
@@ -34,6 +37,9 @@ def differentiable(function: Callable[..., Any] | None = None, *, validate: bool
     Args:
         function: a Python function or a dispatcher made by ``numba.njit``.
         validate: compare the gradient with finite differences at the first call with arguments of each type.
+        checkpoint: bound the memory of the reverse pass.  Instead of what each iteration of the outer loops overwrites,
+            it keeps their state at every ``checkpoint``-th iteration, and runs the iterations in between again;
+            "sqrt" chooses the square root of the number of iterations.  The gradients are the same.
 
     Raises:
         TypeError: if the function cannot be differentiated, with the line and the reason, at the first call that needs
@@ -41,7 +47,7 @@ def differentiable(function: Callable[..., Any] | None = None, *, validate: bool
     """
 
     def decorate(function: Any) -> Differentiable:
-        return Differentiable(function, validate)
+        return Differentiable(function, validate, checkpoint)
 
     return decorate if function is None else decorate(function)
 
@@ -49,10 +55,11 @@ def differentiable(function: Callable[..., Any] | None = None, *, validate: bool
 class Differentiable:
     """Function of arrays with derivatives; see ``differentiable``."""
 
-    def __init__(self, function: Any, validate: bool):
+    def __init__(self, function: Any, validate: bool, checkpoint: Checkpoint):
+        check_interval(checkpoint)
         self.py_func = python_function(function)
         self.dispatcher = function if isinstance(function, CPUDispatcher) else njit(self.py_func)
-        self.validate = validate
+        self.validate, self.checkpoint = validate, checkpoint
         functools.update_wrapper(self, self.py_func)
         self._signature = inspect.signature(self.py_func)
         self.parameters = list(self._signature.parameters)  # their names
@@ -116,7 +123,7 @@ class Differentiable:
         key = kinds, tuple(by), tuple(same)
         if key not in self._programs:
             kept = [kind for kind, name in zip(kinds, self.parameters, strict=True) if name not in callables]
-            self._programs[key] = Program(self.py_func, kept, callables, by, same)
+            self._programs[key] = Program(self.py_func, kept, callables, by, same, self.checkpoint)
         program = self._programs[key]
         if program.written:
             self._check_memory(values, same)

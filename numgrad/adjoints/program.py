@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, typeof
 from numba.core import types
 
+from .checkpoints import Checkpoint, Checkpointed
 from .forward import Forward
 from .inference import infer, is_array
 from .normal import Normal, normal_form
@@ -17,6 +18,8 @@ from .reverse import Adjoint, Reverse
 from .source import compiled
 
 _TAPES = (np.float64, np.int64, np.uint8)
+#: Number of sizes that an adjoint returns last: those of its tapes, and the bytes of the arrays that it keeps.
+COUNTS = len(_TAPES) + 1
 
 
 class Program:
@@ -24,12 +27,13 @@ class Program:
 
     def __init__(
         self, function: Any, argument_types: Sequence[types.Type], callables: dict[str, Any], by: Sequence[str],
-        same: Sequence[tuple[str, str]],
+        same: Sequence[tuple[str, str]], checkpoint: Checkpoint = None,
     ):
+        self._checkpoint = checkpoint
         self.types, self.by, self.same = list(argument_types), list(by), list(same)
         self._build: Callable[[], Normal] = lambda: normal_form(function, self.types, callables)
         self.normal = self._build()
-        self.adjoint: Adjoint = Reverse(self.normal, self.by, self.same).adjoint()
+        self.adjoint: Adjoint = self._reverse_of(self.normal).adjoint()
         self.parameters = self.normal.parameters
         #: Parameters of the function whose elements it writes.
         self.written = [self.parameters.index(each) for each in self.adjoint.written]
@@ -38,6 +42,11 @@ class Program:
         self._sizes = [64, 16, 64]
 
     # -- reverse mode
+
+    def _reverse_of(self, normal: Normal) -> Reverse:
+        if self._checkpoint is None:
+            return Reverse(normal, self.by, self.same)
+        return Checkpointed(normal, self.by, self.same, self._checkpoint)
 
     @cached_property
     def _reverse(self) -> Callable[..., Any]:
@@ -69,9 +78,9 @@ class Program:
         while True:
             tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
             result, used = call(tapes)
-            if all(need <= size for need, size in zip(used, self._sizes, strict=True)):
+            if all(need <= size for need, size in zip(used, self._sizes, strict=False)):
                 return result
-            self._sizes = [max(pair) for pair in zip(used, self._sizes, strict=True)]
+            self._sizes = [max(pair) for pair in zip(used, self._sizes, strict=False)]
 
     def gradients(self, arguments: Sequence[Any], seeds: Sequence[Any], of_written: dict[int, Any]) -> list[Any]:
         """Return the derivative by each of ``by``.
@@ -83,14 +92,14 @@ class Program:
         def call(tapes: list[Any]) -> tuple[Any, list[int]]:
             shadows = self._shadows(arguments, of_written)
             out = self._reverse(*self._copies(arguments), *shadows, *seeds, *tapes)
-            return self._by_parameter(shadows, out), out[-3:]
+            return self._by_parameter(shadows, out), out[-COUNTS:]
 
         return self._run(call)
 
     def _by_parameter(self, shadows: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         found = dict(zip(self.adjoint.shadows, shadows, strict=True))
         scalars = self.adjoint.scalars
-        found.update(zip(scalars, out[len(out) - 3 - len(scalars) : len(out) - 3], strict=True))
+        found.update(zip(scalars, out[len(out) - COUNTS - len(scalars) : len(out) - COUNTS], strict=True))
         seen: set[int] = set()
         gradients = []
         for each in self.by:  # of an array that is passed twice, the first has the derivative
@@ -101,11 +110,15 @@ class Program:
         return gradients
 
     def tape_bytes(self, arguments: Sequence[Any]) -> int:
-        """Return the size of the tapes for these arguments."""
-        shadows, tapes = self._shadows(arguments, None), [np.empty(0, each) for each in _TAPES]
+        """Return the size of the tapes and of the arrays that lists keep, for these arguments."""
         seeds = self._no_seeds(arguments)
-        used = self._reverse(*self._copies(arguments), *shadows, *seeds, *tapes)[-3:]
-        return sum(count * np.dtype(each).itemsize for count, each in zip(used, _TAPES, strict=True))
+
+        def call(tapes: list[Any]) -> tuple[Any, list[int]]:
+            used = self._reverse(*self._copies(arguments), *self._shadows(arguments, None), *seeds, *tapes)[-COUNTS:]
+            return used, used
+
+        *used, kept = self._run(call)
+        return kept + sum(count * np.dtype(each).itemsize for count, each in zip(used, _TAPES, strict=True))
 
     def _no_seeds(self, arguments: Sequence[Any]) -> list[Any]:
         return [
@@ -150,7 +163,7 @@ class Program:
     @cached_property
     def _second(self) -> tuple[Callable[..., Any], list[str], str]:
         normal = self._build()
-        adjoint = Reverse(normal, self.by, self.same).adjoint()
+        adjoint = self._reverse_of(normal).adjoint()
         python = compiled(adjoint.source, adjoint.name, normal.namespace)
         shadow_types = [normal.kinds[each] for each in adjoint.shadows]
         seed_types = [normal.kinds[each] for each in adjoint.seeds]
@@ -178,7 +191,7 @@ class Program:
             made = self._tangents_of(values, inputs, tangents)
             (*out,), (*out_tangents,) = function(*given, *made.values())
             of_shadows = [made[each] for each in parameters[count : count + len(shadows)]]
-            return self._by_parameter(of_shadows, [*out_tangents[:-3], *out[-3:]]), out[-3:]
+            return self._by_parameter(of_shadows, [*out_tangents[:-COUNTS], *out[-COUNTS:]]), out[-COUNTS:]
 
         return self._run(call)
 

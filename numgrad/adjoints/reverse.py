@@ -25,7 +25,8 @@ class Adjoint:
 
     Its arguments are those of the function, a shadow for each of ``shadows``, a cotangent for each of ``seeds``, and
     the tapes of floating-point numbers, integers and branches.  It returns the results of the function, the derivatives
-    by ``scalars``, and the sizes that the tapes need.  If a tape is too small, no derivative has been computed.
+    by ``scalars``, the sizes that the tapes need, and the bytes of the arrays that it keeps.  If a tape is too small,
+    the derivatives are not valid.
     """
 
     name: str
@@ -53,6 +54,9 @@ class Reverse:
         outputs = {self._value_key(each) for each in [*normal.results, *self.written]}
         facts.activate(inputs, outputs)
         self._shadows: dict[str, str] = {}
+        self._recording = True  # False where the function runs without storing what it overwrites
+        #: Loops that the reverse pass runs again.
+        self.repeated: list[ast.For | ast.While] = self._repeated_loops(normal.body)
         self._prepare()
 
     def _value_key(self, own: str) -> str:
@@ -66,6 +70,9 @@ class Reverse:
                 raise Refused(
                     f"{self.normal.name} returns its argument '{given}' or a view of it: return a copy, or nothing"
                 )
+
+    def _repeated_loops(self, block: list[ast.stmt]) -> list[ast.For | ast.While]:
+        return []
 
     def shadow(self, own: str) -> str:
         """Return the name of the derivative by a name."""
@@ -90,7 +97,7 @@ class Reverse:
                     lines, read = self._adjoint(statement)  # type: ignore[arg-type]
                     self._adjoints[id(statement)] = lines
                     uses[id(statement)] = read
-        self.storing = Storing(self.facts, uses, self.normal.results)
+        self.storing = Storing(self.facts, uses, self.normal.results, self.repeated)
 
     def _evaluated_again(self, statement: ast.If) -> bool:
         elements = [
@@ -144,15 +151,15 @@ class Reverse:
             elif isinstance(statement, (ast.For, ast.While)):
                 lines += self._forward_loop(statement)
             else:
-                if id(statement) in self.storing.stored:
-                    lines += self._stored(target_of(statement))  # type: ignore[arg-type]
+                if self._recording and id(statement) in self.storing.stored:
+                    lines += self._stored(statement)
                 lines += self._executed(statement)
         return lines
 
     def _executed(self, statement: ast.stmt) -> list[str]:
         """Return a statement, for bindings with that of the shadow."""
         lines = [text(statement)]
-        if self.facts.is_binding(statement):
+        if self._recording and self.facts.is_binding(statement):
             own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
             if self.facts.is_active_array(own):
                 source = bound_array(value)
@@ -160,11 +167,15 @@ class Reverse:
                 lines.append(f"{self.shadow(own)} = {made}")
         return lines
 
-    def _stored(self, target: ast.expr) -> list[str]:
+    def _stored(self, statement: ast.stmt) -> list[str]:
+        target = target_of(statement)
+        assert target is not None
         if isinstance(target, ast.Name) and self.facts.is_array(target.id):
             lines = []
             for own in self._with_shadow(target.id):
                 lines.append(f"{self._stack(own, target.id)}.append({own})")
+                if bound_array(statement.value) is None:  # type: ignore[attr-defined]
+                    lines.append(f"{self.kept} += {own}.nbytes")  # nothing else keeps it
             return lines
         return [self._push(text(target), self._kind(target))]
 
@@ -199,7 +210,7 @@ class Reverse:
     def _forward_if(self, statement: ast.If) -> list[str]:
         lines, after = [], []
         test = text(statement.test)
-        if id(statement) in self._reversed and not self._evaluated_again(statement):
+        if self._recording and id(statement) in self._reversed and not self._evaluated_again(statement):
             branch = self._branch(statement)
             lines.append(f"{branch} = bool({test})")
             after.append(self._push(branch, types.boolean))  # after the block, since it is needed first
@@ -218,18 +229,18 @@ class Reverse:
         return isinstance(loop, ast.While) or flag_of(loop) is not None
 
     def _forward_loop(self, loop: ast.For | ast.While) -> list[str]:
-        if isinstance(loop, ast.For):
-            head = f"for {text(loop.target)} in {text(loop.iter)}:"
-        else:
-            head = f"while {text(loop.test)}:"
-        body = self._block_of_loop(loop)
-        leaving = [text(loop.body[-1])] if flag_of(loop) else []
-        leaving = leaving[0].splitlines() if leaving else []
-        if id(loop) not in self._reversed or not self._counted(loop):
-            return [head, *indented([*self._forward(body), *leaving] or ["pass"])]
+        body = self._forward(self._block_of_loop(loop))
+        if not self._recording or id(loop) not in self._reversed or not self._counted(loop):
+            return self._whole_loop(loop, body)
         times = self._times.setdefault(id(loop), self.names.fresh("times"))
-        lines = [*self._forward(body), f"{times} += 1", *leaving]
-        return [f"{times} = 0", head, *indented(lines), self._push(times, types.int64)]
+        return [f"{times} = 0", *self._whole_loop(loop, [*body, f"{times} += 1"]), self._push(times, types.int64)]
+
+    @staticmethod
+    def _whole_loop(loop: ast.For | ast.While, body: list[str]) -> list[str]:
+        """Return a loop with its head and its ``break``."""
+        over = f"for {text(loop.target)} in {text(loop.iter)}:" if isinstance(loop, ast.For) else ""
+        leaving = text(loop.body[-1]).splitlines() if flag_of(loop) else []
+        return [over or f"while {text(loop.test)}:", *indented([*body, *leaving] or ["pass"])]  # type: ignore[union-attr]
 
     @staticmethod
     def _block_of_loop(loop: ast.For | ast.While) -> list[ast.stmt]:
@@ -318,16 +329,26 @@ class Reverse:
         self._stacks: dict[str, tuple[str, types.Array]] = {}
         self._branches: dict[int, str] = {}
         self._times: dict[int, str] = {}
+        self._counts: list[str] = []  # integers that are zero at first
         self._reversed: set[int] = set()
         self.tape, self.integers, self.branches = map(names.fresh, ("tape", "integers", "branches"))
         self.tape_at, self.integers_at, self.branches_at = map(names.fresh, ("tape_at", "integers_at", "branches_at"))
-        counts = [self.tape_at, self.integers_at, self.branches_at]
+        self.kept = names.fresh("kept")
+        counts = [self.tape_at, self.integers_at, self.branches_at, self.kept]
+        scalars = [each for each in normal.parameters if each in facts.active]
+        used = [names.fresh(each) for each in ("used", "integers_used", "branches_used")]
+        self._used = dict(zip(used, counts, strict=False))
+        outputs = [names.fresh(f"{each}_out") if not facts.is_array(each) else each for each in normal.results]
+        returned = [*outputs, *[self.shadow(each) for each in scalars], *used, self.kept]
+        self._return = f"return ({', '.join(returned)},)"
+        self._fits = " and ".join(
+            f"{use} <= {tape}.size" for use, tape in zip(used, (self.tape, self.integers, self.branches), strict=True)
+        )
         backward = self._backward(normal.body)
         forward = self._forward(normal.body)
         shadows = [each for each in normal.parameters if facts.is_array(each) and facts.is_active_array(each)]
-        scalars = [each for each in normal.parameters if each in facts.active]
         seeds = {each: names.fresh(f"{each}_seed") for each in normal.results if self._value_key(each) in facts.active}
-        lines = [f"{each} = 0" for each in counts]
+        lines = [f"{each} = 0" for each in [*counts, *self._counts]]
         lines += [f"{stack} = [{empty(kind)}]" for stack, kind in self._stacks.values()]
         assigned = names_in(normal.body, ast.Store) - set(normal.parameters) - facts.counters
         for each in sorted(assigned):
@@ -335,11 +356,9 @@ class Reverse:
                 lines.append(f"{each} = {zero(self.kinds[each])}")
             elif any(stack == each for stack in self._stacks):
                 lines += [f"{own} = {empty(self.kinds[each])}" for own in self._with_shadow(each)]
-        used = [names.fresh(each) for each in ("used", "integers_used", "branches_used")]
-        outputs = [names.fresh(f"{each}_out") if not facts.is_array(each) else each for each in normal.results]
         lines += ["# forward sweep", *forward]
         lines += [f"{out} = {each}" for out, each in zip(outputs, normal.results, strict=True) if out != each]
-        lines += [f"{use} = {count}" for use, count in zip(used, counts, strict=True)]
+        lines += [f"{use} = {count}" for use, count in self._used.items()]
         lines += [
             f"{self.shadow(each)} = {zero(self.kinds[each])}"
             for each in sorted(facts.active) if not each.startswith("#") and each not in seeds
@@ -348,13 +367,7 @@ class Reverse:
         for result, seed in seeds.items():
             reverse += self._seeded(result, seed)
         reverse += backward
-        lines += ["# reverse sweep"]
-        fits = " and ".join(
-            f"{use} <= {tape}.size" for use, tape in zip(used, (self.tape, self.integers, self.branches), strict=True)
-        )
-        lines += [f"if {fits}:", *indented(reverse or ["pass"])]
-        returned = [*outputs, *[self.shadow(each) for each in scalars], *used]
-        lines.append(f"return ({', '.join(returned)},)")
+        lines += ["# reverse sweep", f"if {self._fits}:", *indented(reverse or ["pass"]), self._return]
         own = names.fresh(f"{normal.name}_adjoint")
         parameters = [
             *normal.parameters, *[self.shadow(each) for each in shadows], *seeds.values(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .analysis import Analysis, bound_array, target_of
 from .source import blocks
@@ -14,11 +14,19 @@ Places = dict[int, int]
 
 
 class Storing:
-    """Decisions for a program, given the keys ``uses`` that the adjoint of each simple statement reads."""
+    """Decisions for a program, given the keys ``uses`` that the adjoint of each simple statement reads.
 
-    def __init__(self, facts: Analysis, uses: dict[int, set[str]], results: Iterable[str]):
+    ``repeated`` are loops that the reverse pass runs again.
+    """
+
+    def __init__(
+        self, facts: Analysis, uses: dict[int, set[str]], results: Iterable[str], repeated: Sequence[ast.stmt] = (),
+    ):
         self.facts, self.uses = facts, uses
-        self._live = facts.live_after(results)
+        self._repeated = {id(each): facts.reads(each) for each in repeated}
+        #: Keys whose values are kept when a loop begins, by the identity of the loop.
+        self.before: dict[int, set[str]] = {}
+        self.live = facts.live_after(results)
         #: Places of the statements that are executed again, by their identities.
         self.again: Places = {}
         self._find(facts.body, within=False)
@@ -43,7 +51,7 @@ class Storing:
 
         The latest come first, since what a value is computed from must be there when it is.
         """
-        facts, live = self.facts, self._live[id(block)]
+        facts, live = self.facts, self.live[id(block)]
         reads = [facts.reads(statement) for statement in block]
         writes = [facts.writes(statement) for statement in block]
         needed_at: dict[str, int] = {}  # by the values computed again so far
@@ -83,7 +91,7 @@ class Storing:
         """Keep of the values that can be computed again those that some adjoint reads."""
         own = {id(each): each for each in self.facts.statements if id(each) in self.again}
         while True:
-            needed = set().union(*self.uses.values())
+            needed = set().union(*self.uses.values(), *self._repeated.values())
             more = {
                 key: self.facts.reads(each) for key, each in own.items()
                 if each.targets[0].id in needed  # type: ignore[attr-defined]
@@ -107,11 +115,13 @@ class Storing:
             if isinstance(statement, ast.If):
                 wanted = self._store(statement.body, wanted) | self._store(statement.orelse, wanted)
             elif isinstance(statement, (ast.For, ast.While)):
+                self.before[id(statement)] = wanted
                 while True:
                     again = wanted | self._store(statement.body, wanted)
                     if again == wanted:
                         break
                     wanted = again
+                wanted = wanted | self._repeated.get(id(statement), set())
             elif (target := target_of(statement)) is not None:
                 key = self.facts.key(target)
                 if id(statement) in self.again and key in before:

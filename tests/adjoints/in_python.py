@@ -3,7 +3,7 @@
 import numpy as np
 from numba import typeof
 
-from numgrad.adjoints.program import Program
+from numgrad.adjoints.program import COUNTS, Program
 from numgrad.adjoints.source import compiled
 from numgrad.adjoints.support import push, same_length
 
@@ -27,5 +27,6 @@ def gradients(function, *arguments, same=(), seed=1.0):
     tapes = [np.empty(1000), np.empty(1000, np.int64), np.empty(1000, np.uint8)]
     seeds = [seed] * len(program.adjoint.seeds)
     out = adjoint_in_python(program)(*program._copies(arguments), *shadows.values(), *seeds, *tapes)
-    found = {**shadows, **dict(zip(program.adjoint.scalars, out[-3 - len(program.adjoint.scalars) : -3], strict=True))}
+    scalars = program.adjoint.scalars
+    found = {**shadows, **dict(zip(scalars, out[-COUNTS - len(scalars) : -COUNTS], strict=True))}
     return out[0], [found.get(name, 0.0) for name in by]

@@ -1,6 +1,7 @@
 """Random loop programs, and dual numbers that say what their derivatives are.
 
-``PYTHONPATH=tests python -m adjoints.random_programs 0 2000`` compares the adjoints of 2,000 programs.
+``PYTHONPATH=tests python -m adjoints.random_programs 0 2000`` compares the adjoints of 2,000 programs; a third number
+is the interval of checkpoints.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from adjoints.in_python import adjoint_in_python
 from numba import types as nb
 
-from numgrad.adjoints.program import Program
+from numgrad.adjoints.program import COUNTS, Program
 from numgrad.adjoints.source import Refused, compiled
 
 TYPES = [nb.float64[::1], nb.float64[:, ::1], nb.float64, nb.float64, nb.int64, nb.int64[::1]]
@@ -214,7 +215,7 @@ def by_duals(text, x, A, p, z):
     return value(result), derivative(result) + np.zeros(22)
 
 
-def compare(seed):
+def compare(seed, checkpoint=None):
     """Return "right", or what is wrong with the derivatives of a program; "skipped" where numbers grow too large."""
     text = program(seed)
     x, A, p, z = inputs(seed)
@@ -222,13 +223,13 @@ def compare(seed):
     if not np.isfinite(expected).all() or abs(expected).max() > 1e6:
         return "skipped"
     python = compiled(text, "f", {"np": np, "math": math})
-    made = Program(python, TYPES, {}, ["x", "A", "p", "z"], [])
+    made = Program(python, TYPES, {}, ["x", "A", "p", "z"], [], checkpoint)
     run = adjoint_in_python(made)
     shadows = {each: np.zeros_like({"x": x, "A": A}[each]) for each in made.adjoint.shadows}
     tapes = [np.empty(20000), np.empty(20000, np.int64), np.empty(20000, np.uint8)]
     seeds = [1.0] * len(made.adjoint.seeds)
     out = run(x.copy(), A.copy(), p, z, 3, PLACES, *shadows.values(), *seeds, *tapes)
-    found = {**shadows, **dict(zip(made.adjoint.scalars, out[1:-3], strict=True))}
+    found = {**shadows, **dict(zip(made.adjoint.scalars, out[1:-COUNTS], strict=True))}
     gradient = np.concatenate([np.ravel(found.get(each, np.zeros(size)))
                                for each, size in (("x", 4), ("A", 16), ("p", 1), ("z", 1))])
     error = abs(gradient - expected).max() / (1 + abs(expected).max())
@@ -237,11 +238,11 @@ def compare(seed):
     return f"WRONG: {error:.1e}, value {out[0] - expected_value:.1e}"
 
 
-def main(first, last):
+def main(first, last, checkpoint=None):
     outcomes, shown = Counter(), {}
     for seed in range(first, last):
         try:
-            outcome = compare(seed)
+            outcome = compare(seed, checkpoint)
         except Refused as refusal:
             outcome = f"refused: {refusal.reason[:90]}"
         except Exception as error:

@@ -5,6 +5,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from adjoints.known_programs import garch
 
 import numgrad as torch
 from numgrad.autograd import gradcheck, gradgradcheck
@@ -152,6 +153,55 @@ def test_tape():
     source = logistic_map.adjoint_source(r, 1000)
     assert source.startswith("def logistic_map_adjoint(r, steps, ")
     assert "# reverse sweep" in source
+
+
+def test_checkpoints_bound_the_tape():
+    parameters = torch.tensor([0.1, 0.1, 0.8], dtype=torch.float64, requires_grad=True)
+    returns = np.random.default_rng(0).normal(size=100_000)
+    whole, kept = torch.differentiable(garch), torch.differentiable(garch, checkpoint="sqrt")
+    assert whole.tape_bytes(parameters, returns) == 8 * 100_000
+    assert kept.tape_bytes(parameters, returns) < 10_000
+    gradients = [torch.autograd.grad(each(parameters, returns), parameters)[0] for each in (whole, kept)]
+    assert gradients[0].equal(gradients[1])
+
+
+@pytest.mark.parametrize("checkpoint", [1, 3, 100])
+def test_checkpoints_of_loops_that_end_early_and_write(checkpoint):
+    def relax(x, k):
+        y, scale, moved = x.copy(), k[0], 1.0
+        while moved > 1e-3:
+            moved = 0.0
+            for i in range(1, y.shape[0] - 1):
+                step = math.tanh(scale * (y[i - 1] + y[i + 1] - 2.0 * y[i]))
+                y[i] += step
+                moved += step * step
+            scale *= k[1]
+        return y, scale
+
+    x = torch.tensor([0.0, 2.0, -1.0, 0.5], dtype=torch.float64, requires_grad=True)
+    k = torch.tensor([0.4, 0.9], dtype=torch.float64, requires_grad=True)
+    gradients = []
+    for function in (torch.differentiable(relax), torch.differentiable(relax, checkpoint=checkpoint)):
+        y, scale = function(x, k)
+        gradients.append(torch.autograd.grad((y * y).sum() + scale, (x, k)))
+    assert all(one.equal(other) for one, other in zip(*gradients, strict=True))
+
+
+def test_second_derivatives_with_checkpoints():
+    checkpointed = torch.differentiable(garch, checkpoint=2)
+    parameters = torch.tensor([0.1, 0.1, 0.8], dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(lambda p: checkpointed(p, DATA), (parameters,))
+
+
+def test_arrays_that_the_tape_keeps_are_counted():
+    @torch.differentiable
+    def power_iteration(x, steps):
+        for _ in range(steps):
+            x = x * x
+        return x.sum()
+
+    x = torch.ones(100, dtype=torch.float64, requires_grad=True)
+    assert power_iteration.tape_bytes(x, 11) - power_iteration.tape_bytes(x, 1) >= 10 * x.nbytes
 
 
 def test_validation_finds_a_jump():

@@ -105,3 +105,26 @@ def test_views_that_overlap_in_part_are_refused_in_every_call():
         with pytest.raises(TypeError, match="different views of the same memory"):
             moved((x * memory[1:]).detach().set_(memory[:3]).requires_grad_(), memory[1:])
     assert memory.tolist() == [0, 2, 2, 2]
+
+
+def test_loops_without_checkpoints():
+    def rebinds(x):
+        y = x.copy()
+        z = y
+        for _ in range(3):
+            z = y
+            y = y * y
+        return y.sum() + z.sum()
+
+    def halves(x):
+        while abs(x) > 1.0:
+            x = 0.5 * x * x
+        return x
+
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(Refused, match="'[yz]' is another array after each iteration.*\n *[yz] = y"):
+        torch.differentiable(rebinds, checkpoint=2)(x)
+    with pytest.raises(Refused, match="line .*'while' does not tell"):
+        torch.differentiable(halves, checkpoint="sqrt")(x[0])
+    with pytest.raises(ValueError, match="not 0"):
+        torch.differentiable(halves, checkpoint=0)

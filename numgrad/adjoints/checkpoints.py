@@ -1,0 +1,148 @@
+"""Reverse mode with bounded memory: the outer loops keep their state at intervals, and run in between again.
+
+The forward sweep runs such a loop without recording.  The reverse sweep takes the kept states from the last to the
+first: from each it runs the iterations up to the next, now recording them, and reverses these.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from numba.core import types
+
+from .analysis import target_of
+from .cotangents import indented
+from .normal import Normal, bounds_of
+from .reverse import Reverse
+from .source import Refused, blocks, text, walk
+
+#: Number of iterations between the states that are kept; None keeps none.
+Checkpoint: TypeAlias = Literal["sqrt"] | int | None
+
+
+def check_interval(checkpoint: Checkpoint) -> None:
+    """Check the argument ``checkpoint`` of ``differentiable``.
+
+    Raises:
+        ValueError: it is neither "sqrt" nor a positive integer.
+    """
+    if checkpoint not in (None, "sqrt") and (not isinstance(checkpoint, int) or checkpoint < 1):
+        raise ValueError(f"checkpoint must be 'sqrt' or a positive integer, not {checkpoint!r}")
+
+
+class Checkpointed(Reverse):
+    """Generator of an adjoint that keeps the state of the outer loops every ``interval`` iterations."""
+
+    def __init__(self, normal: Normal, by: list[str], same: list[tuple[str, str]], interval: Literal["sqrt"] | int):
+        self.interval = interval
+        self._every: dict[int, str] = {}
+        super().__init__(normal, by, same)
+
+    def _repeated_loops(self, block: list[ast.stmt]) -> list[ast.For | ast.While]:
+        found: list[ast.For | ast.While] = []
+        for statement in block:
+            if isinstance(statement, (ast.For, ast.While)):
+                found.append(statement)
+            else:
+                found += [loop for inner in blocks(statement) for loop in self._repeated_loops(inner)]
+        return found
+
+    def _names_of(self, loop: ast.For | ast.While) -> tuple[str, str]:
+        """Return the names of the interval and of the number of iterations."""
+        if id(loop) not in self._times:
+            every, times = self.names.fresh("every"), self.names.fresh("times")
+            self._times[id(loop)], self._every[id(loop)] = times, every
+            self._counts += [every, times]
+        return self._every[id(loop)], self._times[id(loop)]
+
+    def _interval(self, loop: ast.For | ast.While) -> str:
+        if isinstance(self.interval, int):
+            return str(self.interval)
+        if isinstance(loop, ast.While):
+            raise Refused(
+                "checkpoint='sqrt' needs the number of iterations, which 'while' does not tell: pass an integer", loop
+            )
+        return f"max(1, int(math.sqrt(len({text(loop.iter)}))))"
+
+    # -- the state of a loop
+
+    def _state(self, loop: ast.For | ast.While) -> list[str]:
+        """Return the numbers and arrays whose values an iteration may change and a later one may need."""
+        facts, storing = self.facts, self.storing
+        needed = storing.live[id(loop.body)] | storing.before[id(loop)]
+        read = facts.reads(loop) | needed
+        bound = set()
+        for statement in walk(loop.body):
+            read |= storing.uses.get(id(statement), set())
+            if facts.is_binding(statement):
+                bound.add(own := text(target_of(statement)))  # type: ignore[arg-type]
+                if own in needed:
+                    raise Refused(
+                        f"checkpoint: '{own}' is another array after each iteration: write into the elements of one "
+                        "array, or leave out 'checkpoint'", statement
+                    )
+        changed = facts.writes(loop.body) & read - facts.counters
+        return sorted(
+            own for own in needed - bound
+            if not own.startswith("#") and (facts.contents(own) if facts.is_array(own) else own) in changed
+        )
+
+    def _over_elements(self, own: str, line: Callable[[str, types.Type], list[str]], backwards: bool) -> list[str]:
+        """Return lines for a number, or loops over the elements of an array with lines for each."""
+        kind = self.kinds[own]
+        if not self.facts.is_array(own):
+            return line(own, kind)
+        places = [self.names.fresh("ijklmn"[axis]) for axis in range(kind.ndim)]
+        lines = line(f"{own}[{', '.join(places)}]", kind.dtype)
+        for axis in range(kind.ndim - 1, -1, -1):
+            length = f"{own}.shape[{axis}]"
+            bounds = f"{length} - 1, -1, -1" if backwards else length
+            lines = [f"for {places[axis]} in range({bounds}):", *indented(lines)]
+        return lines
+
+    # -- the sweeps
+
+    def _forward_loop(self, loop: ast.For | ast.While) -> list[str]:
+        if id(loop) not in self._every:
+            return super()._forward_loop(loop)
+        every, times = self._names_of(loop)
+        keeping = [
+            each for own in self._state(loop)
+            for each in self._over_elements(own, lambda value, kind: [self._push(value, kind)], backwards=False)
+        ]
+        body = self._without_recording(self._block_of_loop(loop))
+        lines = [f"if {times} % {every} == 0:", *indented(keeping or ["pass"]), *body, f"{times} += 1"]
+        return [f"{every} = {self._interval(loop)}", *self._whole_loop(loop, lines)]
+
+    def _without_recording(self, block: list[ast.stmt]) -> list[str]:
+        self._recording = False
+        lines = self._forward(block)
+        self._recording = True
+        return lines
+
+    def _backward_loop(self, loop: ast.For | ast.While) -> list[str]:
+        block = self._block_of_loop(loop)
+        body, again = self._backward(block), self._forward(block)
+        stores = any("push(" in line or ".append(" in line for line in again)
+        if not stores or not any(loop is each for each in self.repeated):
+            return super()._backward_loop(loop)
+        self._reversed.add(id(loop))
+        every, times = self._names_of(loop)
+        segment, first, last, back = map(self.names.fresh, ("segment", "first", "last", "back"))
+        restored = [
+            each for own in reversed(self._state(loop)) for each in self._over_elements(own, self._pop, backwards=True)
+        ]
+        counter = []
+        if isinstance(loop, ast.For):
+            start, _, step = bounds_of(loop)
+            counter = [f"{text(loop.target)} = {start} + {back} * ({step})"]
+        lines = [
+            f"{first} = {segment} * {every}", f"{last} = min({times}, {first} + {every})", *restored,
+            f"for {back} in range({first}, {last}):", *indented([*counter, *again]),
+            *[f"{use} = max({use}, {count})" for use, count in self._used.items()],
+            f"if not ({self._fits}):", f"    {self._return}",
+            f"for {back} in range({last} - 1, {first} - 1, -1):", *indented([*counter, *body]),
+        ]
+        return [f"for {segment} in range(({times} - 1) // {every}, -1, -1):", *indented(lines)]
