@@ -54,6 +54,11 @@ def put(x: np.ndarray, offset: int, values: np.ndarray) -> None:
     x[offset : offset + len(values)] = values
 
 
+def fill(x: np.ndarray, value: Any, size: int) -> None:
+    """Store a number, which may be complex, as the first ``size`` elements of a buffer."""
+    x[:size] = value
+
+
 def between(values: np.ndarray, first: int, stop: int, other: Any) -> np.ndarray:
     """The block with ``other`` in place of the elements before number ``first`` and from number ``stop`` on."""
     numbers = np.arange(len(values))
@@ -132,6 +137,29 @@ def _repeated(typing_context: Any, value: Any, size: Any) -> Any:
         return _splat(builder, arguments[0], result.size)
 
     return result(value, size), generate
+
+
+@generated(fill, prefer_literal=True)
+def _fill(typing_context: Any, x: Any, value: Any, size: Any) -> Any:
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    element = x.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        buffer, number, _ = arguments
+        is_complex = isinstance(element, types.Complex)
+        parts = [builder.extract_value(number, part) for part in (0, 1)] if is_complex else [number]
+        values = ir.Constant(ir.VectorType(parts[0].type, len(parts)), ir.Undefined)
+        for part, each in enumerate(parts):
+            values = builder.insert_element(values, each, ir.IntType(32)(part))
+        count = size.literal_value * len(parts)
+        lanes = [lane % len(parts) for lane in range(count)]
+        values = builder.shuffle_vector(values, values, ir.Constant(ir.VectorType(ir.IntType(32), count), lanes))
+        pointer = builder.bitcast(context.make_array(x)(context, builder, buffer).data, values.type.as_pointer())
+        builder.store(values, pointer, align=context.get_abi_sizeof(parts[0].type))
+        return context.get_dummy_value()
+
+    return types.void(x, element, size), generate
 
 
 @generated(between)

@@ -19,12 +19,16 @@ import numpy as np
 
 from ..devices.cpu.launching import hand_written_kernels
 from ..devices.cpu.pointwise import PointwiseProgram, pointwise_kernels
-from ..devices.cpu.reductions import FOLD_LEAVES, FOLD_ROWS, LEAF
+from ..devices.cpu.reductions import FOLD_COLUMNS, FOLD_LEAVES, FOLD_ROWS, LEAF, lines_of_columns
+from ..devices.cpu.threads import thread_count
 from .recorded_steps import FRESH, Block, KernelCall, Load, Placed, RecordedStep, Span
 from .trees import leaves
 
 #: Elements of a tile of rows, and of one without rows.  If a reduction has leaves, a tile is a leaf.
 ROWS_TILE, TILE = 4096, 1024
+
+#: Limits for reductions of columns: the bytes of a line, and their number in a group.
+_LINE, _FOLDS = 1 << 14, 4
 
 #: Number of groups that a kernel may join, from the last on.
 _OPEN = 8
@@ -76,6 +80,7 @@ class Member:
         reads, writes: the accesses, by parameter.
         numbers: its other operands, by parameter: numbers, ``Load`` or ``Span``.
         program: the pointwise program; None for a reduction.
+        totals: the results of a reduction of columns, by parameter, which are complete after many tiles.
     """
 
     launches: list[KernelCall]
@@ -84,6 +89,7 @@ class Member:
     writes: dict[str, Access]
     numbers: dict[str, Any] = field(default_factory=dict)
     program: PointwiseProgram | None = None
+    totals: dict[str, Span] = field(default_factory=dict)
 
     @property
     def accesses(self) -> Iterator[Access]:
@@ -93,6 +99,10 @@ class Member:
         """Return the blocks that it reads numbers or whole buffers from."""
         spans = [one.span if isinstance(one, Load) else one for one in self.numbers.values()]
         return {span.block for span in spans if isinstance(span, Span)}
+
+    def total_blocks(self) -> set[Block]:
+        """Return the blocks of its totals."""
+        return {span.block for span in self.totals.values()}
 
 
 class Group:
@@ -104,6 +114,7 @@ class Group:
         accesses: by block, all accesses, in the loops of the group.
         written: the blocks that they write.
         loaded: the blocks that they read numbers from.
+        totals: the blocks of the results of reductions of columns.
     """
 
     def __init__(self, member: Member):
@@ -112,6 +123,7 @@ class Group:
         self.accesses: dict[Block, set[Access]] = {}
         self.written: set[Block] = set()
         self.loaded: set[Block] = set()
+        self.totals: set[Block] = set()
         self._add(member)
 
     def _add(self, member: Member) -> None:
@@ -122,6 +134,7 @@ class Group:
             self.accesses.setdefault(access.block, set()).add(inner)
         self.written |= {access.block for access in member.writes.values()}
         self.loaded |= member.loaded()
+        self.totals |= member.total_blocks()
 
     def join(self, member: Member) -> bool:
         """Add a kernel, if it can run tile by tile with the others; return True if so."""
@@ -143,8 +156,13 @@ class Group:
             sizes = own
         if own != sizes and not self.shares_with(member):
             return None
-        written = {access.block for access in member.writes.values()}
+        written, totals = {access.block for access in member.writes.values()}, member.total_blocks()
         if written & self.loaded or member.loaded() & self.written:
+            return None
+        used = {access.block for access in member.accesses} | member.loaded()
+        if totals & (self.accesses.keys() | self.loaded | self.totals) or self.totals & used:
+            return None  # these are complete only after many tiles
+        if len(totals | self.totals) > _FOLDS:
             return None
         known = self.accesses
         if sizes != self.sizes:
@@ -177,7 +195,16 @@ class Group:
         """The number of rounds of the first loop in a tile."""
         has_leaves = any(not access.strides for accesses in self.accesses.values() for access in accesses)
         size = LEAF if has_leaves else ROWS_TILE if len(self.sizes) > 1 else TILE
-        return max(1, size // self.unit)
+        rounds = max(1, size // self.unit)
+        if not self.totals:
+            return rounds
+        entries, lines = lines_of_columns(self.unit)
+        return entries * min(lines, 1 << (max(1, rounds // entries).bit_length() - 1))  # blocks begin with a tile
+
+    @property
+    def together(self) -> int:
+        """The number of tiles that one thread must run one after the other."""
+        return math.prod(lines_of_columns(self.unit)) // self.tile if self.totals else 1
 
     def is_worthwhile(self) -> bool:
         """Return True if tiles keep something in the cache that several kernels use."""
@@ -273,6 +300,8 @@ def member_of(launch: KernelCall) -> Member | None:
     function = hand_written_kernels[launch.kernel][0] if launch.kernel in hand_written_kernels else None
     if function is FOLD_ROWS and given["out"].count > 1:
         return _fold_of_rows(launch, given)
+    if function is FOLD_COLUMNS:
+        return _fold_of_columns(launch, given)
     if function is FOLD_LEAVES:
         x, out = given.pop("x"), given.pop("out")
         leaf = Access(out.block, out.offset, out.dtype, ())
@@ -323,3 +352,18 @@ def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
     else:
         numbers["parameters"] = parameters
     return Member([launch], (out.count, length), row, total, numbers)
+
+
+def _fold_of_columns(launch: KernelCall, given: dict[str, Any]) -> Member | None:
+    """Return the member of a reduction of columns; None if threads would outnumber the blocks that they share."""
+    x, length, inner, out = given["x"], given["length"], given["inner"], given["out"]
+    entries, lines = lines_of_columns(inner)
+    blocks = -(-length // (entries * lines))
+    few = launch.kernel.parallel and blocks < thread_count()
+    if x.count != length * inner or not x.count or given["parameters"].count > 1 or few:
+        return None
+    if entries * inner * launch.kernel.facts.compute.itemsize > _LINE:
+        return None
+    numbers = {name: given[name] for name in ("inner", "length", "parameters", "initial", "divisor")}
+    row = Access(x.block, x.offset, x.dtype, (inner, 1))
+    return Member([launch], (length, inner), {"x": row}, {}, numbers, totals={"out": out})

@@ -12,7 +12,7 @@ import numpy as np
 from ..devices.cpu.launching import serial_kernel
 from ..devices.cpu.linking import Place, ReadNumber
 from ..devices.cpu.pointwise import pointwise_kernel
-from ..devices.cpu.reductions import LEAF
+from ..devices.cpu.reductions import LEAF, kernel_of_tile, lines_of_columns
 from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
 from .fused import fused_members
 from .groups import Access, Group, Member, contiguous, grouped, used_blocks
@@ -73,13 +73,17 @@ class TiledGroup:
             constant: returns the place of an array of the program's own.
         """
         self._place, self._constant = place, constant
+        self._scratch = max(
+            [offset + aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0
+        )
         runs = tuple([self._run(member) for member in self.group.members])
-        scratch = max([offset + aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0)
-        return Tiles(runs, self.group.sizes[0], self.group.tile, scratch, self.parallel)
+        return Tiles(runs, self.group.sizes[0], self.group.tile, self._scratch, self.parallel, self.group.together)
 
     def _run(self, member: Member) -> TilesRun:
         if member.program is not None:
             return self._pointwise(member)
+        if member.totals:
+            return self._columns(member)
         (launch,) = member.launches
         kernel = serial_kernel(launch.kernel)
         operands = []
@@ -93,6 +97,18 @@ class TiledGroup:
             else:
                 operands.append(Slice(self._memory(access), access.strides[0] * rounds))
         return TilesRun(kernel, tuple(operands))
+
+    def _columns(self, member: Member) -> TilesRun:
+        """Return the run of a reduction of columns, whose state between the tiles is in scratch memory of its own."""
+        (launch,) = member.launches
+        kernel, (_, inner) = kernel_of_tile(launch.kernel), member.sizes
+        size = aligned(lines_of_columns(inner)[0] * inner * kernel.facts.compute.itemsize)
+        operands = {name: self._number(number) for name, number in member.numbers.items()}
+        operands |= {"x": Slice(self._memory(member.reads["x"]), inner), "first": Shifted(1)}
+        operands |= {"part": Scratch(self._scratch), "total": Scratch(self._scratch + size)}
+        operands["out"] = self._place(member.totals["out"])
+        self._scratch += 2 * size
+        return TilesRun(kernel, tuple([operands[name] for name in kernel.facts.parameters]))
 
     def _pointwise(self, member: Member) -> TilesRun:
         program, sizes = member.program, member.sizes

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad_kernels.blocks import between, block, every_other, larger, put, repeated, tree_largest, tree_total
+from numgrad_kernels.blocks import between, block, every_other, fill, larger, put, repeated, tree_largest, tree_total
 from numgrad_kernels.scalar import exp
 
 
@@ -18,6 +18,15 @@ def test_sums_are_of_halves(dtype):
     total = numba.njit(lambda x: tree_total(x, 64))
     x = values(dtype)
     assert total(x) == tree_total(x, 64)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int64"])
+def test_filling_changes_as_many_elements_as_it_says(dtype):
+    x = values(dtype)
+    expected = x.copy()
+    fill(expected, x[3], 16)
+    numba.njit(lambda x, value: fill(x, value, 16))(x, x[3])
+    assert np.array_equal(x, expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -88,7 +88,9 @@ def test_chains(size, dtype):
     assert len(tiles.runs) < 8
 
 
-@pytest.mark.parametrize("shape", [(ROWS_TILE // 64 + 3, 64), (40, 333), (9, 4096), (300, 128)])
+@pytest.mark.parametrize(
+    "shape", [(ROWS_TILE // 64 + 3, 64), (40, 333), (9, 4096), (300, 128), (1100, 96), (4001, 10)]
+)
 def test_rows(shape):
     x = random(*shape).requires_grad_()
     weight, bias = random(shape[1]).requires_grad_(), random(shape[1]).requires_grad_()

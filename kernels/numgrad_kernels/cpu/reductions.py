@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import Out
+from ..blocks import fill, tree_total
+from ..facts import InOut, Out
 from ..local import local_array
 from ..scalar import abs, exp, isinf, log, maximum, minimum, pow, sqrt, where
 
@@ -159,14 +160,28 @@ def sure_norms(x, length, inner, norms, order, least, out: Out):
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
+def fold_lanes(lanes):
+    """The fold of the 64 accumulators, by halves."""
+    width = 32
+    while width:
+        for j in range(width):
+            lanes[j] = fold(lanes[j], lanes[j + width])
+        width //= 2
+    return lanes[0]
+
+
+def sum_of_lanes(lanes):
+    """The same for sums, in vector registers: LLVM unrolls the loops above into scalar instructions."""
+    return tree_total(lanes, 64)
+
+
 def fold_leaf(x, start, length, parameter, initial):
     """The fold of up to LEAF neighbouring elements."""
     lanes = local_array(64, T)
     whole = length // 64 * 64
     total = initial
     if whole:
-        for j in range(64):
-            lanes[j] = initial
+        fill(lanes, initial, 64)
         for i in range(0, whole, 64):
             offset = start + i
             for j in range(64):
@@ -174,12 +189,7 @@ def fold_leaf(x, start, length, parameter, initial):
         offset = start + whole
         for j in range(length - whole):
             lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
-        width = 32
-        while width:
-            for j in range(width):
-                lanes[j] = fold(lanes[j], lanes[j + width])
-            width //= 2
-        total = lanes[0]
+        total = fold_lanes(lanes)
     else:
         for i in range(length):
             total = fold(total, term(x[start + i], parameter))
@@ -225,13 +235,18 @@ def fold_rows(x, length, parameters, initial, divisor, out: Out):
     """``out[r]`` is the fold of row ``r`` of ``x``, seen as (rows, length), with its parameter or the only one."""
     step = int(parameters.size > 1)
     for row in prange(out.size):
-        levels = local_array(64, T)
-        depth = 0
-        for leaf in range(max(1, (length + LEAF - 1) // LEAF)):
-            low = leaf * LEAF
-            total = fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
-            depth = _push(levels, depth, leaf, total)
-        out[row] = finish(_share(_collapse(levels, depth), divisor), parameters[row * step])
+        parameter = parameters[row * step]
+        if length <= LEAF:
+            total = fold_leaf(x, row * length, length, parameter, T(initial))
+        else:
+            levels = local_array(64, T)
+            depth = 0
+            for leaf in range((length + LEAF - 1) // LEAF):
+                low = leaf * LEAF
+                leaf_total = fold_leaf(x, row * length + low, min(LEAF, length - low), parameter, T(initial))
+                depth = _push(levels, depth, leaf, leaf_total)
+            total = _collapse(levels, depth)
+        out[row] = finish(_share(total, divisor), parameter)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -240,6 +255,36 @@ def fold_rows(x, length, parameters, initial, divisor, out: Out):
 def side_by_side(inner):
     """The number of entries of the middle axis folded side by side, so that there are enough columns to vectorise."""
     return max(1, 64 // inner)
+
+
+def _fold_lines(x, base, stride, width, begin, end, parameter, part, at):
+    """Fold lines of columns, from number ``begin`` up to ``end``, into the elements of ``part`` from ``at`` on."""
+    fours = begin + (end - begin) // 4 * 4
+    for line in range(begin, fours, 4):
+        one = base + line * stride
+        two = base + (line + 1) * stride
+        three = base + (line + 2) * stride
+        four = base + (line + 3) * stride
+        for column in range(width):
+            value = fold(part[at + column], term(x[one + column], parameter[column]))
+            value = fold(value, term(x[two + column], parameter[column]))
+            value = fold(value, term(x[three + column], parameter[column]))
+            part[at + column] = fold(value, term(x[four + column], parameter[column]))
+    for line in range(fours, end):
+        one = base + line * stride
+        for column in range(width):
+            part[at + column] = fold(part[at + column], term(x[one + column], parameter[column]))
+
+
+def _finish_columns(x, base, rest, columns, many_rows, parameter, divisor, total, at, out, place):
+    """Fold the ``rest`` of the entries and what was folded side by side, and store the results from ``place`` on."""
+    for column in range(rest * columns):
+        total[at + column] = fold(total[at + column], term(x[base + column], parameter[column]))
+    for row in range(1, many_rows):
+        for column in range(columns):
+            total[at + column] = fold(total[at + column], total[at + row * columns + column])
+    for column in range(columns):
+        out[place + column] = finish(_share(total[at + column], divisor), parameter[column])
 
 
 def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
@@ -270,31 +315,53 @@ def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
             parameter[column] = parameters[(block // blocks * inner + first + column % columns) * step]
             total[column] = T(initial)
         for begin in range(0, lines, 64):
-            end = min(lines, begin + 64)
-            fours = begin + (end - begin) // 4 * 4
             for column in range(width):
                 part[column] = T(initial)
-            for line in range(begin, fours, 4):
-                one = base + line * stride
-                two = base + (line + 1) * stride
-                three = base + (line + 2) * stride
-                four = base + (line + 3) * stride
-                for column in range(width):
-                    value = fold(part[column], term(x[one + column], parameter[column]))
-                    value = fold(value, term(x[two + column], parameter[column]))
-                    value = fold(value, term(x[three + column], parameter[column]))
-                    part[column] = fold(value, term(x[four + column], parameter[column]))
-            for line in range(fours, end):
-                one = base + line * stride
-                for column in range(width):
-                    part[column] = fold(part[column], term(x[one + column], parameter[column]))
+            _fold_lines(x, base, stride, width, begin, min(lines, begin + 64), parameter, part, 0)
             for column in range(width):
                 total[column] = fold(total[column], part[column])
-        one = base + lines * stride
-        for column in range((rows - lines * many_rows) * columns):
-            total[column] = fold(total[column], term(x[one + column], parameter[column]))
-        for row in range(1, many_rows):
-            for column in range(columns):
-                total[column] = fold(total[column], total[row * columns + column])
-        for column in range(columns):
-            out[block * inner + first + column] = finish(_share(total[column], divisor), parameter[column])
+        rest = rows - lines * many_rows
+        _finish_columns(
+            x, base + lines * stride, rest, columns, many_rows, parameter, divisor, total, 0, out, block * inner + first
+        )
+
+
+def fold_columns_of_tile(
+    x, inner, first, length, parameters, initial, divisor, part: InOut, total: InOut, out: InOut
+):  # fmt: skip
+    """Continue ``fold_columns`` with the entries in ``x``, for ``outer`` of 1 and a single parameter.
+
+    ``first`` is the number of the first entry.  The entries fill lines of one block, unless the middle axis ends.
+    ``part`` and ``total`` keep the state from one tile of a block to the next.
+    """
+    many_rows = side_by_side(inner)
+    span, entries = ROWS * many_rows, x.size // inner
+    low = first % span
+    rows = min(span, length - first + low)
+    lines, begin = rows // many_rows, low // many_rows
+    stop = min(lines, begin + entries // many_rows)
+    parameter = local_array(COLUMNS, T)
+    for column in range(COLUMNS):
+        parameter[column] = parameters[0]
+    for chunk in range(0, inner, COLUMNS):
+        columns = min(COLUMNS, inner - chunk)
+        width, stride, base = columns * many_rows, inner * many_rows, chunk - low * inner
+        if low == 0:
+            for column in range(width):
+                total[chunk + column] = T(initial)
+        line = begin
+        while line < stop:
+            if line % 64 == 0:
+                for column in range(width):
+                    part[chunk + column] = T(initial)
+            end = min(stop, line // 64 * 64 + 64)
+            _fold_lines(x, base, stride, width, line, end, parameter, part, chunk)
+            if end % 64 == 0 or end == lines:
+                for column in range(width):
+                    total[chunk + column] = fold(total[chunk + column], part[chunk + column])
+            line = end
+        if low + entries == rows:
+            rest, place = rows - lines * many_rows, first // span * inner + chunk
+            _finish_columns(
+                x, base + lines * stride, rest, columns, many_rows, parameter, divisor, total, chunk, out, place
+            )

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import extremes, reductions
+from numgrad_kernels.store import Kernel
 
 from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
+from .launching import hand_written, hand_written_kernels
 from .threads import PARALLEL_FROM
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
@@ -21,8 +23,21 @@ __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis
 #: Elements of a leaf of a reduction over everything.
 LEAF = reductions.LEAF
 
-#: The kernels of reductions of rows, and of the leaves of everything.
-FOLD_ROWS, FOLD_LEAVES = reductions.fold_rows, reductions.fold_leaves
+#: The kernels of reductions of rows, of columns, and of the leaves of everything.
+FOLD_ROWS, FOLD_COLUMNS, FOLD_LEAVES = reductions.fold_rows, reductions.fold_columns, reductions.fold_leaves
+
+
+def lines_of_columns(inner: int) -> tuple[int, int]:
+    """Return how many entries of ``inner`` columns are a line of ``fold_columns``, and how many lines are a block."""
+    return reductions.side_by_side(inner), reductions.ROWS
+
+
+def kernel_of_tile(kernel: Kernel) -> Kernel:
+    """Return the kernel that does tile by tile what this kernel of ``fold_columns`` does at once."""
+    _, compute, signature, parts = hand_written_kernels[kernel]
+    x, length, inner, *numbers, out = signature
+    of_tile = x, inner, int, length, *numbers, compute, compute, out
+    return hand_written(reductions.fold_columns_of_tile, compute, of_tile, 0, parts)
 
 _INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)
@@ -56,13 +71,15 @@ def _fold(
         x, length, term = totals, blocks, reductions.term
     size = outer * length * inner
     last: dict[str, Any] = {} if finish is reductions.finish else {"finish": finish}
-    if inner > 1 or outer > 1 or size < PARALLEL_FROM:
-        kernel, lengths = (reductions.fold_columns, (length, inner)) if inner > 1 else (reductions.fold_rows, (length,))
-        operands = x, *lengths, parameter, initial, divisor, out
-        p.run(kernel, compute, *operands, work=size, term=term, fold=fold, **last)
+    lanes: dict[str, Any] = {"fold_lanes": reductions.sum_of_lanes} if fold is reductions.fold else {}
+    how: dict[str, Any] = {"work": size, "term": term, "fold": fold}
+    if inner > 1:
+        p.run(reductions.fold_columns, compute, x, length, inner, parameter, initial, divisor, out, **how, **last)
+    elif outer > 1 or size < PARALLEL_FROM:
+        p.run(reductions.fold_rows, compute, x, length, parameter, initial, divisor, out, **how, **lanes, **last)
     else:
         leaves = p.new(-(-length // reductions.LEAF), compute)
-        p.run(reductions.fold_leaves, compute, x, parameter, initial, leaves, work=size, term=term, fold=fold)
+        p.run(reductions.fold_leaves, compute, x, parameter, initial, leaves, **how, **lanes)
         p.run(reductions.combine_leaves, compute, leaves, parameter, divisor, out, fold=fold, **last)
     return out
 

@@ -81,6 +81,7 @@ class Tiles:
         tile: the number of units of a tile.
         scratch: the bytes of scratch memory.
         parallel: True if threads share the tiles.
+        together: the number of tiles that one thread must run one after the other.
     """
 
     runs: tuple[TilesRun, ...]
@@ -88,6 +89,7 @@ class Tiles:
     tile: int
     scratch: int
     parallel: bool
+    together: int = 1
 
     @property
     def count(self) -> int:
@@ -128,9 +130,12 @@ def write_tiles(writer: StepWriter, tiles: Tiles, name: str) -> list[str]:
         "  %element = load ptr, ptr %elements", "  %first = ptrtoint ptr %element to i64",
         "  %size = load i64, ptr %sizes", "  %stop = add i64 %first, %size",
         *[line for end in ("first", "stop") for line in (
-            f"  %{end}.a = mul i64 %{end}, {tiles.count}", f"  %{end}.b = sdiv i64 %{end}.a, %pieces",
+            f"  %{end}.a = mul i64 %{end}, {-(-tiles.count // tiles.together)}",
+            f"  %{end}.b = sdiv i64 %{end}.a, %pieces", f"  %{end}.c = mul i64 %{end}.b, {tiles.together}",
         )],
-        f"  %done = call i64 @{name}(i64 %first.b, i64 %stop.b{given})",
+        f"  %some = icmp slt i64 %stop.c, {tiles.count}",
+        f"  %stop.d = select i1 %some, i64 %stop.c, i64 {tiles.count}",
+        f"  %done = call i64 @{name}(i64 %first.c, i64 %stop.d{given})",
         "  ret void", "}", "",
     ]
     return [loop, "\n".join(rounds)]

@@ -257,7 +257,7 @@ def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
         steps: list[Step] = []
         _walk(layout, index, reading, steps)
         for op, args in steps:
-            layout, _ = op.prepare(layout, *args)
+            layout, _ = op.prepare(layout, *args)  # type: ignore[attr-defined]
         result = _parts.add(key, layout)
     return result
 
