@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     options.pop("data", None)  # always "digits"
     module, function = _COMMANDS[command].split(".")
-    if command not in ("run", "warm") and isinstance(sys.stdout, io.TextIOWrapper):  # these run a program of the user
+    if command not in ("run", "warm") and isinstance(sys.stdout, io.TextIOWrapper):  # these run the user's program
         sys.stdout.reconfigure(errors=SUBSTITUTE)
     try:
         found_all = getattr(importlib.import_module(f"numgrad.commands.{module}"), function)(**options)

@@ -101,7 +101,7 @@ def norm(
     if len(dims) == 2:
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
+        raise RuntimeError(f"linalg.norm: Order {ord} is defined for matrices, but dim has {len(dims)} dimensions")
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
@@ -133,8 +133,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Return the product of several matrices, in the order with the fewest multiplications.
 
-    The first may be a vector, treated as a row, and the last one, treated as a column; the result lacks these
-    dimensions.
+    The first tensor may be a vector, which is treated as a row, and the last one a vector that is treated as a column;
+    the result lacks the dimensions added.
 
     Raises:
         RuntimeError: there are fewer than two, one has another number of dimensions, or their shapes do not match.

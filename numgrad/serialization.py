@@ -53,8 +53,8 @@ def save(
         pickle_module, pickle_protocol: no effect: PyTorch can always read the pickle with ``weights_only=True``.
 
     Raises:
-        TypeError, ValueError: a value in ``obj`` cannot be stored; the message names its place in the nesting.  Or
-            PyTorch's format before 1.6 is requested.
+        TypeError, ValueError: a value in ``obj`` cannot be stored; the message names its position in the nesting.  Also
+            if PyTorch's format before 1.6 is requested.
         RuntimeError: the directory does not exist.
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
@@ -109,9 +109,9 @@ def load(
 
     Args:
         f: the file's name, or a seekable file opened for reading bytes.
-        map_location: the device for the tensors, or a dict that maps device names to devices.  Or a function that takes
-            each storage, as a tensor of one dimension on the CPU, and the name of its former device, and returns it on
-            any device, or None.  By default, each tensor is placed on its former device.
+        map_location: the device for the tensors, a dict that maps device names to devices, or a function.  The function
+            takes each storage, as a tensor of one dimension on the CPU, and the name of its former device; it returns
+            the tensor on any device, or None.  By default, each tensor is placed on its former device.
         weights_only, pickle_load_args: no effect: only tensors, containers, numbers and strings are built, and the
             globals passed to :func:`serialization.add_safe_globals`.
         mmap: True to leave the elements in the file until they are used.  Changes to them are not written back, and

@@ -116,7 +116,7 @@ def _sine_at(near: tuple[Value, Value], quadrant: Value) -> Value:
 
 
 def _reduced(x: Value) -> tuple[Value, Value]:
-    """Return the angle minus a number of quarter turns, and that number, of which the last two bits count."""
+    """Return the angle minus a number of quarter turns, and that number, whose last two bits matter."""
     size = absolute(x)
     rest, quadrant = _either(
         size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x)

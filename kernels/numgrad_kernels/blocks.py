@@ -66,7 +66,7 @@ def between(values: np.ndarray, first: int, stop: int, other: Any) -> np.ndarray
 
 
 def larger(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """For each pair of elements the first if it is larger, else the second."""
+    """For each pair of elements, the first if it is larger, else the second."""
     return np.where(left > right, left, right)
 
 
@@ -108,7 +108,7 @@ def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         buffer, first, _ = arguments
         loaded = []
-        for offset in (first, builder.add(first, first.type(result.size - 1))):  # reads no element too many
+        for offset in (first, builder.add(first, first.type(result.size - 1))):  # ends with the last element
             pointer, align = _place(context, builder, x, result, buffer, offset)
             loaded.append(builder.load(pointer, align=align))
         lanes = [*range(0, result.size, 2), *range(result.size + 1, 2 * result.size, 2)]
@@ -196,7 +196,7 @@ def _tree_largest(typing_context: Any, array: Any, size: Any) -> Any:
 
 
 def _tree(array: Any, size: Any, combine: Any) -> Any:
-    """Return the type of a tree's result, and a generator of the vector instructions that ``combine`` halves.
+    """Return the type of a tree's result, and a generator of the vector instructions that ``combine`` the two halves.
 
     A loop takes far longer to compile.  The parts of a complex number are two elements.
     """

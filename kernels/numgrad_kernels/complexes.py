@@ -304,7 +304,7 @@ def cos(z: Pair) -> Pair:
 
 
 def tan_slope(z: Pair, _: Pair) -> Pair:
-    """1 / cos(z)^2; far from the real line from the cosine at a distance of 40, which is smaller by a known factor."""
+    """1 / cos(z)^2; imaginary parts beyond 40 are replaced by 40, which changes the result by a known factor."""
     a, b = z
     size = absolute(b)
     near = select(size < 40, b, copysign(b.like(40), b))
@@ -376,7 +376,7 @@ def atanh(z: Pair) -> Pair:
 
 
 def _of_exchanged(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
-    """-i f(i z) of an f whose parts are as odd and even as these, by exchanging the parts before and after."""
+    """-i f(i z) for asin and atanh: their symmetry makes it enough to exchange the parts before and after f."""
 
     def exchanged(z: Pair) -> Pair:
         real, imaginary = function((z[1], z[0]))

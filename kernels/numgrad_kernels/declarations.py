@@ -73,7 +73,7 @@ def _common_type(numbers: Sequence[Any], floating: bool) -> Any:
 
 
 def in_python(function: Callable[..., Any], *arguments: Any, floating: bool = True) -> Any:
-    """Return the function of the arguments in their common type, without warnings."""
+    """Call a function with the arguments in their common type, without warnings, and return its result."""
     number = _common_type(arguments, floating)
     with np.errstate(all="ignore"):
         return function(*map(number, arguments))

@@ -65,7 +65,7 @@ class Facts:
 
     @property
     def hides(self) -> bool:
-        """True if the kernel takes the addresses of arrays, in a row ``addresses``."""
+        """True if the kernel takes the addresses of arrays, in a buffer called ``addresses``."""
         return self.hidden is not Facts.hidden
 
 

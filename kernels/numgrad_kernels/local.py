@@ -22,10 +22,10 @@ def local_array(size: int, dtype: Any) -> np.ndarray:
 
 
 def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
-    """The ``count`` elements from number ``start`` of the row of elements that begins at ``address``.
+    """The ``count`` elements from number ``start`` of the buffer that begins at ``address``.
 
-    A kernel over many rows takes one array of their addresses, since Numba compiles a kernel for each number of array
-    arguments.  The caller that passes an address keeps the row alive.
+    A kernel over many buffers takes one array of their addresses, since Numba compiles a kernel for each number of
+    array arguments.  The caller that passes an address keeps the buffer alive.
     """
     item = np.dtype(dtype).itemsize
     memory = (ctypes.c_char * int(count * item)).from_address(int(address + start * item))

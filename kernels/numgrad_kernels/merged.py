@@ -1,4 +1,4 @@
-"""Several pointwise programs as one, which computes for each element what they compute one after the other."""
+"""Merging of several pointwise programs into one, which runs all of them on each element in turn."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MergedProgram(PointwiseProgram):
 
 @dataclass
 class Merger:
-    """Builder of a merged program, which knows values by keys of the caller's.
+    """Builder of a merged program; the caller identifies values by keys.
 
     Attributes:
         compute: the dtype in which all programs compute.
@@ -71,8 +71,8 @@ class Merger:
         """Add a program.
 
         Args:
-            sources: for each argument of the program the key of an array, of a number, or of a value that a program
-                before it computes; and True for a number.
+            sources: for each argument of the program, the key of an array, of a number, or of a value that an earlier
+                program computes; and True if it is a number.
             targets: the keys of the values that it computes.
         """
         names = {}

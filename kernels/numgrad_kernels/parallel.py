@@ -173,7 +173,7 @@ _RUN = ir.FunctionType(ir.VoidType(), [_BYTES, *_CALLBACK.args, _INT64, _INT64, 
 def _callback(context: Any, module: Any, name: str, function: Any, signature: Any, data_type: Any) -> Any:
     """Return a function for threading layers that calls the function of the rounds with the contents of the data.
 
-    A layer counts pieces of the loop as its elements: one that calls for each element in turn calls once per thread.
+    The pieces of the loop are the elements of the layer, so a layer that calls for each element calls once per thread.
     """
     callback = ir.Function(module, _CALLBACK, module.get_unique_name(f"{name}.rounds"))
     callback.linkage = "internal"

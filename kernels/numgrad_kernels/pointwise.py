@@ -153,7 +153,7 @@ class PointwiseProgram:
 
 
 def argument_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
-    """Return Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
+    """Return Numba's types of the arguments of the kernel over buffers: inputs, then outputs."""
     dtypes = dict(program.outputs)
     for i in program.arguments:
         assert i.dtype is not None
@@ -175,9 +175,8 @@ def nest_types(program: PointwiseProgram) -> tuple[types.Type, ...]:
 def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
     """Return the module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
 
-    With ``nest`` the kernel takes each array as a row of memory and the number of its first element there.  The last
-    argument is the row ``nest``: the sizes of the loops, then for each array, inputs and then outputs, its steps in
-    elements.
+    With ``nest`` the kernel takes each array as a buffer and the number of its first element there.  The last argument
+    is the array ``nest``: the sizes of the loops, then for each array, inputs and then outputs, its steps in elements.
 
     ``inner`` may contain a letter for each array, inputs and then outputs: "c" if its elements are contiguous in the
     innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM generates better code for the
@@ -230,7 +229,7 @@ def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str
 
 
 def flat_facts(program: PointwiseProgram) -> Facts:
-    """Return the facts of the kernel over rows."""
+    """Return the facts of the kernel over buffers."""
     return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
 
 

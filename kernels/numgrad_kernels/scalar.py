@@ -11,7 +11,7 @@ float32 is float32, too; in ``@njit`` code a literal is float64.) Integers alone
 function has a complex meaning.
 
 ``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``) with errors below
-2 units in the last place. In float32 so are ``erf`` and ``pow``, below 3 units, and ``erfc``, below 4
+2 units in the last place. So are, in float32, ``erf`` and ``pow`` with errors below 3 units, and ``erfc`` below 4
 (``polynomials32.py``). The other transcendental functions are the C library's (``libm.py``); with glibc their errors
 are at most 4 units, and 6 for ``lgamma`` near its zeros. No value depends on the element's position in a loop. On GPUs
 ``sin``, ``cos`` and ``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of

@@ -133,8 +133,8 @@ def approach(average, weight, target):
 def sgd(param, grad, velocity, has_velocity, sign, decay, rate, kept, share, nesterov):
     """Stochastic gradient descent.
 
-    ``kept`` and ``share`` are the weights of the velocity before and of the gradient in the velocity, and ``nesterov``
-    is the factor of Nesterov's momentum, or 0.
+    The new velocity is ``kept`` times the old one plus ``share`` times the gradient; ``nesterov`` is the factor of
+    Nesterov's momentum, or 0.
     """
     slope = descent(param, grad, sign, decay)
     velocity = kept * velocity + share * slope

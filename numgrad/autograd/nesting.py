@@ -1,4 +1,4 @@
-"""Passes nested too deeply for one stack: each of them runs in a thread of its own."""
+"""Passes nested too deeply for one stack: each of them runs in a new thread."""
 
 from __future__ import annotations
 

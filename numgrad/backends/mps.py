@@ -6,10 +6,10 @@ __all__ = ["is_available", "is_built"]
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_built() -> bool:
-    """False."""
+    """Return False."""
     return False

@@ -9,5 +9,5 @@ strategy = None
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False

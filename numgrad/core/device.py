@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-#: Functions that return the package computing on a type of device, and initialize it; ``devices`` adds them.
+#: Function for each device type that initializes and returns its package; ``devices`` registers them.
 backends: dict[str, Callable[[], Any]] = {}
 
 
@@ -106,7 +106,7 @@ CPU = device("cpu")
 
 
 class _Default(threading.local):
-    """Default device of this thread, and those restored at the end of each context."""
+    """Default device of this thread, and the devices that its open contexts will restore."""
 
     current: device = CPU
     outer: tuple[device, ...] = ()
@@ -151,7 +151,7 @@ _gpus: dict[int, device] = {}
 
 
 def numbered(named: device) -> device:
-    """Return the device as stored in tensors: the CPU without an index, a GPU with its index; one object for each.
+    """Return the device as stored in tensors: the CPU without an index, a GPU with its index, each as a unique object.
 
     Raises:
         ImportError, RuntimeError: the GPU is not available.

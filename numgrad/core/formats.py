@@ -42,7 +42,7 @@ def with_channels_last(layout: Layout) -> Layout:
 
 @functools.lru_cache(maxsize=8192)
 def has_channels_last(layout: Layout) -> bool:
-    """Return True if results for a tensor of this layout have channels last: its strides increase in that order."""
+    """Return True if the strides increase in channels-last order; results then have channels last, too."""
     shape, strides = layout.shape, layout.strides
     if len(shape) not in _RANKS.values() or strides[1] == 0:
         return False

@@ -323,7 +323,7 @@ def matrix_steps(source: Layout, target: Layout) -> tuple[Ints, Ints] | None:
 
 
 def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
-    """Return strides under which the same memory reads as ``target``, or None if only a copy can."""
+    """Return the strides of a view of shape ``target`` on the same memory, or None if that needs a copy."""
     if numel(shape) == 0:
         return strides if shape == target else contiguous_strides(target)
     chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements, last one first

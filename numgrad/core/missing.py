@@ -1,4 +1,4 @@
-"""Errors for missing names, which report if PyTorch has the name and suggest the closest one."""
+"""Errors for missing names, which report whether PyTorch has the name and suggest a similar name."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _Missing(NamedTuple):
 
 
 def say_what_is_missing(cls: type) -> None:
-    """Make instances of a PyTorch class report for missing names whether PyTorch has them.
+    """Make the AttributeErrors of a class's instances report whether PyTorch has the missing name.
 
     The names become attributes that raise the error.  A ``__getattr__`` would slow down the lookup of all others.
     """

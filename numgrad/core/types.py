@@ -121,7 +121,7 @@ _ALIASES = {
     "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
 }
 
-#: Called after a change of the default dtype.
+#: Functions that are called after a change of the default dtype.
 default_dtype_changed: list[Callable[[], None]] = []
 
 _default = float32
@@ -235,7 +235,7 @@ strided = layout()
 
 
 class TensorType:
-    """Pair of a dtype and a device, one object for each pair, which must agree for two tensors to share a kernel.
+    """Dtype and device of a tensor; equal pairs are one object, so that they can be compared with ``is``.
 
     Attributes:
         backend: the package of ``devices`` that computes on this device, ``cpu`` or ``cuda``.
@@ -284,7 +284,7 @@ def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
 
 
 class _Limits:
-    """Limits of a dtype; limits of one dtype are equal."""
+    """Limits of a dtype; two objects for the same dtype compare equal."""
 
     dtype: str
 

@@ -2,8 +2,7 @@
 
 The images are the test set of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak, 1998,
 UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, under the licence CC BY 4.0. The values are
-those that scikit-learn distributes; only the file format was changed. The notice stands in
-``digits.LICENSE.txt``.
+those that scikit-learn distributes; only the file format was changed. The licence notice is in ``digits.LICENSE.txt``.
 """
 
 from importlib import resources

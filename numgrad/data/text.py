@@ -6,5 +6,5 @@ __all__ = ["sonnets"]
 
 
 def sonnets() -> str:
-    """Sixteen sonnets, in modern spelling, with an empty line between two: some 9,800 characters, 60 different."""
+    """Return sixteen sonnets in modern spelling, separated by empty lines: some 9,800 characters, 60 different ones."""
     return resources.files(__package__).joinpath("sonnets.txt").read_text(encoding="ascii")

@@ -101,7 +101,7 @@ def nothing(name: str, dtype: np.dtype) -> float:
 
 
 def least_sure_norm(dtype: np.dtype, order: float) -> float:
-    """Return the least norm in whose sum of powers no digits are lost below the smallest number of the dtype."""
+    """Return the least norm for which underflow in the sum of powers costs no digits."""
     limits = np.finfo(dtype)
     return float(limits.tiny / limits.eps) ** (1 / order)
 
@@ -161,7 +161,7 @@ def classes_of(shape: Ints) -> tuple[int, int]:
 
 
 def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
-    """Return True if two arrays have an element in common; True, too, if that is hard to compute."""
+    """Return True if two arrays have an element in common, or if that is too hard to decide."""
     try:
         return np.shares_memory(left, right, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

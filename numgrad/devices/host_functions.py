@@ -48,12 +48,12 @@ class HostFunction:
 
 
 def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
-    """Decorate a function in which a function of the library computes an operation."""
+    """Decorate a host function, which calls the library function named ``library``."""
     return lambda function: HostFunction(function, library)
 
 
 def results_of(run: Callable[..., Any], layouts: Sequence[Layout], *arguments: Any) -> tuple[Any, ...]:
-    """Return the memory, for tensors of these layouts, of the results of a function of arrays."""
+    """Call a function of arrays, and return its results as the memory of tensors of these layouts."""
     result = run(*arguments)
     arrays = result if result.__class__ is tuple else (result,)
     return tuple([_memory(array, layout) for array, layout in zip(arrays, layouts, strict=True)])

@@ -119,7 +119,7 @@ def _call_recorded(recorder: DeviceRecorder, step: HostStep, args: list[Any], op
 def _notifies(made: Any) -> bool:
     """Return True if the function that makes an operand notifies the recorder itself.
 
-    It looks at values if the size depends on them, and uses a GPU's stream if the memory is there.
+    Such a function reads values, on which the size depends, or puts work on a GPU's stream.
     """
     return made.memory.size is None or (made.__class__ is TensorRef and made.type.device.index is not None)
 

@@ -3,14 +3,14 @@
 Note [Listening]
 Kernels are run by ``run_kernel`` here and by ``run_kernel`` of ``cuda.launching``, which call the listeners.  Bound
 plans call a kernel's machine code directly.  While there are listeners, plans are interpreted instead (``observed`` in
-``recording``), so that nobody pays for listeners that are not there, and the results are the same.
+``recording``), with the same results.  So calls without listeners cost nothing extra.
 
-What NumPy does instead of a kernel (sorting, joining, products of vectors) is a run without a kernel.  Listeners are
-not called for what NumPy does outside kernels: it fills memory, copies a few elements, draws random bits.
+Work that NumPy does instead of a kernel (sorting, joining, products of vectors) is reported as a run without a kernel.
+NumPy's auxiliary work is not reported: filling memory, copying a few elements, drawing random bits.
 
-Each kernel on a GPU is waited for before the next is launched; its time is the GPU's own, from one event to another,
-and contains the few microseconds that a launch takes.  cuBLAS's functions are runs without a kernel.  Listeners are not
-called for copies and the filling of memory.
+On a GPU, each kernel ends before the next is launched.  Its time is measured by events on the GPU, and contains the few
+microseconds that a launch takes.  Functions of cuBLAS are reported as runs without a kernel.  Copies and the filling of
+memory are not reported.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def unlisten(listener: Listener) -> None:
 
 
 def _change() -> None:
-    """Note the listeners of each kind of device."""
+    """Update the tuples of listeners, one for each type of device."""
     global listeners, gpu_listeners
     listeners = tuple([listener for listener, devices in _asked if CPU in devices])
     gpu_listeners = tuple([listener for listener, devices in _asked if GPU in devices])

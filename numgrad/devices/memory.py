@@ -192,7 +192,7 @@ def check_room(count: int, dtype: np.dtype) -> None:
 
 @contextmanager
 def allocating(shape: Sequence[int], type: Any) -> Iterator[None]:
-    """Context in which an error of missing memory, also for temporary arrays, names this shape and type."""
+    """Context in which out-of-memory errors, even for temporary arrays, name this shape and type."""
     check_countable(shape, type.numpy)
     try:
         yield

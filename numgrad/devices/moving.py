@@ -14,7 +14,7 @@ __all__ = ["is_pinned", "moved", "overwrite", "pinned"]
 
 
 def moved(buffer: Any, device: Any, wait: bool = True) -> Any:
-    """Return a new buffer with the elements of another, on a device with an index; an array stays on the CPU uncopied.
+    """Copy a buffer to a device, which has an index if it is a GPU; an array for the CPU is returned uncopied.
 
     Without ``wait``, a copy to the CPU is in pinned memory, and complete when the work on the GPU's stream is done.
     """

@@ -1,4 +1,4 @@
-"""Operands of the kernels that recompute what convolutions made of zeros of the padding, NaN and infinities."""
+"""Operands of the kernels that recompute convolutions in which zeros of the padding met NaN or infinities."""
 
 from __future__ import annotations
 

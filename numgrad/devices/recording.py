@@ -1,4 +1,4 @@
-"""Notifications of a recorder, while a program is recorded, of everything that is done with memory.
+"""Notifications to the recorder of a program about everything that is done with memory.
 
 Note [Recording]
 A program is recorded while it runs as usual, in one thread; see ``numgrad.programs``.  The recorder is notified of
@@ -31,7 +31,8 @@ class Effect:
     """An action of Python that each run of a program repeats besides its launches.
 
     Attributes:
-        may_fail: True if ``advance`` may raise an error; the function itself is then called, to raise it.
+        may_fail: True if ``advance`` may raise an error; a replay that fails then calls the uncompiled function, which
+            raises it.
     """
 
     may_fail = False
@@ -69,14 +70,14 @@ class Effect:
         return ()
 
     def functions(self) -> Sequence[Any]:
-        """Return the functions of the user's that it calls."""
+        """Return the user's functions that it calls."""
         return ()
 
     def precede(self, later: Effect) -> None:
         """Note an action that comes after this one."""
 
     def repeats(self, other: Effect) -> bool:
-        """Return True if it does in one call what another has done in an earlier call of the same program."""
+        """Return True if this action and ``other``, of an earlier call of the same program, do the same."""
         return False
 
 
@@ -106,16 +107,16 @@ class DeviceRecorder(Protocol):
         """
 
     def values_read(self, what: str) -> None:
-        """Handle that Python reads elements; ``what`` names the access in messages, such as ``item()``."""
+        """Handle a read of elements by Python; ``what`` names the access in messages, such as ``item()``."""
 
     def place_read(self, memory: Any, what: str) -> None:
-        """Handle that Python reads where in its memory a tensor lies, or the size of the memory."""
+        """Handle a read, by Python, of a tensor's position in its memory or of the memory's size."""
 
     def condition(self, holds: Callable[[], bool], memory: Any, what: str) -> bool:
         """Return ``holds()``, which reads elements in this memory: replays need the same value; see ``condition``."""
 
     def state_read(self, what: str) -> None:
-        """Handle that Python reads state that no guard compares; ``what`` names it in messages."""
+        """Handle a read, by Python, of state that no guard compares; ``what`` names it in messages."""
 
     def repeat(self, effect: Effect) -> None:
         """Handle a call of ``effect.advance()``."""
@@ -157,7 +158,7 @@ def values_read(what: str) -> None:
 
 
 def place_read(memory: Any, what: str) -> None:
-    """Notify the recorder that Python reads where in this memory a tensor lies, or the size of the memory."""
+    """Notify the recorder that Python reads a tensor's position in this memory or the memory's size."""
     if recorder is not None:
         recorder.place_read(memory, what)
 
@@ -165,8 +166,8 @@ def place_read(memory: Any, what: str) -> None:
 def condition(holds: Callable[[], bool], memory: Any, what: str) -> bool:
     """Return ``holds()``, which depends on nothing but elements in this memory.
 
-    A program is replayed only if that has the value that it had when the program was recorded.  The memory belongs to
-    a tensor that was there before, called ``what`` in messages.
+    A program is replayed only if the result is that of the recording.  The memory belongs to a tensor that existed
+    before, called ``what`` in messages.
     """
     return holds() if recorder is None else recorder.condition(holds, memory, what)
 
@@ -204,7 +205,7 @@ def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Seq
     """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and notify the recorder.
 
     The function writes the buffers ``written``, and reads the others among its arguments.  A replay calls it with
-    buffers elsewhere.  A buffer of no block stands for an address.
+    buffers at other addresses.  A buffer without a block stands for an address.
     """
     if recorder is None:
         function(*arguments)
@@ -231,7 +232,7 @@ class WatchedNumber:
 
 
 def plain(argument: Any) -> Any:
-    """Return the number itself if an argument is a watched one, and else the argument."""
+    """Return the number itself for a watched number, and any other argument unchanged."""
     return argument.plain() if isinstance(argument, WatchedNumber) else argument
 
 

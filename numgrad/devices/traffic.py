@@ -1,8 +1,8 @@
 """Bytes that a run of a kernel must read and write: those of the elements of its arrays, each counted once.
 
 A kernel's facts name the arrays that it reads and writes (``numgrad_kernels.facts``).  A kernel for the CPU may get
-more memory than it reaches, such as the whole storage of a view.  So an array counts with all its elements, but with no
-more than the facts say that a run reaches in any array.
+more memory than it reaches, such as the whole storage of a view.  So an array counts with all its elements, but at most
+with the number that a run reaches according to the facts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def step_traffic(facts: Facts, step: Step, size: int) -> Traffic:
 
 
 def _planned(operand: Any, size: int) -> Any:
-    """Return the part of memory that an operand of a plan stands for, or the operand if it is no memory."""
+    """Return the extent of memory that an operand of a plan stands for; any other operand unchanged."""
     if operand.__class__ is Storage:
         return _Extent(operand.number, sys.maxsize, operand.dtype.itemsize)
     if operand.__class__ is not Buffer:
@@ -69,7 +69,7 @@ def _planned(operand: Any, size: int) -> Any:
 
 
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
-    """Return the traffic of a function that reads the arrays among its arguments and makes those that it returns."""
+    """Return the traffic of a function that reads the arrays among its arguments and returns new arrays."""
     read, made = list(_arrays(arguments)), list(_arrays((result,)))
     read = [array for array in read if not any(array is other for other in made)]
     return _traffic(*[[_Extent(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, made)])
@@ -80,12 +80,12 @@ def _traffic(read: Sequence[_Extent], written: Sequence[_Extent]) -> Traffic:
 
 
 def _bytes(parts: Iterable[_Extent]) -> int:
-    """Return the bytes of these parts; memory that is given twice counts once."""
+    """Return the bytes of these parts; memory that occurs twice counts once."""
     return sum({part.location: part.size * part.itemsize for part in parts}.values())
 
 
 def _location(array: Any) -> tuple[Any, ...]:
-    """Return the place of an array or a row in memory."""
+    """Return a key that identifies the memory of an array or a buffer."""
     if isinstance(array, DeviceBuffer):
         return array.address, array.size
     return array.ctypes.data, array.shape, array.strides

@@ -5,7 +5,7 @@ While its function runs, a transform records on the ordinary tape.  Each input i
 the function sees as a leaf, and its gradients arrive at a node of its own, the InputNode.  That node leads on to the
 caller's graph if the caller's tensor is in one.  The results of the transform can therefore be differentiated further,
 by an outer transform or by backward.  No two transforms share such a node, so their derivatives cannot be confused.  A
-result that depends on nothing of the caller's leaves the transform without a graph.
+result that does not depend on the caller's graph leaves the transform without a graph.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _forget(address: int | None) -> None:
 
 @_Destructor
 def _capsule_ends(capsule: int) -> None:
-    """Free the objects kept alive by a capsule that was never consumed, in which case it has kept its name."""
+    """Free the objects kept alive by a capsule that was never consumed; such a capsule still has its name."""
     for name in _USED:
         if _is_valid(capsule, name):
             _kept.pop(_pointer(capsule, name), None)

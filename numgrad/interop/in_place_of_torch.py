@@ -1,4 +1,4 @@
-"""numgrad in place of PyTorch: imports of ``torch``, or of its modules, yield numgrad's modules of the same names.
+"""Use of numgrad in place of PyTorch: imports of ``torch`` and its modules yield numgrad's modules of the same names.
 
 Note [What stands for torch]
 A finder, inserted before Python's own, handles ``torch`` and all names below it.  The module ``torch.nn.functional`` is

@@ -75,7 +75,7 @@ def _on_storage(
     dim = len(shape)
     sound = isinstance(storage, RebuiltStorage) and dim == len(strides) and dim <= MAX_DIMENSIONS
     if not sound or not all(map(_is_count, (offset, *shape, *strides))):
-        raise TypeError("something else stands for the storage, shape, strides or offset of a tensor")
+        raise TypeError("the storage, shape, strides or offset of a tensor has the wrong type")
     marks = metadata or {}
     buffer = storage.buffer(bool(marks.get("conj")), bool(marks.get("neg")))
     if offset + span(shape, strides) > buffer.numel() or numel(shape) >= 2**63:
@@ -107,7 +107,7 @@ def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
     if cls is Parameter and type(tensor) is Tensor:
         tensor = Parameter(tensor, tensor.requires_grad)
     if cls not in (Tensor, Parameter) or type(tensor) is not cls:
-        raise TypeError(f"a {type(tensor).__name__} becomes something else")
+        raise TypeError(f"a {type(tensor).__name__} is given attributes of a tensor")
     give_attributes(tensor, attributes)
     return tensor
 
@@ -115,25 +115,25 @@ def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
 def give_attributes(value: Any, attributes: Any) -> None:
     """Set attributes of an object by name."""
     if type(attributes) is not dict or not all(type(name) is str for name in attributes):
-        raise TypeError(f"a {type(attributes).__name__} stands for attributes")
+        raise TypeError(f"attributes must be in a dict, not in a {type(attributes).__name__}")
     vars(value).update(attributes)
 
 
 def _counter(counts: Any) -> Counter[Any]:
     if type(counts) is not dict:
-        raise TypeError(f"a {type(counts).__name__} stands for counts")
+        raise TypeError(f"counts must be in a dict, not in a {type(counts).__name__}")
     return Counter(counts)
 
 
 def _bytes(text: Any = "", encoding: Any = "latin1") -> bytes:
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise TypeError(f"bytes of {type(text).__name__}, or in an encoding other than latin1")
+        raise TypeError(f"bytes must be stored as a str in latin1, not as a {type(text).__name__} in {encoding!r}")
     return text.encode("latin1")
 
 
 def _byte_array(data: Any = b"") -> bytearray:
     if type(data) is not bytes:
-        raise TypeError(f"a bytearray of a {type(data).__name__}")
+        raise TypeError(f"a bytearray cannot be made of a {type(data).__name__}")
     return bytearray(data)
 
 

@@ -23,7 +23,7 @@ def name_of(function: Any) -> str:
 def _entry(given: SafeGlobal) -> tuple[str, Callable[..., Any]]:
     function, name = given if isinstance(given, tuple) else (given, f"{given.__module__}.{given.__qualname__}")
     if not callable(function) or type(name) is not str:
-        raise TypeError(f"a safe global is a class or function, or such a one and its name in files, not {given!r}")
+        raise TypeError(f"a safe global is a class or function, or a pair of one and its name in files, not {given!r}")
     return name, function
 
 

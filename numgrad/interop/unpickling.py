@@ -44,7 +44,7 @@ def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor])
         try:
             wanted = machine.step(name, argument)
         except _NONSENSE as error:
-            raise ValueError(f"its pickle makes no sense ({error!r})") from error
+            raise ValueError(f"its pickle is malformed ({error!r})") from error
         if wanted is not None:
             machine.provide(wanted, storage_of(*wanted))
     return machine.result
@@ -56,7 +56,7 @@ def _instructions(data: bytes) -> Iterator[tuple[str, Any]]:
         for code, argument, _ in pickletools.genops(data):
             yield code.name, argument
     except _NONSENSE as error:
-        raise ValueError(f"its pickle ends early, or is none ({error})") from error
+        raise ValueError(f"its pickle is incomplete, or not a pickle ({error})") from error
 
 
 def _refused(what: str) -> pickle.UnpicklingError:
@@ -85,14 +85,14 @@ class _Unfinished:
             return
         _, shape, kind, is_fortran, data = state
         if not isinstance(kind, np.dtype):
-            raise TypeError(f"a {type(kind).__name__} stands for a dtype of NumPy's")
+            raise TypeError(f"a {type(kind).__name__} is not a dtype of NumPy's")
         array = np.frombuffer(data, kind).reshape(shape, order="F" if is_fortran else "C")
         self.value = array.astype(kind.newbyteorder("="))  # as NumPy does
 
 
 def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
     if type(name) is not str:
-        raise TypeError(f"a {type(name).__name__} stands for the name of a dtype")
+        raise TypeError(f"the name of a dtype must be a str, not a {type(name).__name__}")
     found = np.dtype(name)
     if found.kind not in "biufc":
         raise _refused(f"NumPy's dtype {found}")
@@ -101,7 +101,7 @@ def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
 
 def _numpy_scalar(kind: np.dtype, data: bytes) -> Any:
     if not isinstance(kind, np.dtype):
-        raise TypeError(f"a {type(kind).__name__} stands for a dtype of NumPy's")
+        raise TypeError(f"a {type(kind).__name__} is not a dtype of NumPy's")
     return np.frombuffer(data, kind, 1)[0]
 
 
@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, RebuiltStorage):
         raise _refused("A storage without a tensor")
     if isinstance(value, _PickledFunction | StorageType):
-        raise TypeError(f"a {type(value).__name__} stands where a value is expected")
+        raise TypeError(f"a {type(value).__name__} cannot be a part of the result")
     return _finished(value)
 
 
@@ -183,7 +183,7 @@ class _Machine:
         identity = self._stack.pop()
         kind, element, key, location, count = identity
         if (*map(type, identity),) != (str, StorageType, str, str, int) or kind != "storage" or count < 0:
-            raise TypeError("something else stands for a storage")
+            raise TypeError("the description of a storage has the wrong type")
         wanted = key, element.dtype, location, count
         if key not in self._storages:
             return wanted
@@ -208,7 +208,7 @@ class _Machine:
         """Push the substitute for a name, given as the two strings on the stack."""
         name, module = self._stack.pop(), self._stack.pop()
         if type(name) is not str or type(module) is not str:
-            raise TypeError("something else stands for a name")
+            raise TypeError("a name must consist of two strings")
         self.named(f"{module} {name}")
 
     def call(self, _: Any) -> None:
@@ -226,7 +226,7 @@ class _Machine:
                 arguments = [self._limits.keys(argument, argument) for argument in arguments]
             return function.call(*arguments)
         if not _is_safe(function):
-            raise TypeError(f"a {type(function).__name__} is called")
+            raise TypeError(f"a {type(function).__name__} cannot be called")
         self._account_for(arguments)
         return function(*map(_plain, arguments))
 
@@ -251,7 +251,7 @@ class _Machine:
         elif type(value) is OrderedDict:
             give_attributes(value, state)
         elif not _is_safe(type(value)):
-            raise TypeError(f"a {type(value).__name__} is given a state")
+            raise TypeError(f"a {type(value).__name__} cannot have a state")
         elif hasattr(value, "__setstate__"):
             value.__setstate__(state)
         else:
@@ -294,13 +294,13 @@ class _Machine:
         elif type(target) is set:
             target.update(self._limits.keys(target, map(_plain, values)))
         else:
-            raise TypeError(f"something is appended to a {type(target).__name__}")
+            raise TypeError(f"values cannot be appended to a {type(target).__name__}")
 
     def set(self, values: list[Any]) -> None:
         """Set entries of the dict on the stack, from alternating keys and values."""
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
-            raise TypeError(f"an entry of a {type(target).__name__} is set")
+            raise TypeError(f"entries of a {type(target).__name__} cannot be set")
         keys = self._limits.keys(target, map(_plain, values[::2]))
         for key, value in zip(keys, values[1::2], strict=True):
             target[key] = _plain(value)

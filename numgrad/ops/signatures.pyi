@@ -372,7 +372,7 @@ class Methods:
         zeros."""
 
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
-        """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
+        """The number of occurrences of each number from 0 in a vector of integers, or the sums of their weights."""
 
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The bits set in both; logical and for bools."""
@@ -552,7 +552,7 @@ class Methods:
         """Return matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
 
     def diagflat(self, offset: _int = ..., **keywords: Any) -> Tensor:
-        """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
+        """Return a matrix with all elements of a tensor, flattened, on a diagonal."""
 
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
         """Return the diagonals of the matrices in two dimensions, as a last dimension; a view."""
@@ -685,8 +685,8 @@ class Methods:
         """Compute ``floor`` in place: overwrite the tensor and return it."""
 
     def floor_divide(self, other: Any, **keywords: Any) -> Tensor:
-        """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")``
-        is 0."""
+        """The quotient rounded towards minus infinity; unlike ``div(rounding_mode="floor")``, it has no
+        derivative."""
 
     def floor_divide_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``floor_quotient`` in place: overwrite the tensor and return it."""
@@ -842,7 +842,7 @@ class Methods:
         """True for each element with an imaginary part of 0."""
 
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
-        """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
+        """The signal, of shape (..., samples), whose ``stft`` with the same arguments is ``input``."""
 
     def kron(self, other: Tensor, **keywords: Any) -> Tensor:
         """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
@@ -978,7 +978,7 @@ class Methods:
         """Overwrite the tensor as :func:`masked_scatter` does and return it."""
 
     def masked_select(self, mask: Tensor, **keywords: Any) -> Tensor:
-        """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
+        """Return the elements where ``mask`` is true, as a vector; the two are broadcast."""
 
     def matmul(self, other: Tensor, **keywords: Any) -> Tensor:
         """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
@@ -1162,7 +1162,7 @@ class Methods:
         """Fill the tensor with random integers from [from, to), by default all from 0 that its dtype can hold."""
 
     def ravel(self, **keywords: Any) -> Tensor:
-        """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
+        """Return all elements as a vector: on the same memory if they lie in row-major order, otherwise copied."""
 
     @property
     def real(self) -> Tensor: ...
@@ -1190,7 +1190,7 @@ class Methods:
         """Compute ``remainder`` in place: overwrite the tensor and return it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
-        """Return copies of the tensor side by side, in the given number along each dimension."""
+        """Return copies of the tensor side by side, a number of them along each dimension."""
 
     def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
         """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts."""
@@ -1249,7 +1249,7 @@ class Methods:
         """Compute ``scatter_add`` in place: overwrite the tensor and return it."""
 
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-        """Return a copy in which the elements of ``src`` with one index are reduced to one."""
+        """Return a copy in which the elements of ``src`` with the same index are reduced to one element."""
 
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
         """Compute ``scatter_reduce`` in place: overwrite the tensor and return it."""
@@ -1342,8 +1342,7 @@ class Methods:
         """The standard deviation over all or some dimensions: the square root of :func:`var`."""
 
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
-        """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
-        samples)."""
+        """The Fourier transforms of the frames of a signal, of shape (..., frequencies, frames)."""
 
     def sub(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input - alpha * other``."""
@@ -1796,7 +1795,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
+    """The number of occurrences of each number from 0 in a vector of integers, or the sums of their weights."""
 
 
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -1829,7 +1828,7 @@ def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = 
 
 
 def block_diag(*tensors: Any, **keywords: Any) -> Tensor:
-    """Return a matrix with the given ones along its diagonal and zeros elsewhere."""
+    """Return a matrix with the given matrices along its diagonal and zeros elsewhere."""
 
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -1849,7 +1848,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., out: Tensor | None
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., **keywords: Any) -> Tensor:
-    """The index at which each value belongs in one sorted row of boundaries; see :func:`searchsorted`."""
+    """The index at which each value belongs in a sorted vector of boundaries; see :func:`searchsorted`."""
 
 
 def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
@@ -2077,7 +2076,7 @@ def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int =
 
 
 def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
+    """Return a matrix with all elements of a tensor, flattened, on a diagonal."""
 
 
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2255,8 +2254,8 @@ def floor_(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
-    """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")``
-    is 0."""
+    """The quotient rounded towards minus infinity; unlike ``div(rounding_mode="floor")``, it has no
+    derivative."""
 
 
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2445,8 +2444,7 @@ def isfinite(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Ten
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., invert: _bool = ..., **keywords: Any) -> Tensor:
-    """True for each element that is among ``test_elements``, or with ``invert`` that is not, in the elements'
-    shape."""
+    """True for each element that is among ``test_elements``; with ``invert``, for each that is not."""
 
 
 def isinf(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2470,7 +2468,7 @@ def isreal(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tenso
 
 
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
+    """The signal, of shape (..., samples), whose ``stft`` with the same arguments is ``input``."""
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2603,7 +2601,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor |
 
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
+    """Return the elements where ``mask`` is true, as a vector; the two are broadcast."""
 
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2878,7 +2876,7 @@ def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ...
 
 
 def ravel(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
+    """Return all elements as a vector: on the same memory if they lie in row-major order, otherwise copied."""
 
 
 def real(input: Tensor, **keywords: Any) -> Tensor:
@@ -2990,11 +2988,12 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
 
 
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """Return a copy in which the elements of ``src`` with one index are reduced to one."""
+    """Return a copy in which the elements of ``src`` with the same index are reduced to one element."""
 
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The index at which each value belongs in a sorted row: that of the first element that is not smaller."""
+    """The index at which each value belongs in a sorted sequence: that of the first element that is not
+    smaller."""
 
 
 def select(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3114,8 +3113,7 @@ def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdi
 
 
 def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
-    samples)."""
+    """The Fourier transforms of the frames of a signal, of shape (..., frequencies, frames)."""
 
 
 def sub(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""The update of all parameters of a dtype: where its operands are, and the plan that runs the kernel."""
+"""The update of all parameters of a dtype: the addresses of its operands, and the plan that runs the kernel."""
 
 from __future__ import annotations
 

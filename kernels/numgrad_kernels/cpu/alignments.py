@@ -75,7 +75,8 @@ def leaving(beta, errors, after, labels, base, s, count):
 
 
 def likelihood(alpha, errors, start, width, own, count):
-    """The pair of an example with rows of ``alpha`` from ``start`` on; it ends in the last label or the last blank."""
+    """The pair of an example with rows of ``alpha`` from ``start``: of all paths that end in the last label or blank.
+    """
     if own == 0:
         return T(0) if count == 1 else T(-np.inf), T(0)
     last = start + (own - 1) * width + count - 1

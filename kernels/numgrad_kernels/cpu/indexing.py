@@ -1,6 +1,6 @@
 """Reading and writing the elements at given indices.
 
-A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part is at ``start`` plus
+A tensor is read through its storage ``x``: element ``[o, j, c]`` of the indexed part is at ``start`` plus
 ``outer_step * o``, ``index_step * indices[j]`` and ``inner_step * c``.  Indices are in [low, size): if ``low`` is
 ``-size`` and not 0, a negative index counts from the end.  The other side is dense: (outer, indices, inner).
 

@@ -1,6 +1,6 @@
 """The updates of the optimizers, over all parameters of a dtype in one launch.
 
-A kernel takes three rows.  ``addresses`` holds for each parameter the addresses of its operands: itself, its gradient
+A kernel takes three arrays.  ``addresses`` holds for each parameter the addresses of its operands: itself, its gradient
 and its optimizer state (0 for missing operands).  ``blocks`` cuts the parameters into pieces of at most BLOCK elements,
 with three numbers each: the parameter, the first element and the number of elements.  ``numbers`` holds for each
 parameter the numbers of the update as float64.

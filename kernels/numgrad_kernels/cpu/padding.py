@@ -31,7 +31,7 @@ def mend_line(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, begin, stop, line, first, apart, out
 ):  # fmt: skip
-    """Mend the results of a line that may have met padding: number ``first`` and every one ``apart`` further on."""
+    """Mend the results of a line that may have met padding: number ``first``, ``first + apart`` and so on."""
     taps = kernel_z * kernel_y * kernel_x
     plane, front, top = line // (layers * rows), line // rows % layers * stride_z, line % rows * stride_y
     number, n = plane % (groups * count), plane // (groups * count)

@@ -29,7 +29,7 @@ def index_of(indices, where, at):
 
 
 def index_found(indices, where, at):
-    """The index found for the element before."""
+    """The index that an earlier launch stored for the element."""
     return indices[where]
 
 

@@ -1,6 +1,6 @@
 """The updates of the optimizers, over all parameters of a dtype in one launch.
 
-A kernel takes the same rows as the CPU's.  A block of threads processes a block of elements, four at a time if all
+A kernel takes the same arrays as the CPU's.  A block of threads processes a block of elements, four at a time if all
 operands begin at multiples of 16 bytes.
 """
 

@@ -1,8 +1,8 @@
 """Generate the text of a pointwise op's kernel for a GPU from its scalar functions.
 
 Each thread computes the element of its own number, and then elements at steps of the total number of threads, so that
-one kernel serves any number of threads and of elements.  There are three forms: over rows; over rows in accesses of
-four elements, which is fastest for long rows; and over operands of any strides.
+one kernel serves any number of threads and of elements.  There are three forms: over buffers; over buffers in accesses
+of four elements, which is fastest for long ones; and over operands of any strides.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
 
 
 def flat_text(program: PointwiseProgram) -> str:
-    """Return the module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
+    """Return the module text of the kernel over buffers: ``kernel(inputs, outputs, count of elements)``."""
     text = _Text(program, ["n"])
     text.loop("uint64(n)", text.element("i"))
     return text.whole()
@@ -43,7 +43,7 @@ def may_be_quads(program: PointwiseProgram) -> bool:
 
 
 def quads_text(program: PointwiseProgram) -> str:
-    """Return the text of the kernel over rows in accesses of four elements, aligned as ``language.load4`` requires."""
+    """Return the text of the kernel over buffers, four elements at a time, aligned as ``language.load4`` requires."""
     text = _Text(program, ["n"], ["load4", "store4"])
     lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
     for lane in range(4):
@@ -88,7 +88,7 @@ def _strided_numbers(program: PointwiseProgram, rank: int) -> list[str]:
 
 
 def flat_facts(program: PointwiseProgram) -> Facts:
-    """Return the facts of the kernels over rows."""
+    """Return the facts of the kernels over buffers."""
     return pointwise_facts(program, [*program.parameters, "n"], _count)
 
 

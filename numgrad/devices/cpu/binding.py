@@ -96,7 +96,7 @@ def array_of(tensor: Any) -> np.ndarray:
 
 
 def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
-    """Return the function that returns the kernel of a step, for the number of threads at that time."""
+    """Return the function that returns the kernel of a step for the current number of threads."""
     kernel, work = step.kernel, step.work
     if kernel.__class__ is PointwiseKernel:
         rank, contiguous, inner = kernel.form

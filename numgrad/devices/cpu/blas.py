@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-#: Numbers of multiplications from which OpenBLAS uses several threads, and from which these are faster than one.
+#: Numbers of multiplications from which OpenBLAS uses several threads, and from which this is faster than one thread.
 MANY, _WORTHWHILE = 1 << 18, 1 << 25
 
 #: Number of multiplications from which OpenBLAS uses several threads if a factor is a vector.

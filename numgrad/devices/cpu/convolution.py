@@ -26,8 +26,8 @@ BYTES = 1 << 18
 #: Bytes of a vector register, by the instruction set that libm finds; 16 if none.
 _REGISTERS = {"e": 64, "d": 32}
 
-#: Limits for the kernels that copy no windows, within which they are faster than BLAS: the greatest factor by which
-#: overlapping blocks increase the number of computed windows of a line, and the least number of windows.
+#: Limits within which the kernels that copy no windows are faster than BLAS: the greatest ratio of computed windows,
+#: some of them twice, to the windows of a line, and the least number of windows.
 _AGAIN, _MANY = 1.4, 128
 
 #: Approximate number of windows over which such a kernel sums sequentially; a line may have four times as many.
@@ -134,8 +134,7 @@ def _lanes_of_filters(plan: Ints, dtype: np.dtype) -> int:
 
 
 def _best_lanes(count: int, dtype: np.dtype) -> int:
-    """Return the lanes of a vector, or half of them, whichever computes fewer of ``count``; 0 if both compute too many.
-    """
+    """Return a vector's lanes, or half of them if this wastes fewer lanes on ``count``; 0 if both waste too many."""
     most = _REGISTERS.get(variant(), 16) // dtype.itemsize
     computed, lanes = min([(-(-count // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
     return -lanes if computed <= _AGAIN * count else 0
@@ -175,5 +174,5 @@ def _multiplied(plan: Ints) -> int:
 
 
 def _copied(plan: Ints) -> int:
-    """Return the number of elements that are copied of the windows that are multiplied at a time."""
+    """Return the number of these elements that are copied first."""
     return 0 if plan[kernels.STRAIGHT] else _multiplied(plan)

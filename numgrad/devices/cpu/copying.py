@@ -21,7 +21,7 @@ from .launching import hand_written
 __all__ = ["copy_step", "counted", "join_rows", "keep_triangle", "roll_rows", "spread"]
 
 
-#: Greatest number of tensors that are joined by steps of their own: for more, the text of the launcher would be long.
+#: Greatest number of tensors that are joined pair by pair, a step each: with more, the launcher's text would be long.
 TOGETHER = 32
 
 #: Number of elements from which a copy in runs is worth planning.

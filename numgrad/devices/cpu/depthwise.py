@@ -15,7 +15,7 @@ from ..plan import Buffer, Plan, TensorRef
 
 __all__ = ["depthwise", "depthwise_is_fused"]
 
-#: Numbers of columns of a block in the kernels: the first that a line has is used.
+#: Numbers of columns of a block in the kernels: the first that fits into a line is used.
 LANES = 32, 16, 8, 4
 
 

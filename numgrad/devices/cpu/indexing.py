@@ -200,8 +200,8 @@ def offsets(
 ) -> Buffer:  # fmt: skip
     """Return the buffer of offsets of flat indices, of ``shape``, over dimensions of ``sizes`` and strides ``steps``.
 
-    A dimension of the result is the number of a dimension of the indices, or the extent and the stride of another one.
-    A launch raises OutOfBoundsError if an index is out of bounds.
+    Each entry of ``dims`` describes a dimension of the result: the number of a dimension of the indices, or the extent
+    and the stride of a new dimension.  A launch raises OutOfBoundsError if an index is out of bounds.
     """
     total, count = numel(sizes), numel(tuple([shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]))
     check_bounds(p, flat, -total, total)

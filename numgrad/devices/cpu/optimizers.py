@@ -34,6 +34,6 @@ _byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 def address_of(buffer: np.ndarray) -> int:
     """Return the address of the first element of a buffer."""
     try:
-        return ctypes.addressof(_byte_of(buffer))  # five times as fast as the general way
+        return ctypes.addressof(_byte_of(buffer))  # five times as fast as ``ctypes.data``
     except (TypeError, ValueError):  # read-only or empty memory
         return buffer.ctypes.data

@@ -119,7 +119,7 @@ def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> B
     )
 
 
-#: The differences of norms from sums, by their order; all others are roots of sums of powers.
+#: Parts of the kernel for norms of special orders; all other norms are roots of sums of powers.
 _NORMS: dict[float, dict[str, Any]] = {
     np.inf: {"term": reductions.magnitude, "fold": reductions.larger, "initial": 0.0},
     -np.inf: {"term": reductions.magnitude, "fold": reductions.smaller, "initial": np.inf},

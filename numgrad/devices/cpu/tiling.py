@@ -28,7 +28,7 @@ class Slice:
 
     Attributes:
         place: the buffer; in scratch memory, an offset in bytes.
-        elements, units: there are this many elements for this many units, rounded up at the end.
+        elements, units: ``elements`` elements belong to ``units`` units; the number is rounded up at the end.
     """
 
     place: Place | Scratch
@@ -52,7 +52,7 @@ class Shifted:
 
 @dataclass(slots=True)
 class Alternating:
-    """A buffer that is another one in the last, shorter tile."""
+    """A buffer at ``place``, but at ``last`` in the last, shorter tile."""
 
     place: Place
     last: Place
@@ -104,8 +104,9 @@ def write_tiles(writer: StepWriter, tiles: Tiles, name: str) -> list[str]:
     if not tiles.parallel:
         writer.add(f"call i64 @{name}(i64 0, i64 {tiles.count}{given})")
         return [loop]
-    # The layer passes on one address, of the values that the rounds need.  It counts pieces, as ``parallel_for`` of
-    # ``numgrad_kernels.parallel`` has it: elements one byte apart, from address 0 on.
+    # The threading layer passes a single address to the threads, so the values that they need are stored there.  It
+    # divides an array of bytes at address 0, whose addresses are the numbers of the pieces; see
+    # ``numgrad_kernels.parallel``.
     kind = f"{{ i64{', ptr' * len(writer.parameters)} }}"
     data, pointers, sizes, steps = [writer.add(f"alloca {type}") for type in (kind, "ptr", "i64", "i64")]
     threads = writer.add("call i32 @get_num_threads()")
@@ -189,7 +190,7 @@ class _TileWriter(StepWriter):
         return super().buffer(kind, operand)
 
     def within(self, pointer: str, offset: Any) -> str:
-        """Return the address that lies so many bytes from another."""
+        """Return the address ``offset`` bytes after another."""
         return self.add(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def number(self, kind: Any, operand: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: the functions of the CPU, for buffers in the memory of GPUs."""
+"""NVIDIA's GPUs: functions with the names of those in ``devices.cpu``, for buffers in a GPU's memory."""
 
 from . import memory as memory
 from . import runtime as runtime

@@ -188,7 +188,7 @@ class Allocator:
         return CachedMemory(piece)
 
     def _take_back(self) -> None:
-        """Put the pieces of blocks that have ended into bins."""
+        """Move the pieces of freed blocks into bins."""
         returned = self._returned
         while returned:
             piece = returned.popleft()
@@ -271,7 +271,7 @@ class Allocator:
                     self.counts.remove_segment(pool.segments.pop(address))
 
     def settle(self) -> Allocator:
-        """Return the allocator after it has updated its counts for the blocks that have ended."""
+        """Update the counts for the blocks that have been freed, and return the allocator."""
         with self._lock:
             self._take_back()
         return self
@@ -345,7 +345,7 @@ class Counts:
             self.requested_peak = self.requested
 
     def remove_block(self, allocated: int, requested: int) -> None:
-        """Count a block that has ended."""
+        """Count a freed block."""
         self.blocks -= 1
         self.bytes -= allocated
         self.requested -= requested

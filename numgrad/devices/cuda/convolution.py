@@ -21,7 +21,7 @@ BYTES, _TIMES = 1 << 27, 16
 
 
 def depthwise_is_fused(type: Any, stride: int) -> bool:
-    """Return False: convolutions of any groups are products with windows."""
+    """Return False: all convolutions, of any number of groups, are computed as products with windows."""
     return False
 
 
@@ -114,7 +114,7 @@ def spread_products(
     p: Plan, grad: Buffer, filters: Buffer, bias: Buffer | None, windows: Ints, out: TensorRef, kernel: Ints,
     stride: Ints, dilation: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Add the steps that sum filters times gradients, of the shape ``windows``, where their windows lie in ``out``.
+    """Add the steps that add filters times gradients, of the shape ``windows``, to their windows in ``out``.
 
     The images ``out`` are contiguous.  A bias of each channel is added to them.
     """

@@ -135,8 +135,8 @@ def offsets(
 ) -> Buffer:  # fmt: skip
     """Return the buffer of offsets of flat indices, of ``shape``, over dimensions of ``sizes`` and strides ``steps``.
 
-    A dimension of the result is the number of a dimension of the indices, or the extent and the stride of another one.
-    An index that is out of bounds is reported, and counts as 0.
+    Each entry of ``dims`` describes a dimension of the result: the number of a dimension of the indices, or the extent
+    and the stride of a new dimension. An index that is out of bounds is reported, and counts as 0.
     """
     total = below = numel(sizes)
     if not total:

@@ -79,7 +79,7 @@ def _shift(inner: int) -> int:
 
 
 class _Words:
-    """Words in which elements are moved: the longest ones that all the numbers of elements are multiples of."""
+    """Words in which elements are moved: the longest that divide all these numbers of elements."""
 
     def __init__(self, buffers: tuple[DeviceBuffer, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
         item = buffers[0].dtype.itemsize

@@ -37,9 +37,9 @@ def recurrence_is_fused(type: Any) -> bool:
 
 
 def _order(sizes: Any, backwards: bool) -> Iterator[tuple[int, int, int, int]]:
-    """Yield, for each step in their order, its number of examples and its first row, and those of the step before.
+    """Yield, for each step in order, its number of examples and its first row, and those of the step before.
 
-    Those before the first step are 0.
+    For the first step, the latter two are 0.
     """
     counts = sizes.tolist()
     steps = [*zip(counts, itertools.accumulate(counts, initial=0), strict=False)]
@@ -63,7 +63,7 @@ class _Operand:
 
 
 def _multiplier(type: Any, k: int, n: int, transposed: bool) -> Callable[[int], Callable[..., DeviceBuffer]]:
-    """Return the function that returns the launcher of the product of a (count, k) and a (k, n) matrix for a count.
+    """Return a function of ``count`` that returns the launcher of the product of (count, k) and (k, n) matrices.
 
     The second matrix is (n, k) if it is ``transposed``.
     """

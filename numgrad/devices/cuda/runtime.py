@@ -126,8 +126,8 @@ _pools: dict[tuple[int, int], list[StreamHandle]] = {}
 _turns: dict[tuple[int, int], Iterator[int]] = {}
 
 
-#: A stream, not a default one, that a thread has made current.  While the list is empty, uses of memory by streams need
-#: not be noted.
+#: At most one stream: the first one, other than a default stream, that a thread has made current.  While the list is
+#: empty, uses of memory by streams need not be noted.
 side_streams: list[StreamHandle] = []
 
 

@@ -167,9 +167,7 @@ def _numbers(p: Plan, count: int) -> Buffer:
 def _runs(
     p: Plan, x: Buffer, origin: Buffer, outer: int, length: int, inner: int, order: Buffer
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """Return the buffers of the slices that begin a run of equal ones in an order, of the run of each slice, by its
-    ``origin``, and of the lengths of the runs.
-    """
+    """Return the buffers of the distinct slices, of each slice's number among these, and of their counts."""
     values = as_numbers(x)
     changes, inverse, first, begins = [p.new(length, INT64) for _ in range(4)]
     p.run(unique.mark_changes, values.dtype, values, order, outer, length, inner, changes, work=length)

@@ -1,1 +1,1 @@
-"""Operations under ``vmap``: how each call is done for all examples at once.  The rules stand with the operations."""
+"""Operations under ``vmap``: calls for all examples at once.  Their rules are declared with the operations."""

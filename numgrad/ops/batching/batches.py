@@ -4,8 +4,8 @@ Such a tensor has the shape, strides and type of one example, and no memory.  It
 and the physical tensor, which contains all examples and has the batch as its first dimension.  Operations on it are
 done on the physical tensor (see ``batching``).  It has an edge of its own in the graph, for derivatives that are taken
 inside ``vmap``; for derivatives taken outside, operations are recorded on the physical tensors.  If derivatives are
-taken inside by a tensor that all examples share, this tensor is mapped, too, without a batch dimension, to keep the two
-graphs apart.
+taken inside with respect to a tensor that all examples share, this tensor is mapped, too, without a batch dimension, to
+keep the two graphs apart.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Pointwise operations align the ranks of their operands.  Other entries of the table follow their declaration or their
 rule (see Note [Batches of calls] in ``planned``), or run for one example after the other.
 
-Operations on physical tensors are recorded below the level.  Operations on tensors of this level are recorded here, as
-``table`` and ``elementwise`` do it.
+Operations on physical tensors are recorded below the level.  Operations on tensors of this level are recorded here, in
+the same way as in ``table``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def batched_function(call: FunctionCall, level: Batched) -> Any:
     """Call a Function once for all examples.
 
     Raises:
-        RuntimeError: if the Function does not define exactly one way, or its ``vmap`` returns an invalid result.
+        RuntimeError: if the Function has neither ``vmap`` nor ``generate_vmap_rule``, or both, or ``vmap`` returns an
+            invalid result.
     """
     function = call.function
     _check(function)

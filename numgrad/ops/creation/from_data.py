@@ -87,7 +87,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
         )
         dtypes.add(data._layout.type.dtype)
         return data.item()
-    if hasattr(data, "__array__") and not isinstance(data, WatchedNumber):  # Watched is a Python number
+    if hasattr(data, "__array__") and not isinstance(data, WatchedNumber):  # a WatchedNumber counts as a Python number
         array = np.asarray(data)
         dtypes.add(to_dtype(array.dtype))
         return array.tolist()

@@ -21,9 +21,9 @@ def _window(
     name: str, length: int, periodic: bool, curve: Callable[[Tensor, int], Tensor],
     dtype: Any, device: Any, requires_grad: bool,
 ) -> Tensor:
-    """Return the first ``length`` values of ``curve(places, last)``, which extends from place 0 to the last.
+    """Return the first ``length`` values of ``curve(positions, last)``, which extends from position 0 to ``last``.
 
-    With ``periodic`` the last place is the one after the window, so that adjacent windows form one curve.
+    With ``periodic``, ``last`` is the position after the window, so that adjacent windows form one curve.
 
     Raises:
         RuntimeError: the length is negative, or the dtype is not floating-point.

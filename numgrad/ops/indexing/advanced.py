@@ -55,7 +55,7 @@ def _mask_indices(mask: Tensor) -> Tensor:
 
 @_not_batched
 def _mask_index(mask: Tensor) -> Tensor:
-    """Return the flat index of the nonzero elements of a tensor, as one row."""
+    """Return the flat index of the nonzero elements of a tensor, as a vector."""
     return flat_nonzero_op.function(mask)
 
 
@@ -104,8 +104,7 @@ class _IndexPlan(NamedTuple):
 
 
 def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _IndexPlan | None:
-    """Return the plan that reads a tensor at such indices, or overwrites it there with values; None if there is none.
-    """
+    """Return the plan that reads a tensor at these indices or writes values there; None if there is none."""
     layouts = [None if index is None else index._layout for index in indices]
     key = op, input._layout, None if values is None else values._layout, *layouts
     found = _plans.find(key)

@@ -13,8 +13,8 @@ from .selecting import index_select_op
 def holds_everywhere(condition: Tensor) -> bool:
     """Return True if all elements of a bool tensor are true.
 
-    In a recorded program, a kernel looks up 0 in a row of one element if they are, and otherwise 1, which it reports.
-    Then the replay ends and the function itself is called, so that its check fails with its own message.
+    In a recorded program, a kernel reads a buffer of one element: at index 0 if they are, and otherwise at index 1,
+    which it reports as out of bounds. The replay then ends, and the uncompiled function raises the error of its check.
     """
     if recording.recorder is None:
         return bool(condition.all())

@@ -121,7 +121,7 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
 
 
 def flat_result(type: TensorType, buffer: Any) -> tuple[Layout, Any]:
-    """Return the layout and the memory of a buffer that a host function has found."""
+    """Return the layout and the memory of a buffer that a host function has made."""
     return layout_of(type, (buffer.size,)), buffer
 
 

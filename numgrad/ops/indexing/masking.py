@@ -136,7 +136,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
 
 @operation("MaskedSelectBackward0", public=True, inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
-    """Return the elements where ``mask`` is true, as a row; the two are broadcast.
+    """Return the elements where ``mask`` is true, as a vector; the two are broadcast.
 
     Raises:
         TypeError, RuntimeError: if the mask is not a bool tensor, or the shapes do not fit.
@@ -358,7 +358,7 @@ def _as_indices(type: TensorType, rank: int, as_tuple: bool, indices: Any) -> tu
 
 @operation("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
 def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
-    """Return the flat index of the nonzero elements, as one row."""
+    """Return the flat index of the nonzero elements, as a vector."""
     return p.found(flat_result, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
 
 
@@ -371,8 +371,8 @@ def _(input, as_tuple):
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Return the indices of the nonzero elements, in row-major order.
 
-    The result is a tensor of shape (count, dimensions).  With ``as_tuple``, it is a row for each dimension instead, so
-    that ``x[x.nonzero(as_tuple=True)]`` are those elements.
+    The result is a tensor of shape (count, dimensions).  With ``as_tuple``, it is a vector for each dimension instead,
+    so that ``x[x.nonzero(as_tuple=True)]`` are those elements.
 
     Example:
         >>> import numgrad

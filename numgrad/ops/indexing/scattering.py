@@ -333,7 +333,7 @@ def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
 def scatter_reduce(
     input: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Return a copy in which the elements of ``src`` with one index are reduced to one.
+    """Return a copy in which the elements of ``src`` with the same index are reduced to one element.
 
     Unlike PyTorch, "amax" and "amin" without ``include_self`` share the gradient among the sources alone.
 

@@ -1,4 +1,4 @@
-"""Reading and writing at a row of indices of one dimension: ``index_select``, ``index_add``, and related functions."""
+"""Reading and writing at a vector of indices of one dimension: ``index_select``, ``index_add`` and their relatives."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _(input, index, value, dim):
 
 
 def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> None:
-    """Add the steps that write one value at indices, perhaps negative ones, or any number of them for a 0-d tensor."""
+    """Add the steps that write one value at indices, which may be negative; a 0-d tensor takes any number of them."""
     if input.shape:
         _write(p, input, index, value, dim, negative=True)
     else:

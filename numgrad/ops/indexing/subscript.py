@@ -213,7 +213,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[Step] | None = 
                     (start is None or start.__class__ is int) and (end is None or end.__class__ is int)
                     and (by is None or by.__class__ is int)
                 ):
-                    return None  # the number may change later, while the view must keep how it was made
+                    return None  # the bound may change later, but the view must be made again with this one
                 try:
                     first, stop, step = item.indices(extent)
                 except ValueError:

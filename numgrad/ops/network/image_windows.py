@@ -103,7 +103,7 @@ def spread(
 
 
 def _inside(extent: int, size: int, low: int, step: int) -> tuple[int, int, int]:
-    """Return how many of ``extent`` elements from ``low`` on precede 0, the next one's place, and the count inside."""
+    """Return the number of elements before position 0, the position of the next, and the number in [0, ``size``)."""
     skipped = max(0, -(low // step))
     begin = low + step * skipped
     return skipped, begin, max(0, min(extent - skipped, -((begin - size) // step)))

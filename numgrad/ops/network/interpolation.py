@@ -239,7 +239,8 @@ def interpolate(
         mode: "nearest" takes the nearest element, rounding positions down, "nearest-exact" rounding to the nearest;
             "linear", "bilinear" and "trilinear" interpolate between two elements along 1, 2 and 3 dimensions,
             "bicubic" between four along 2; "area" averages.
-        align_corners: True if the centres of the outermost elements keep their places, instead of their edges.
+        align_corners: True to align the centres of the outermost elements of input and output, False to align their
+            edges.
         recompute_scale_factor: True to compute positions from the sizes alone, not from ``scale_factor``.
         antialias: True if "bilinear", "bicubic" and "lanczos" average over all input elements of an output element.
 

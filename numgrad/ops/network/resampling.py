@@ -55,7 +55,7 @@ class LineMap:
 
     @functools.cached_property
     def changes_nothing(self) -> bool:
-        """True if each result is the element at its place."""
+        """True if each result is the element at the same index."""
         numbers = np.arange(self.length)
         return (
             np.array_equal(self.indices, numbers) and np.array_equal(self.starts[:-1], numbers)
@@ -73,7 +73,7 @@ class LineMap:
         return result
 
     def matrix(self, type: TensorType) -> tuple[Any, ...]:
-        """Return starts, indices, weights and divisors as rows on the device of ``type``, in its dtype.
+        """Return starts, indices, weights and divisors as buffers on the device of ``type``, in its dtype.
 
         Equal divisors are stored once.
         """

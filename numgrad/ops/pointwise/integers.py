@@ -34,7 +34,7 @@ def floor_quotient(input, other):
 
 
 def floor_divide(input: Any, other: Any) -> Tensor:
-    """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")`` is 0.
+    """The quotient rounded towards minus infinity; unlike ``div(rounding_mode="floor")``, it has no derivative.
 
     Raises:
         RuntimeError: an integer would be divided by zero.

@@ -153,7 +153,7 @@ def diff(
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart.
 
-    ``x`` is one row, with as many points as y along the dimension, or a tensor of y's shape.
+    ``x`` is a vector, with as many points as y along the dimension, or a tensor of y's shape.
 
     Raises:
         IndexError: the dimension is out of range.

@@ -121,10 +121,10 @@ def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength:
 @public
 @dynamic("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights.
+    """The number of occurrences of each number from 0 in a vector of integers, or the sums of their weights.
 
     Raises:
-        RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
+        RuntimeError: the input is not a vector of non-negative integers, or the weights do not fit it.
         NotImplementedError: the dtype is not an integer one.
 
     Example:
@@ -208,7 +208,7 @@ def searchsorted(
     sorted_sequence: Layout, input: Layout | Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Layout | None = None,
 ) -> Any:
-    """The index at which each value belongs in a sorted row: that of the first element that is not smaller.
+    """The index at which each value belongs in a sorted sequence: that of the first element that is not smaller.
 
     With ``right`` (or ``side="right"``) it is that of the first larger element.  Several rows, (..., length), take
     several values each, (..., count); one row takes values of any shape.  ``sorter`` holds the indices that sort the
@@ -260,10 +260,10 @@ def searchsorted(
 @public(method=False)
 @each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index at which each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
+    """The index at which each value belongs in a sorted vector of boundaries; see :func:`searchsorted`.
 
     Raises:
-        RuntimeError: the boundaries are not one row.
+        RuntimeError: the boundaries are not a vector.
 
     Example:
         >>> import numgrad
@@ -281,7 +281,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @public(method=False)
 @each
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """True for each element that is among ``test_elements``, or with ``invert`` that is not, in the elements' shape.
+    """True for each element that is among ``test_elements``; with ``invert``, for each that is not.
 
     Either argument may be a number, but not both.  A NaN is never a member.  ``assume_unique`` is ignored.
 

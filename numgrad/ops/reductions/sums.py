@@ -32,7 +32,7 @@ def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
 
 
 def as_real(input: TensorRef, type: TensorType) -> dtype | None:
-    """Return the dtype to convert complex input to for a real result, after a warning; None if no conversion is due."""
+    """Return the dtype to convert complex input to if the result is real, with a warning; None if there is none."""
     own = input.type.dtype
     if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
         return None
@@ -40,7 +40,7 @@ def as_real(input: TensorRef, type: TensorType) -> dtype | None:
     return type.dtype
 
 
-#: Reductions whose partial results another reduction combines; the rest combine their own.
+#: Reductions whose partial results are combined by another reduction; all others are applied again.
 _COMBINED_BY = {"nansum": "sum", "nonzero": "sum"}
 
 

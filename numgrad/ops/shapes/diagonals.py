@@ -142,7 +142,7 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
 
 @composite
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
+    """Return a matrix with all elements of a tensor, flattened, on a diagonal."""
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
@@ -241,7 +241,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
 
 
 def _within(input: TensorRef, diagonal: int) -> int:
-    """Return the diagonal, limited to those beside the matrices, so that no sum overflows."""
+    """Return the diagonal, clamped to those next to the matrices, so that no sum overflows."""
     rows, columns = input.shape[-2:]
     return min(max(operator.index(diagonal), -rows), columns)
 

@@ -27,7 +27,7 @@ from .views import flatten, reshape, view
 
 
 def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a tuple of tensors given one by one, or as one sequence."""
+    """Return a tuple of the tensors, passed separately or as one sequence."""
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
 
 
@@ -160,7 +160,7 @@ def _blocks(shapes: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, int, int
 
 @composite(method=False)
 def block_diag(*tensors: Any) -> Tensor:
-    """Return a matrix with the given ones along its diagonal and zeros elsewhere.
+    """Return a matrix with the given matrices along its diagonal and zeros elsewhere.
 
     A vector counts as a row, and a 0-d tensor as a 1x1 matrix.
 

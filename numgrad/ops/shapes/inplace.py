@@ -159,7 +159,7 @@ def set_(
 ) -> Tensor:
     """Give the tensor the memory of another one: all of it in the same layout, or, with a ``size``, a part.
 
-    Without a source the tensor has no elements any more.
+    Without a source, the tensor becomes empty.
 
     Raises:
         RuntimeError: if the dtypes differ, the tensor requires a gradient while operations are recorded, or the part is
@@ -169,7 +169,7 @@ def set_(
     if is_mapped(input) or (isinstance(source, Tensor) and is_mapped(source)):
         raise RuntimeError("vmap: set_ is not possible: a tensor under vmap has no memory of its own")
     if state.mode & GRAD and input.requires_grad:
-        raise RuntimeError(f"set_ has no derivative (shape {list(input.shape)}): detach() the tensor before")
+        raise RuntimeError(f"set_ has no derivative (shape {list(input.shape)}): detach() the tensor first")
     if source is None:
         source = zeros_of((0,), input._layout.type)
     if source._layout.type is not input._layout.type:

@@ -48,7 +48,7 @@ def _(total, grad, input_shape, dim, index):
     return add_to_part(total, grad, (total._layout, grad._layout, dim), index, select_op, dim, index)
 
 
-#: Functions that add a gradient to a part, the part's layout, and its offset for each 1 of a number.
+#: Functions that add a gradient to a part, the part's layout, and the offset per unit of the number.
 _adders = Entries()
 _recent_adders = _adders.recent
 
@@ -76,7 +76,7 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
 )
 def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
-    """Return zeros of ``shape`` with the gradient in the selected place."""
+    """Return zeros of ``shape`` with the gradient at the selected index."""
     strides = contiguous_strides(shape)
     rest = strides[:dim] + strides[dim + 1 :]
     return in_zeros(p, grad_output, shape, rest, Scaled(index.number, strides[dim]))

@@ -75,7 +75,7 @@ def _(grad, shifts, dims):
 def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the front.
 
-    Without ``dims`` the tensor is rolled as one row.
+    Without ``dims``, the flattened tensor is rolled.
 
     Raises:
         IndexError: if there is no such dimension.
@@ -178,7 +178,7 @@ def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
 
 @lookup(function=False)
 def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
-    """Return copies of the tensor side by side, in the given number along each dimension.
+    """Return copies of the tensor side by side, a number of them along each dimension.
 
     Additional numbers in front add dimensions.
 
@@ -205,8 +205,8 @@ def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Tensor:
     """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts.
 
-    Without ``dim`` the elements are repeated, as one row.  For a single tensor of counts, the result contains the index
-    of each repetition.
+    Without ``dim``, the elements of the flattened tensor are repeated.  For a single tensor of counts, the result
+    contains the index of each repetition.
 
     Raises:
         IndexError: if there is no such dimension.
@@ -246,7 +246,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 
 def _checked_repeats(repeats: Any) -> Tensor:
-    """Return the counts if they are a row of integers.
+    """Return the counts if they are a vector of integers.
 
     Raises:
         TypeError: if they are not a tensor.

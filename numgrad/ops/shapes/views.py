@@ -145,7 +145,7 @@ def _(grad, input_shape):
 
 
 def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
-    """Return the bytes of a tensor as elements of another dtype, along the last dimension; in no graph."""
+    """Return the bytes of a tensor as elements of another dtype, along the last dimension, without recording."""
     layout = input._layout
     if layout.type.dtype is dtype:
         return input._alias()
@@ -186,8 +186,8 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
 def view(input: Layout, *shape: Any, size: Any = None, dtype: types.dtype | None = None) -> Any:
     """Return the same memory in another shape, of which one size may be -1, or as elements of another dtype.
 
-    For another dtype, the last dimension has as many elements as fit in its bytes.  Such a view is in no graph, as in
-    PyTorch; it shares the version counter.
+    For another dtype, the last dimension has as many elements as fit in its bytes.  Such a view is not part of the
+    graph, as in PyTorch, but shares the version counter.
 
     Raises:
         RuntimeError: if the number of elements differs, only a copy could have this shape, elements of the other dtype
@@ -302,7 +302,7 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
 
 @lookup
 def ravel(input: Layout) -> Any:
-    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied.
+    """Return all elements as a vector: on the same memory if they lie in row-major order, otherwise copied.
 
     Example:
         >>> import numgrad

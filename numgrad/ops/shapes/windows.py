@@ -258,7 +258,7 @@ def _(grad, input_shape, dimension, size, step):
 def unfold_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> TensorRef:
-    """Return zeros of ``shape`` with the gradients of the windows added at their places."""
+    """Return zeros of ``shape`` with the gradients of the windows added at their positions."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
     windows, _ = unfold_op.prepare(out.layout, dimension, size, step)
     add_overlapping(p, grad_output, out.viewed(windows))

@@ -18,9 +18,9 @@ from ..table.lookup import lookup, operation
 
 
 def _transformed(input: Layout, dim: int, length: int, dtype: dtype) -> Layout:
-    """The layout of transforms: each lies in one piece, and these one after another as they lie in the input."""
+    """Return the layout of transforms: each is contiguous, and they are in the memory order of the input."""
     others = [*all_dims(input.shape)]
-    others[dim] = others[-1]  # which decides about equal strides as PyTorch does
+    others[dim] = others[-1]  # orders dimensions of equal strides as PyTorch does
     order = [*sorted(others[:-1], key=lambda d: -input.strides[d]), dim]
     shape = (*input.shape[:dim], length, *input.shape[dim + 1 :])
     steps = dict(zip(order, contiguous_strides(tuple([shape[d] for d in order])), strict=True))
@@ -67,7 +67,7 @@ def _(grad, dims, normalization):
 
 
 def _resized(input: Tensor, dim: int, length: int) -> Tensor:
-    """The first elements along a dimension, with zeros after them if there are too few."""
+    """Return the first ``length`` elements along a dimension, followed by zeros if there are too few."""
     missing, rank = length - input._layout.shape[dim], len(input._layout.shape)
     if missing > 0:
         return constant_pad(input, ((0, 0) * (rank - 1 - dim) + (0, missing) + (0, 0) * dim), 0)
@@ -78,12 +78,13 @@ def _transform(input: Tensor, op: Any, dtype: dtype, dim: int, length: int, *how
     return op(_resized(convert(input, dtype), dim, length), (dim,), *how)
 
 
-#: How forward transforms are normalized: by 1, by the root of the number of data points, by this number.
+#: Divisors of forward transforms by ``norm``: 0 for 1, 1 for the square root of the number of data points, 2 for this
+#: number.
 _NORMALIZATIONS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
 
 
 def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse: bool = False) -> tuple[Any, ...]:
-    """The dtype of real numbers, the dimension, the number of data points, and how a forward transform is normalized.
+    """Return the dtype of real numbers, the dimension, the number of data points, and the code of the divisor.
 
     Raises:
         IndexError: there is no such dimension.
@@ -101,7 +102,7 @@ def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse:
 
 @lookup(export=False)
 def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The discrete Fourier transform along a dimension: see ``rfft``, but of any numbers, and all ``n`` of it.
+    """The discrete Fourier transform of real or complex numbers along a dimension: all ``n`` numbers; see ``rfft``.
 
     Raises:
         IndexError: there is no such dimension.
@@ -120,7 +121,7 @@ def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None
 
 @lookup(export=False)
 def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``fft``: divided by ``n`` (``norm`` "backward"), by its root ("ortho") or by 1 ("forward").
+    """The inverse of ``fft``, divided by ``n`` (``norm`` "backward"), its square root ("ortho") or 1 ("forward").
 
     Raises:
         IndexError: there is no such dimension.
@@ -139,11 +140,11 @@ def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
 
 @lookup(export=False)
 def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The discrete Fourier transform of real numbers along a dimension: its first half, as the rest is its conjugate.
+    """The first half of the discrete Fourier transform of real numbers along a dimension; the rest is its conjugate.
 
-    Of ``n`` data points, to which the dimension is cut, or filled up with zeros, there are ``n // 2 + 1`` complex
-    numbers.  Integers and bools are taken as the default dtype.  The transform is divided by 1 (``norm`` "backward"),
-    by the root of ``n`` ("ortho") or by ``n`` ("forward").
+    The dimension is cut, or filled up with zeros, to ``n`` data points, and the result has ``n // 2 + 1`` complex
+    numbers.  Integers and bools are converted to the default dtype.  The transform is divided by 1 (``norm``
+    "backward"), by the square root of ``n`` ("ortho") or by ``n`` ("forward").
 
     Raises:
         IndexError: there is no such dimension.
@@ -163,8 +164,8 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
 def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` of the ``m`` along the dimension.
 
-    It takes ``n // 2 + 1`` of these, and zeros for those that are missing.  The result is divided by ``n`` (``norm``
-    "backward"), by its root ("ortho") or by 1 ("forward").
+    It reads the first ``n // 2 + 1`` of these, with zeros in place of missing ones.  The result is divided by ``n``
+    (``norm`` "backward"), by its square root ("ortho") or by 1 ("forward").
 
     Raises:
         IndexError: there is no such dimension.

@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms: those of windows that a signal is cut into, and the signal made of them again."""
+"""Short-time Fourier transforms of a signal, which is cut into overlapping frames, and their inverse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .fourier import fft_fft, fft_ifft, fft_irfft, fft_rfft
 def _framing(
     name: str, input: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
 ) -> tuple[int, Tensor]:
-    """The steps from frame to frame, and the window, with zeros on both sides up to ``n_fft``.
+    """Return the distance between frames in samples, and the window, padded with zeros to ``n_fft`` samples.
 
     Raises:
         RuntimeError: a length is out of range, or the window has another shape.
@@ -54,21 +54,22 @@ def stft(
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
     onesided: bool | None = None, return_complex: bool | None = None,
 ) -> Tensor:
-    """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (..., samples).
+    """The Fourier transforms of the frames of a signal, of shape (..., frequencies, frames).
 
     Args:
-        input: (samples,), or a batch of them.
-        n_fft: samples of a frame; there are as many frequencies, or ``n_fft // 2 + 1`` if ``onesided``.
-        hop_length: samples from a frame to the next, ``n_fft // 4`` by default.
-        win_length: size of the window, ``n_fft`` by default; a smaller one is put in the middle of the frame.
-        window: what frames are multiplied with, 1 by default.
+        input: a signal, of shape (samples,), or a batch of signals.
+        n_fft: the number of samples of a frame, and of frequencies; if ``onesided``, there are ``n_fft // 2 + 1``
+            frequencies.
+        hop_length: the number of samples from one frame to the next, ``n_fft // 4`` by default.
+        win_length: the size of the window, ``n_fft`` by default; a smaller window is put in the middle of the frame.
+        window: the factors of the samples of each frame, 1 by default.
         center: True to pad the signal by ``n_fft // 2`` samples on both sides, so that frame ``t`` has sample
             ``t * hop_length`` in its middle.
-        pad_mode: how it is continued; see ``nn.functional.pad``.
+        pad_mode: the kind of this padding; see ``nn.functional.pad``.
         normalized: True to divide the result by the square root of ``n_fft``.
-        onesided: the default for real signals and windows.
-        return_complex: unless True, real and imaginary parts are in a last dimension of size 2; must be given for real
-            signals.
+        onesided: True to omit the conjugate half of the frequencies: the default for real signals and windows.
+        return_complex: True for a complex result, False for real and imaginary parts in a last dimension of size 2;
+            required for real signals.
 
     Raises:
         RuntimeError: a length is out of range, shapes do not fit, or the elements are integers.
@@ -106,14 +107,13 @@ def istft(
     window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
     length: int | None = None, return_complex: bool = False,
 ) -> Tensor:
-    """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``.
+    """The signal, of shape (..., samples), whose ``stft`` with the same arguments is ``input``.
 
-    Where windows overlap, the signal is the one that comes nearest to all of them.
+    Where frames overlap and contradict each other, the signal is the closest one in the sense of least squares.
 
     Args:
-        length: how many samples there are to be; samples beyond the frames are 0.  By default the samples in frames,
-        without
-            the ``n_fft // 2`` samples on both sides that ``center`` added.
+        length: the number of samples of the result; samples beyond the frames are 0.  By default it has the samples of
+            all frames, without the ``n_fft // 2`` samples on both sides that ``center`` added.
         return_complex: True if the signal was complex.
 
     Raises:
@@ -151,7 +151,7 @@ def istft(
     least = amin(abs_of(weights)).item() if weights._layout.size else 0
     if least < 1e-11:
         raise RuntimeError(
-            f"istft: the squares of the windows sum to {least} somewhere, so that the signal is not known there "
+            f"istft: the squares of the windows sum to {least} somewhere, where the signal is undetermined "
             f"(n_fft={n_fft}, hop_length={hop}, shape {list(shape)})"
         )
     result = div(signal, weights)
@@ -161,7 +161,7 @@ def istft(
 
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
-    """The sum of frames, each ``hop`` samples after the one before it: (batch, samples) of (batch, frames, n_fft)."""
+    """Return the sum of frames (batch, frames, n_fft) that begin ``hop`` samples apart, as (batch, samples)."""
     batch, count, width = frames._layout.shape
     samples = width + hop * (count - 1)
     total = zeros(batch, samples, dtype=frames.dtype, device=frames.device)

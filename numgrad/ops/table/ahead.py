@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 from ... import devices
 from ...core.layout import Layout
 
-#: Bytes that a pipe of Linux takes whole or not at all.  Longer messages, and those that find the pipe full, are
-#: dropped.
+#: Bytes that a pipe of Linux takes whole or not at all.  Longer messages are dropped, and so are messages while the
+#: pipe is full.
 _LONGEST = 4096
 
 #: Bytes before each message that hold its length.
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
 
 
 def submit(job: Callable[[], Any]) -> None:
-    """Send the second process what ``job`` returns, unless no kernel was compiled since the last time.
+    """Send the result of ``job`` to the second process if kernels were compiled since the last call.
 
     A job is a name that ``numgrad.commands.ahead`` defines, and arguments.  If two threads send at once, one message is
     dropped.
@@ -66,7 +66,7 @@ def submit(job: Callable[[], Any]) -> None:
         process = _process or _start()
         if process is not None:
             _write(process, pickle.dumps(job()))
-    except Exception:  # an argument of a user's own may fail to pickle
+    except Exception:  # pickling an argument of a user's class may fail
         pass
     finally:
         _submitting.release()

@@ -101,7 +101,7 @@ def check_arguments(
     """Raise if an argument is of a type that the function does not declare; see :func:`checked`.
 
     Raises:
-        TypeError: if one is; the message has its name, its position, the declared type and the type given.
+        TypeError: if so; the message has the argument's name, its position, the declared type and the actual type.
     """
     signature = inspect.signature(function)
     try:

@@ -7,7 +7,7 @@ the values that a node saves for each choice of gradients.  The decision is an `
 the layouts, finds the entry, launches, and makes the tensor.  ``perform`` does so for any operation.  The calls in
 ``forms`` are specialized for operations on a few tensors and numbers, in place and not.  Recording is in ``recording``.
 
-In any mode out of the ordinary (see ``ORDINARY``) the operation's own ``run`` takes over.
+In a special mode (any bit outside ``ORDINARY``) the operation's own ``run`` takes over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .recording import begin, finish, record, record_one
 def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:
     """Run a call and record it.
 
-    In a mode out of the ordinary the operation's ``performed`` takes over, unless ``whatever_mode`` is True.
+    In a special mode the operation's ``performed`` takes over, unless ``whatever_mode`` is True.
     """
     mode = state.mode
     if mode > ORDINARY and not whatever_mode:

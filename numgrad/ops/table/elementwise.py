@@ -136,7 +136,7 @@ class Pointwise(Op):
     def constants(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes written into the kernel: defaults, and values that have a kernel of their own.
 
-        A given zero is not written into the kernel, since it may be -0.0.
+        A zero that the caller passed is not written into the kernel, since it may be -0.0.
         """
         if attributes is self.attributes:
             return dict(attributes)
@@ -299,7 +299,7 @@ class Pointwise(Op):
         return other.with_own_entries()
 
     def with_own_entries(self) -> Pointwise:
-        """Give the operation, a copy of another one, entries of its own and return it."""
+        """Return the operation, a copy of another one, after giving it separate entries."""
         self.entries = Entries()
         numbers = {*self.attributes.values()}.union(*self.baked.values())
         #: Static numbers that may be written into a kernel.
@@ -326,7 +326,7 @@ class Pointwise(Op):
         return entry, operands
 
     def _found(self, given: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
-        """Return the entry of a call with such operands; None if no tensor is among them."""
+        """Return the entry of a call with these operands; None if no tensor is among them."""
         key: Any = given
         if attributes is not self.attributes:
             baked = self.baked_numbers

@@ -1,9 +1,8 @@
 """Calls of operations on tensors and numbers, written for their number of operands.
 
 A call finds its entry by the layouts of its tensors and the classes of its numbers, launches, and records: see Note [A
-call is a lookup] in ``dispatch``.  Most operations of a program take this way.  So the text of a call has no loops over
-operands; it is compiled once for all operations of one form.  In any mode out of the ordinary, the operation's own
-``run`` takes over.
+call is a lookup] in ``dispatch``.  Most calls of a program run here, so the text of a call has no loops over operands.
+It is compiled once for all operations of one form.  In a special mode, the operation's own ``run`` takes over.
 """
 
 from __future__ import annotations

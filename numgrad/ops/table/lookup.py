@@ -11,13 +11,13 @@ the entry itself, with converted arguments by position.
 A function that PyTorch has in several forms, with nodes of several names or as several operations, is declared by
 ``@lookup``.  The decorated function resolves a call to an operation.  It receives the arguments, with layouts instead
 of tensors.  It returns the operation of the table and that operation's arguments: either those that are not tensors, in
-their order, or all of them.  The tensors among the given arguments become the operation's, in the order given; an
-operation on one tensor receives the first, and the others only provide their layouts.  A third result, if there is one,
-is a function that makes the operation's tensors from the given ones.  The parameters may have the same annotations.
-The function runs once for similar arguments.
+their order, or all of them.  The operation receives the tensors of the call in their order.  An operation on one tensor
+receives only the first.  The function may return a third result: a function that makes the operation's tensors from
+those of the call.  Its parameters may have the annotations that ``@operation`` accepts.  It runs once for similar
+arguments.
 
-If a call is not a single operation, the function returns, instead of the operation, a function to call with the tensors
-and those arguments.  Tensors passed for parameters that are not annotated with Layout are read as numbers.
+If a call takes several operations, the function returns, instead of the operation, a function to call with the tensors
+and the other arguments.  Tensors passed for parameters that are not annotated with Layout are read as numbers.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Unseen:
-    """Handling of calls that are new or out of the ordinary.
+    """Handling of calls that are new or need special treatment.
 
     Attributes:
         call: the function.

@@ -78,12 +78,12 @@ class Planned(Op):
         outputs: names of the outputs, if there are several.
         extras: names of further outputs without a gradient, for rules or for users.
         view: True if the outputs share the input's memory.
-        connected: True if autograd treats a view as one; False if it treats it as a copy.
+        connected: True if autograd treats the view as a view; False if it treats it as a copy.
         sequence: True if the one input is a tuple of tensors; its rule returns a list.
         joint: True if one rule returns the gradients for all inputs that have one, as the rule of a sequence does; if
             the rule takes ``needed``, the flags of the needed gradients, it may return None for the others.
-        linear: True if the operation is linear in each differentiable input, the others being fixed (a sequence: in all
-            together).
+        linear: True if the operation is linear in each differentiable input while the others are fixed, or in a whole
+            sequence.
         dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose annotations
             say so (``Dim``, ``Dims``); see Note [Batches of calls].
         shapes: parameters that are shapes.
@@ -220,7 +220,7 @@ class Planned(Op):
         return rule
 
     def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function that computes the same by other operations; it replaces the operation under ``vmap``."""
+        """Decorate a function of other operations that replaces this operation under ``vmap``."""
         self.decomposition = function
         return function
 
@@ -237,7 +237,7 @@ class Planned(Op):
         return change(self.recent_in_place.get(key) or self.entry(args, True)[0], operands, operands[0])
 
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
-        """Run a call in a mode that is out of the ordinary."""
+        """Run a call in a special mode."""
         if not state.mode & TRANSFORMED:
             return perform(entry, operands, True)
         return transformed(GeneralCall(self, self._arguments(entry, operands)))

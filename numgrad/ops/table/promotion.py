@@ -130,7 +130,7 @@ def bounds(number: type, target: dtype) -> tuple[float, float]:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a number of a subclass, such as an enum's, as a plain Python number; a watched number provides its own."""
+    """Return a number of a subclass, such as an enum's or a watched number, as a plain Python number."""
     watched = getattr(value, "plain", None)
     if watched is not None:
         return watched()

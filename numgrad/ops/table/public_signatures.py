@@ -19,7 +19,7 @@ from ...devices import TensorRef
 from ...tensors.tensor import Tensor
 from .arguments import Argument, argument_types
 
-#: The result of a function that returns several tensors, and of one whose arguments determine whether it does.
+#: Results of functions that return several tensors, and of functions that return one or several.
 Several = Annotated[Any, tuple[Tensor, ...]]
 OneOrSeveral = Annotated[Any, Tensor | tuple[Tensor, ...]]
 
@@ -74,7 +74,7 @@ def of_function(function: Callable[..., Any]) -> Signature:
 
 
 def of_decision(function: Callable[..., Any], results: Any, out: bool) -> Signature:
-    """Return the signature of a public function, given the one that decides.
+    """Return the signature of a public function, given the function that decides how a call is computed.
 
     Args:
         results: the class of named tuple that holds several results; None if there is only one.

@@ -3,7 +3,7 @@
 An ``OpNode`` keeps the values that the rules of its operation need.  A ``BackwardPlan`` holds the names of these values
 and their sources, once for all calls with one entry and one choice of gradients.  Before a call, ``begin`` finds the
 operands that have gradients; after it, ``finish`` gives the result a node.  ``record`` is the short way to do both, for
-one result in a mode that is not out of the ordinary.
+one result in an ordinary mode.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
 def record(
     plan: BackwardPlan, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
 ) -> None:
-    """Give the only result that has a gradient its node, in a mode that is not out of the ordinary."""
+    """Give the only result that has a gradient its node, in an ordinary mode."""
     node: Any = _new(plan.node_class)  # does the work of ``Node.__init__`` in less time
     node.edges = edges
     node.layout = out._layout

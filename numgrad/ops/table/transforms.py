@@ -72,7 +72,7 @@ class ShapeCall(TableCall):
 
 
 class FreeCall(Call):
-    """A function that reads elements or draws numbers itself, not by operations of the table, reported to watchers."""
+    """Call of a function that reads elements or draws numbers without operations of the table, for watchers alone."""
 
     closed = False
 

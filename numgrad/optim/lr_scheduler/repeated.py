@@ -12,7 +12,7 @@ from ...tensors.tensor import Tensor
 
 Step = TypeVar("Step", bound=Callable[..., None])
 
-#: Attributes of schedulers with functions of the user's, and those with other objects that steps call.
+#: Attributes of schedulers with the user's functions, and with other objects that steps call.
 FUNCTIONS = ("lr_lambdas", "_scale_fn_custom")
 PARTS = (*FUNCTIONS, "_schedulers")
 
@@ -33,7 +33,7 @@ def repeated(step: Step) -> Step:
             return
         effect = ScheduleStep(self, step)
         recorder.unrecorded(effect.step)
-        if not effect.switches_momentum():  # otherwise the program ends, as the options are others than in its steps
+        if not effect.switches_momentum():  # otherwise the recorded steps do not apply, and the program ends
             recorder.repeat(effect)
 
     return cast(Step, wrapper)
@@ -114,6 +114,6 @@ class ScheduleStep(recording.Effect):
         return [*map(vars, with_inner(self._scheduler)), *self._scheduler.optimizer.param_groups]
 
     def functions(self) -> Sequence[Any]:
-        """Return the functions of the user's that a step calls."""
+        """Return the user's functions that a step calls."""
         found = [vars(one).get(name) for one in with_inner(self._scheduler) for name in FUNCTIONS]
         return [each for one in found if one is not None for each in (one if isinstance(one, list) else [one])]

@@ -180,7 +180,7 @@ def _shapes(tensors: list[Tensor]) -> str:
 
 
 def _freed_or_changed(nodes: list[Node], below: bool) -> str:
-    """Return a sentence that says if the nodes' saved values are intact, freed or changed in place."""
+    """Return a sentence that says whether the nodes' saved values are intact, freed or changed in place."""
     changed = [
         (node, tensor, version)
         for node in nodes if isinstance(node, SavingNode) and not node.is_freed()

@@ -34,7 +34,7 @@ class ProgramBuffer:
         name: the user's name; a letter and a number for memory invisible to users.
         kind: "argument", "parameter" (any other memory that existed before), "constant", "temporary", "result", or
             "saved" for backward.
-        shape, dtype: those of a tensor in it, or of the row passed to a kernel.
+        shape, dtype: those of a tensor in it, or of the buffer passed to a kernel.
         bytes: its size.
         offset: its position in the arena; None if it is not in the arena.
         first, last: the numbers of the first and the last step that use it; None if none does.

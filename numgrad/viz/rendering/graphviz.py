@@ -177,8 +177,7 @@ def _read(picture: Picture, found: dict[str, Any]) -> PictureLayout:
 
 
 def _free_place(group: Rectangle, y: float, width: float, curves: list[Curve]) -> float:
-    """Return where a caption begins: at the first place in its group's line where no arrow crosses it, if there is one.
-    """
+    """Return the left end of a caption: the first position in its group's line where no arrow crosses it."""
     crossings = [x for curve in curves for x in curve.places_near(y, CAPTION / 2 + 2)]
     last = group.left + group.width - PADDING / 2 - width
     places = [group.left + PADDING, *sorted([x + PADDING / 2 for x in crossings])]
