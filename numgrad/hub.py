@@ -96,8 +96,8 @@ def load_state_dict_from_url(
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        found = _DIGEST.search(name) if check_hash else None
-        download_url_to_file(url, path, found and found.group(1), progress)
+        match = _DIGEST.search(name) if check_hash else None
+        download_url_to_file(url, path, match and match.group(1), progress)
     return _load(path, map_location, weights_only=weights_only)
 
 

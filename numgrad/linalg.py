@@ -54,7 +54,7 @@ def matrix_norm(
     rank = len(A._layout.shape)
     if rank < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {rank}.")
-    row, column = [_normal_dim(one, rank) for one in dim]
+    row, column = [_normal_dim(number, rank) for number in dim]
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
     if ord == "fro":

@@ -27,9 +27,9 @@ def gpu_generator(number: int) -> Philox:
     """Return the default generator of a GPU, which need not be in use."""
     cached = _gpu_generators.get(number)
     if cached is None:
-        made = Philox.of_gpu(number)
-        made.manual_seed(_gpu_seed)
-        cached = _gpu_generators.setdefault(number, made)  # another thread may just have made it
+        generator = Philox.of_gpu(number)
+        generator.manual_seed(_gpu_seed)
+        cached = _gpu_generators.setdefault(number, generator)  # another thread may just have made it
     return cached
 
 
@@ -79,10 +79,10 @@ def given_or_default(generator: Any, device: device = CPU) -> Any:
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
     if generator.device != device:
-        one, other = (
+        expected, actual = (
             (device.type, generator.device.type) if device.type != generator.device.type else (device, generator.device)
         )
-        raise RuntimeError(f"Expected a '{one}' device type for generator but found '{other}'")
+        raise RuntimeError(f"Expected a '{expected}' device type for generator but found '{actual}'")
     return generator
 
 
@@ -153,7 +153,7 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_
     if not enabled:
         yield
         return
-    numbers = None if devices is None else [numbered(to_device(one)).index or 0 for one in devices]
+    numbers = None if devices is None else [numbered(to_device(gpu)).index or 0 for gpu in devices]
     present = States(numbers)
     try:
         yield

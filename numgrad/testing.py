@@ -71,8 +71,8 @@ def assert_close(
         pairs = list(_pairs(actual, expected, (), options))
     except _DifferenceError as difference:
         raise difference.shown(None) from None
-    for one, other, compare, place in pairs:
-        text = compare(one, other, options)
+    for left, right, compare, place in pairs:
+        text = compare(left, right, options)
         if text is not None:
             raise _DifferenceError(AssertionError, text, place).shown(msg)
 
@@ -93,7 +93,7 @@ class _Options:
         """Return the given tolerances, or those of the dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        rtols, atols = zip(*[_TOLERANCES.get(one, (0.0, 0.0)) for one in dtypes], strict=True)
+        rtols, atols = zip(*[_TOLERANCES.get(each, (0.0, 0.0)) for each in dtypes], strict=True)
         return max(rtols), max(atols)
 
 
@@ -126,7 +126,7 @@ def _pairs(
     Raises:
         _DifferenceError: containers have different items, or two values cannot be compared.
     """
-    if all(isinstance(one, Sequence) and not isinstance(one, str) for one in (actual, expected)):
+    if all(isinstance(value, Sequence) and not isinstance(value, str) for value in (actual, expected)):
         if len(actual) != len(expected):
             text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
             raise _DifferenceError(AssertionError, text, place)
@@ -155,9 +155,9 @@ def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Option
     both = actual, expected
     if actual is None or expected is None:
         return actual, expected, _compare_with_none
-    if all(isinstance(one, bool | np.bool_) for one in both):
+    if all(isinstance(value, bool | np.bool_) for value in both):
         return bool(actual), bool(expected), _compare_bools
-    numbers = all(isinstance(one, int | float | complex | np.number) and not isinstance(one, bool) for one in both)
+    numbers = all(isinstance(v, int | float | complex | np.number) and not isinstance(v, bool) for v in both)
     if not numbers:
         both = _as_tensors(actual, expected, place, options)
     if (options.rtol is None) != (options.atol is None):
@@ -165,7 +165,7 @@ def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Option
         text = f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
         raise _DifferenceError(ValueError, text, place)
     if numbers:
-        first, second = (one.item() if isinstance(one, np.number) else one for one in both)
+        first, second = (value.item() if isinstance(value, np.number) else value for value in both)
         return first, second, _compare_numbers
     return *both, _compare_tensors
 
@@ -175,7 +175,7 @@ def _as_tensors(actual: Any, expected: Any, place: tuple[Any, ...], options: _Op
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
         with contextlib.suppress(Exception):  # any error that as_tensor raises for other values
-            first, second = (one if isinstance(one, Tensor) else as_tensor(one) for one in (actual, expected))
+            first, second = (value if isinstance(value, Tensor) else as_tensor(value) for value in (actual, expected))
             return first, second
     text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
     raise _DifferenceError(TypeError, text, place)
@@ -197,7 +197,7 @@ def _compare_numbers(actual: Any, expected: Any, options: _Options) -> str | Non
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     if actual == expected or (options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
         return None
-    dtypes = [int64 if isinstance(one, int) else float64 for one in (actual, expected)]  # complex128 counts as float64
+    dtypes = [int64 if isinstance(v, int) else float64 for v in (actual, expected)]  # complex128 counts as float64
     rtol, atol = options.tolerances(*dtypes)
     difference = abs(actual - expected)
     if cmath.isfinite(difference) and difference <= atol + rtol * abs(expected):
@@ -258,7 +258,7 @@ def _tensors_differ(actual: Tensor, expected: Tensor, matches: Tensor, rtol: flo
     ]
     for name, values, tolerance in (("absolute", difference, atol), ("relative", relative, rtol)):
         value, place = values.flatten().max(0)
-        index = tuple(int(one) for one in np.unravel_index(int(place), tuple(values.shape)))
+        index = tuple(int(position) for position in np.unravel_index(int(place), tuple(values.shape)))
         allowed = _allowed(tolerance, rtol, atol)
         lines.append(f"Greatest {name} difference: {value.item()} at index {index}{allowed}")
     return "\n".join(lines)

@@ -203,7 +203,7 @@ class _Pass:
         This applies to a node that stands for a graph in which some outputs have no path to these edges.
         """
         if node in self.order:  # otherwise the node was called directly
-            left = ((one, self.buffers[one]) for one in self.order if one in self.buffers)
+            left = ((waiting, self.buffers[waiting]) for waiting in self.order if waiting in self.buffers)
             self.skipped |= only_behind(node, results, self.roots, left, self.pending)
             self._numbers = None
 

@@ -225,21 +225,21 @@ class FunctionCall(Call):
             ]
             context.saved_for_forward = self.saved
             try:
-                found = undisturbed(self.function.jvp, context, *given)
+                results = undisturbed(self.function.jvp, context, *given)
             finally:
                 context.__dict__.pop("saved_for_forward", None)
-        found = found if isinstance(found, tuple) else (found,)
-        for number, tangent in enumerate(found):
+        results = results if isinstance(results, tuple) else (results,)
+        for number, tangent in enumerate(results):
             if tangent is not None and not is_tensor(tangent):
                 raise RuntimeError(
                     f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}."
                 )
-        if len(found) != len(outputs):
+        if len(results) != len(outputs):
             raise RuntimeError(
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-                f"{len(found)}). (The function is {self.name}.)"
+                f"{len(results)}). (The function is {self.name}.)"
             )
-        for number, (output, tangent) in enumerate(zip(outputs, found, strict=True)):
+        for number, (output, tangent) in enumerate(zip(outputs, results, strict=True)):
             if number not in self.constants:
                 self._give(output, tangent, number, level, tangents, versions)
             elif tangent is not None and is_tensor(output):

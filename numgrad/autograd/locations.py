@@ -196,4 +196,4 @@ def changes_since(tensor: Any, version: int) -> dict[int, Location]:
     counter = tensor._counter
     with _noting:
         _, locations = _changes.get(id(counter), (counter, {}))
-        return {made: locations[made] for made in sorted(locations) if version < made <= counter[0]}
+        return {change: locations[change] for change in sorted(locations) if version < change <= counter[0]}

@@ -67,13 +67,13 @@ def only_behind(
         return set()
     behind = set(nodes_behind(ends))
     led_to = {edge[0] for edge in roots if edge is not None} | {end for end, result in pairs if result is not None}
-    found = set()
-    for one, gradient in left:
-        if one in behind and one not in led_to and gradient is None:
-            found.add(one)
+    unreached = set()
+    for waiting, gradient in left:
+        if waiting in behind and waiting not in led_to and gradient is None:
+            unreached.add(waiting)
         else:
-            led_to.update([edge[0] for edge in one.edges if edge is not None])
-    return found | {leaf for leaf in leaves if leaf in behind and leaf not in led_to}
+            led_to.update([edge[0] for edge in waiting.edges if edge is not None])
+    return unreached | {leaf for leaf in leaves if leaf in behind and leaf not in led_to}
 
 
 def _is_plain_leaf(node: Node) -> bool:
@@ -94,12 +94,12 @@ def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:
 
 def nodes_behind(roots: Iterable[Node], is_end: Callable[[Node], bool] = lambda node: False) -> list[Node]:
     """Return the roots and all nodes that backward would reach from them, latest first, stopping at each end."""
-    found: dict[int, Node] = {}
+    nodes: dict[int, Node] = {}
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node.sequence not in found:
-            found[node.sequence] = node
+        if node.sequence not in nodes:
+            nodes[node.sequence] = node
             if not is_end(node):
                 stack += [edge[0] for edge in node.edges if edge is not None and edge[0].__class__ is not DeadEnd]
-    return [found[sequence] for sequence in sorted(found, reverse=True)]
+    return [nodes[sequence] for sequence in sorted(nodes, reverse=True)]

@@ -95,11 +95,11 @@ class PhysicalHistory(NamedTuple):
 
 def histories_of(tensor: Any) -> tuple[PhysicalHistory, ...]:
     """Return the histories of a tensor under ``vmap``, innermost level first; empty if no physical tensor has one."""
-    found = []
+    histories = []
     while hasattr(tensor, "_mapped"):
         tensor = tensor._mapped.tensor
-        found.append(PhysicalHistory(edge_of(tensor), getattr(tensor, "_duals", None)))
-    return tuple(found) if any(one.edge is not None or one.tangents for one in found) else ()
+        histories.append(PhysicalHistory(edge_of(tensor), getattr(tensor, "_duals", None)))
+    return tuple(histories) if any(history.edge is not None or history.tangents for history in histories) else ()
 
 
 def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> None:

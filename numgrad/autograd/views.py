@@ -141,8 +141,8 @@ class View:
         if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
             inference = self.made == INFERENCE_MODE
             mode, now = (INFERENCE_MODE, "in normal mode") if inference else (NO_GRAD, "with grad mode enabled")
-            made = "was created in" if edge is None else "of a view which was created in"
-            message = f"{which} {made} {mode} and {happened} modified inplace {now}."
+            origin = "was created in" if edge is None else "of a view which was created in"
+            message = f"{which} {origin} {mode} and {happened} modified inplace {now}."
         else:
             message = f"{which} and {happened} modified inplace."
         return RuntimeError(f"{message} {_EXPLANATIONS[self.made]}")

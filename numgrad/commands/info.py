@@ -102,8 +102,8 @@ def _usable() -> int | None:
 def _target() -> str:
     triple, name, features = cpu_target.target_context.codegen().magic_tuple()
     enabled = set(features.split(","))
-    found = [feature for feature in _FEATURES if f"+{feature}" in enabled]
-    return f"{name} ({triple}), with {', '.join(found) or 'no vector instructions'}"
+    instructions = [feature for feature in _FEATURES if f"+{feature}" in enabled]
+    return f"{name} ({triple}), with {', '.join(instructions) or 'no vector instructions'}"
 
 
 def _threading_layer() -> str:
@@ -125,23 +125,23 @@ def _blas() -> str:
     """Return the library that multiplies matrices, and the loaded BLAS libraries with their target processors."""
     name = devices.blas_name()  # loads the library
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    found = [" ".join(str(blas[key]) for key in ("name", "version") if key in blas) + " in NumPy"]
+    libraries = [" ".join(str(blas[key]) for key in ("name", "version") if key in blas) + " in NumPy"]
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas":
             build = f"{library['internal_api']} {library['version']} for {library.get('architecture', 'any processor')}"
-            found.append(f"{build}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
-    return f"matrices are multiplied by {name}; {'; '.join(found)}"
+            libraries.append(f"{build}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
+    return f"matrices are multiplied by {name}; {'; '.join(libraries)}"
 
 
 def _gpus() -> list[tuple[str, str]]:
     """Return a row for each GPU and one for the driver, or one that reports the missing part."""
     try:
         count = devices.needs.check()
-        found = [numgrad.cuda.get_device_properties(number) for number in range(count)]
+        gpus = [numgrad.cuda.get_device_properties(number) for number in range(count)]
         driver = devices.gpu_driver_version()
     except (ImportError, RuntimeError) as error:
         return [("GPU", f"none: {error}")]
-    rows = [(f"GPU {number}", _described(properties)) for number, properties in enumerate(found)]
+    rows = [(f"GPU {number}", _described(properties)) for number, properties in enumerate(gpus)]
     return [*rows, ("GPU driver", f"{_module_version()}{driver}")]
 
 
@@ -156,8 +156,8 @@ def _module_version() -> str:
         text = Path("/proc/driver/nvidia/version").read_text()
     except OSError:
         return ""
-    found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)\s", text)
-    return f"{found[1]}, for " if found else ""
+    match = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)\s", text)
+    return f"{match[1]}, for " if match else ""
 
 
 def _cache(directory: Path) -> str:

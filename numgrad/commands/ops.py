@@ -28,7 +28,7 @@ def print_ops(names: list[str]) -> bool:
     missing = []
     for name in names or sorted({*known, *composites}):
         if name in known:
-            found = known[name]
+            entries = known[name]
         else:
             try:
                 function = composites.get(name) or function_named(name)
@@ -36,11 +36,11 @@ def print_ops(names: list[str]) -> bool:
                 print(f"{name}: the table has no such operation{str(error).partition(chr(39) + name + chr(39))[2]}")
                 missing.append(name)
                 continue
-            found = _entries_of(function, known) if names else []
+            entries = _entries_of(function, known) if names else []
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
             if name in composites:
                 print("    made of other operations")
-        for op in found:
+        for op in entries:
             print("\n".join(entry(op)))
     if not names:
         print(f"{len(ops)} operations, {len(composites)} made of them")

@@ -31,8 +31,8 @@ def warm(program: Sequence[str], common: bool) -> None:
     cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
     if not keeps_kernels():
         raise RuntimeError(f"{cache_directory()} cannot be written to; NUMGRAD_CACHE_DIR names another directory")
-    made = _of_networks() if common else _of_program(program)
-    print(f"{made} kernels compiled, kept in {cache_directory()}")
+    count = _of_networks() if common else _of_program(program)
+    print(f"{count} kernels compiled, kept in {cache_directory()}")
 
 
 def _of_program(program: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ _SUBSTITUTES = {"µ": "u", "…": "...", "→": "->", "│": "|", "├": "|", "�
 def _substitute(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     failed = error.object[error.start : error.end]
-    return "".join([_SUBSTITUTES.get(one) or ascii(one)[1:-1] for one in failed]), error.end
+    return "".join([_SUBSTITUTES.get(character) or ascii(character)[1:-1] for character in failed]), error.end
 
 
 #: The name of the handler of encoding errors that substitutes such characters.

@@ -87,15 +87,15 @@ class Writer:
         """Return the large temporary memories by the number of the step that uses them last."""
         last: dict[New, int] = {}
         for number, step in enumerate(self.plan.steps):
-            for one in step.operands:
-                if one.__class__ is Buffer and one.memory.__class__ is New and _is_large(one.memory):
-                    last[one.memory] = number
+            for operand in step.operands:
+                if operand.__class__ is Buffer and operand.memory.__class__ is New and _is_large(operand.memory):
+                    last[operand.memory] = number
         kept = {result.memory for result in self.plan.results}
-        found: dict[int, list[New]] = {}
+        by_step: dict[int, list[New]] = {}
         for memory, number in last.items():
             if memory not in kept and number + 1 < len(self.plan.steps):
-                found.setdefault(number, []).append(memory)
-        return found
+                by_step.setdefault(number, []).append(memory)
+        return by_step
 
     def constant(self, value: Any) -> str:
         """Return the name of a value to which the launcher is bound."""
@@ -117,7 +117,7 @@ class Writer:
         ]
         call = f"{self.constant(step.function)}({', '.join(given)})"
         if step.outputs:
-            names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])
+            names = "".join([f"{self.name((output.memory, 0, output.size))}, " for output in step.outputs])
             call = f"{names}= {call}"
         self.lines.append(f"return {call}" if step.is_last else call)
 

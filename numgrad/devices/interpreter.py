@@ -116,12 +116,12 @@ def _call_recorded(recorder: DeviceRecorder, step: HostStep, args: list[Any], op
     return recorder.host(step.function, _noted(step, args, operands), list(map(plain, args)), written)
 
 
-def _notifies(made: Any) -> bool:
+def _notifies(output: Any) -> bool:
     """Return True if the function that makes an operand notifies the recorder itself.
 
     Such a function reads values, on which the size depends, or puts work on a GPU's stream.
     """
-    return made.memory.size is None or (made.__class__ is TensorRef and made.type.device.index is not None)
+    return output.memory.size is None or (output.__class__ is TensorRef and output.type.device.index is not None)
 
 
 def _element_of(tensor: Any) -> Element:

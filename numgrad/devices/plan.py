@@ -229,8 +229,8 @@ class Plan:
         On a GPU, the kernel also has the parts ``aligned`` if four elements can be read at once.
         """
         for number in (written := _written(function)):
-            one = operands[number]
-            if one.__class__ is not Buffer or one.size != 0:
+            operand = operands[number]
+            if operand.__class__ is not Buffer or operand.size != 0:
                 break
         else:
             if written:
@@ -241,7 +241,7 @@ class Plan:
 
     def pointwise(self, program: PointwiseProgram, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program that reads tensors, numbers and values, and writes ``outs``."""
-        layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
+        layouts = [operand.layout for operand in (*operands, *outs) if operand.__class__ is TensorRef]
         self.run_over(program, (*operands, *outs), layouts, are_flat(layouts))
 
     def run_over(
@@ -381,8 +381,8 @@ def pointwise_plan(
     targets = [p.operand(out) if into else p.new_tensor(out) for out in outs]
     if shared:
         size = SizeOf(len(given) if into else forms.index("a"))
-        for one in () if into else targets:
-            one.memory.size = size
+        for target in () if into else targets:
+            target.memory.size = size
         p.over_buffers(program, (*operands, *targets), size)
     else:
         p.run_over(program, (*operands, *targets), layouts, flat)

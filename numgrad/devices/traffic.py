@@ -70,9 +70,9 @@ def _planned(operand: Any, size: int) -> Any:
 
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
     """Return the traffic of a function that reads the arrays among its arguments and returns new arrays."""
-    read, made = list(_arrays(arguments)), list(_arrays((result,)))
-    read = [array for array in read if not any(array is other for other in made)]
-    return _traffic(*[[_Extent(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, made)])
+    read, written = list(_arrays(arguments)), list(_arrays((result,)))
+    read = [array for array in read if not any(array is other for other in written)]
+    return _traffic(*[[_Extent(_location(a), _distinct(a), a.itemsize) for a in arrays] for arrays in (read, written)])
 
 
 def _traffic(read: Sequence[_Extent], written: Sequence[_Extent]) -> Traffic:

@@ -30,8 +30,8 @@ def at_argnums(
             arguments[position] = value
         return func(*arguments, **kwargs)
 
-    found = tuple([args[position] for position in positions])
-    return function, found[0] if alone else found
+    chosen = tuple([args[position] for position in positions])
+    return function, chosen[0] if alone else chosen
 
 
 def _positions(argnums: Any, count: int) -> tuple[int, ...]:

@@ -89,8 +89,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                     "you wanted to use the vjp or jacrev APIs instead?"
                 )
             recorded = tape.by_caller and tape.concerns_caller([output])
-            found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
-        gradient = structure.unflatten(tape.returned(materialized(found, inputs), tape.by_caller))
+            grads = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
+        gradient = structure.unflatten(tape.returned(materialized(grads, inputs), tape.by_caller))
         (value,) = tape.returned([output], tape.by_caller)
         return gradient, (value, _returned(tape, aux)) if has_aux else value
 
@@ -128,11 +128,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = split_aux(func(*primals_structure.unflatten(inputs)), has_aux, _VJP)
         outputs, structure = flatten(output)
         check_outputs(outputs, _VJP)
-        for one in outputs:
-            if not (one.is_floating_point() or one.is_complex()):
+        for tensor in outputs:
+            if not (tensor.is_floating_point() or tensor.is_complex()):
                 raise RuntimeError(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
-                    f"{one.dtype}"
+                    f"{tensor.dtype}"
                 )
     concerns_caller = tape.concerns_caller(outputs)
 
@@ -147,8 +147,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if create_graph is None:
             create_graph = is_grad_enabled()
         needed = concerns_caller or tape.concerns_caller([vector for vector in vectors if is_tensor(vector)])
-        found = tape.gradients(outputs, inputs, vectors, retain_graph, create_graph and needed)
-        return primals_structure.unflatten(tape.returned(materialized(found, inputs), create_graph))
+        products = tape.gradients(outputs, inputs, vectors, retain_graph, create_graph and needed)
+        return primals_structure.unflatten(tape.returned(materialized(products, inputs), create_graph))
 
     value = structure.unflatten(tape.returned(outputs, tape.by_caller))
     return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
@@ -217,18 +217,18 @@ def jvp(
             output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
             outputs, output_structure = flatten(output)
             check_outputs(outputs, _JVP)
-            pairs = [primal_and_tangent(one, level) for one in outputs]
+            pairs = [primal_and_tangent(tensor, level) for tensor in outputs]
             return pairs, output_structure, map_leaves(lambda leaf: _primal(leaf, level), aux) if has_aux else None
 
     pairs, output_structure, aux = guarded(pushed)
-    primals, found = zip(*pairs, strict=True)
-    if strict and any(tangent is None for tangent in found):
+    primals, derivatives = zip(*pairs, strict=True)
+    if strict and any(tangent is None for tangent in derivatives):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
             "allowed with strict=True."
         )
     value = output_structure.unflatten(primals)
-    product = output_structure.unflatten(materialized(found, primals))
+    product = output_structure.unflatten(materialized(derivatives, primals))
     return (value, product, aux) if has_aux else (value, product)
 
 
@@ -283,10 +283,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
         pairs, output_structure, hidden = guarded(tape.callers, pushed)
         outputs, tangents = zip(*pairs, strict=True)
-        found = [(index, tangent) for index, tangent in enumerate(tangents) if tangent is not None]
-        cotangents = [tape.input(_zeros(tangent)) for _, tangent in found]
+        dependent = [(index, tangent) for index, tangent in enumerate(tangents) if tangent is not None]
+        cotangents = [tape.input(_zeros(tangent)) for _, tangent in dependent]
         products = tape.gradients(
-            [tangent for _, tangent in found], inputs, cotangents, retain_graph=True, create_graph=True
+            [tangent for _, tangent in dependent], inputs, cotangents, retain_graph=True, create_graph=True
         )
     used = [(index, product) for index, product in enumerate(products) if product is not None]
     concerns_caller = tape.concerns_caller([product for _, product in used])
@@ -316,11 +316,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             retain_graph=True,
             create_graph=recorded and needed,
         )
-        for (index, _), gradient in zip(found, gradients, strict=True):
+        for (index, _), gradient in zip(dependent, gradients, strict=True):
             results[index] = gradient
         filled = tape.returned(materialized(results, [output.detach() for output in outputs]), recorded)
         if is_hidden and recorded:
-            filled = [refusing(one, _HIDDEN) for one in filled]
+            filled = [refusing(tensor, _HIDDEN) for tensor in filled]
         return output_structure.unflatten(filled)
 
     return value, jvp_fn

@@ -92,7 +92,7 @@ def _stacked(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     result = {}
     for name, tensor in states[0].items():
         tensors = [state[name] for state in states]
-        if any(one.requires_grad != tensor.requires_grad for one in tensors):
+        if any(other.requires_grad != tensor.requires_grad for other in tensors):
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         stacked = stack(tensors).detach()
         result[name] = stacked.requires_grad_() if tensor.requires_grad else stacked
@@ -109,13 +109,13 @@ def _one_dictionary(given: Any) -> dict[str, Tensor]:
         raise ValueError(
             f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
         )
-    if not all(isinstance(one, dict) for one in given):
+    if not all(isinstance(tensors, dict) for tensors in given):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    names = [name for one in given for name in one]
+    names = [name for tensors in given for name in tensors]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
         raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-    return {name: tensor for one in given for name, tensor in one.items()}
+    return {name: tensor for tensors in given for name, tensor in tensors.items()}
 
 
 @contextmanager

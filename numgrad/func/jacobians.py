@@ -51,13 +51,13 @@ def jacrev(
     def wrapper(*args: Any) -> Any:
         function, primal = at_argnums(func, argnums, args, {})
         inputs, structure = flatten(primal)
-        found = vjp(function, primal, has_aux=has_aux)
-        outputs, output_structure = flatten(found[0])
+        results = vjp(function, primal, has_aux=has_aux)
+        outputs, output_structure = flatten(results[0])
         _check_real("jacrev", inputs, outputs)
         basis = output_structure.unflatten(standard_basis(outputs))
-        rows, _ = flatten(vmap(found[1], chunk_size=chunk_size)(basis))
+        rows, _ = flatten(vmap(results[1], chunk_size=chunk_size)(basis))
         jacobian = _nested(split_rows(rows, outputs, inputs), output_structure, structure)
-        return (jacobian, found[2]) if has_aux else jacobian
+        return (jacobian, results[2]) if has_aux else jacobian
 
     return wrapper
 
@@ -89,13 +89,13 @@ def jacfwd(
         def column(*tangents: Any) -> Any:
             return jvp(function, (primal,), (structure.unflatten(tangents),), has_aux=has_aux)[1:]
 
-        found = vmap(column, randomness=randomness)(*standard_basis(inputs))
-        columns, output_structure = flatten(found[0])
+        results = vmap(column, randomness=randomness)(*standard_basis(inputs))
+        columns, output_structure = flatten(results[0])
         _check_real("jacfwd", inputs, columns)
         jacobian = _nested(split_columns(columns, inputs), output_structure, structure)
         if not has_aux:
             return jacobian
-        leaves, aux_structure = flatten(found[1])
+        leaves, aux_structure = flatten(results[1])
         return jacobian, aux_structure.unflatten([leaf[0] for leaf in leaves])  # the same for every column
 
     return wrapper

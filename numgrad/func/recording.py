@@ -155,10 +155,10 @@ class Tape:
 
     def concerns_caller(self, tensors: Sequence[Tensor]) -> bool:
         """Return True if a tensor or one of its tangents leads to the caller's graph; gradients are then recorded."""
-        found = list(tensors)
-        for tensor in found:  # grows during the loop: tangents may have tangents
-            found += [tangent for _, tangent in tangents_of(tensor)]
-        return any(map(requires_below, found)) or any(self._lead_out(found))
+        concerned = list(tensors)
+        for tensor in concerned:  # grows during the loop: tangents may have tangents
+            concerned += [tangent for _, tangent in tangents_of(tensor)]
+        return any(map(requires_below, concerned)) or any(self._lead_out(concerned))
 
     def _lead_out(self, tensors: Sequence[Tensor]) -> list[bool]:
         """Return for each tensor True if its graph leads to the caller's."""

@@ -113,15 +113,15 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """
     exporter = _Exporter(ext_tensor)
     if exporter.__dlpack_device__()[0] != CUDA:
-        made = _on_cpu(exporter, bool(copy))
+        tensor = _on_cpu(exporter, bool(copy))
     else:
-        made = _on_gpu(exporter).clone() if copy else _on_gpu(exporter)
-    target = made.device if device is None else numbered(to_device(device))
-    if target is made.device:
-        return made
+        tensor = _on_gpu(exporter).clone() if copy else _on_gpu(exporter)
+    target = tensor.device if device is None else numbered(to_device(device))
+    if target is tensor.device:
+        return tensor
     if copy is False:
-        raise ValueError(f"a copy is needed for a tensor on {target} of an array on {made.device}")
-    return made.to(target)
+        raise ValueError(f"a copy is needed for a tensor on {target} of an array on {tensor.device}")
+    return tensor.to(target)
 
 
 def _on_gpu(exporter: _Exporter) -> Tensor:

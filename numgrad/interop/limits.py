@@ -40,19 +40,19 @@ class Limits:
         if self._left < 0:
             raise ValueError("it describes more elements than a file of its size can hold")
 
-    def whole(self, made: Any) -> Any:
+    def whole(self, value: Any) -> Any:
         """Return an object after checking that, if it is a tuple or frozenset, it is not nested too deeply."""
-        if type(made) is tuple or type(made) is frozenset:
-            size, depth = self._size(made)
-            for part in made:
+        if type(value) is tuple or type(value) is frozenset:
+            size, depth = self._size(value)
+            for part in value:
                 if type(part) is tuple or type(part) is frozenset:
                     inner, below = self._size(part)
                     size, depth = size + inner, max(depth, below + 1)
             if depth > _DEPTH:
                 raise ValueError(f"a tuple nests more than {_DEPTH} deep")
             if depth > 1:
-                self._sizes[id(made)] = made, size, depth
-        return made
+                self._sizes[id(value)] = value, size, depth
+        return value
 
     def _size(self, whole: Any) -> tuple[int, int]:
         """Return the number of parts of a tuple, including nested ones, and its nesting depth."""

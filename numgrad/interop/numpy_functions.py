@@ -75,7 +75,7 @@ def _transpose(a, axes=None):
 def _expand_dims(a, axis):
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     rank = a.ndim + len(axes)
-    for dim in sorted([one + rank if one < 0 else one for one in axes]):
+    for dim in sorted([axis_number + rank if axis_number < 0 else axis_number for axis_number in axes]):
         a = ops.unsqueeze(a, dim)
     return a
 

@@ -57,16 +57,16 @@ def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
     tensors: list[Tensor] = []
     _TensorPickler(io.BytesIO(), tensors, None).dump(state)
     values_read("saving tensors")
-    places: dict[int, tuple[Any, int]] = {}
+    locations: dict[int, tuple[Any, int]] = {}
     storages = []
     for key, (members, start, end) in enumerate(_groups(tensors)):
         first = tensors[members[0]]
         storages.append(devices.moved(first._storage[start:end], CPU))
         kind = _Name(f"torch.{first.dtype.legacy}Storage")
         storage = _Storage(("storage", kind, str(key), str(first.device), end - start))
-        places.update({number: (storage, tensors[number].storage_offset() - start) for number in members})
+        locations.update({number: (storage, tensors[number].storage_offset() - start) for number in members})
     file = io.BytesIO()
-    _TensorPickler(file, [], places).dump(state)
+    _TensorPickler(file, [], locations).dump(state)
     return file.getvalue(), storages
 
 
@@ -172,21 +172,21 @@ class _TensorPickler(_PythonPickler):
             return dict, (), attributes or None
         storage, offset = self._places[len(self._tensors) - 1]
         own = requires_grad and type(tensor) is Tensor
-        place: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), own, OrderedDict()
+        view: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), own, OrderedDict()
         if type(tensor) is Parameter:
             name = "torch._utils._rebuild_parameter"
-            made: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], place), requires_grad, OrderedDict()
-            return (FUNCTIONS[f"{name}_with_state"], (*made, attributes)) if attributes else (FUNCTIONS[name], made)
+            args: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], view), requires_grad, OrderedDict()
+            return (FUNCTIONS[f"{name}_with_state"], (*args, attributes)) if attributes else (FUNCTIONS[name], args)
         if attributes:
-            given = _Name(_REBUILD), _Name("torch.Tensor"), place, attributes
+            given = _Name(_REBUILD), _Name("torch.Tensor"), view, attributes
             return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], given
-        return FUNCTIONS[_REBUILD], place
+        return FUNCTIONS[_REBUILD], view
 
     def _reduced(self, value: Any) -> tuple[Any, ...]:
         """Return how an object of a class registered as safe is made: a call, and its state."""
         function, arguments, *entries = value.__reduce_ex__(2)
-        made = arguments[0] if function is copyreg.__newobj__ else function  # type: ignore[attr-defined]
-        if made not in get_safe_globals() or any(entry is not None for entry in entries[1:]):
+        callee = arguments[0] if function is copyreg.__newobj__ else function  # type: ignore[attr-defined]
+        if callee not in get_safe_globals() or any(entry is not None for entry in entries[1:]):
             name = class_name(type(value))
             raise TypeError(
                 f"{self._location()}: a {name} cannot be saved: its __reduce_ex__ is not just a safe call and a state"
@@ -198,10 +198,10 @@ class _TensorPickler(_PythonPickler):
         owner, *parts = [*self._around.values(), *inner]
         text = "state"
         for part in parts:
-            found = _step(owner, part, text)
-            if found is None and type(part) is tuple:
+            inner_text = _step(owner, part, text)
+            if inner_text is None and type(part) is tuple:
                 continue  # the arguments of the call that makes the owner
-            text, owner = found or text, part
+            text, owner = inner_text or text, part
         return text
 
 
@@ -216,7 +216,7 @@ def _step(owner: Any, part: Any, location: str) -> str | None:
             if part is key:
                 return f"key {key!r} of {location}"
     elif type(owner) in (list, tuple):
-        return next((f"{location}[{number}]" for number, one in enumerate(owner) if one is part), None)
+        return next((f"{location}[{number}]" for number, item in enumerate(owner) if item is part), None)
     return None
 
 

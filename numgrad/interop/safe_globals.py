@@ -16,7 +16,7 @@ _safe: dict[str, Callable[..., Any]] = {}
 
 def name_of(function: Any) -> str:
     """Return the name of a class or function in files: the registered name, or its module and qualified name."""
-    given = [name for name, one in _safe.items() if one is function]
+    given = [name for name, registered in _safe.items() if registered is function]
     return given[0] if given else f"{function.__module__}.{function.__qualname__}"
 
 

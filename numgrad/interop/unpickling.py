@@ -93,10 +93,10 @@ class _Unfinished:
 def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
     if type(name) is not str:
         raise TypeError(f"the name of a dtype must be a str, not a {type(name).__name__}")
-    found = np.dtype(name)
-    if found.kind not in "biufc":
-        raise _refused(f"NumPy's dtype {found}")
-    return _Unfinished(found)
+    dtype = np.dtype(name)
+    if dtype.kind not in "biufc":
+        raise _refused(f"NumPy's dtype {dtype}")
+    return _Unfinished(dtype)
 
 
 def _numpy_scalar(kind: np.dtype, data: bytes) -> Any:
@@ -333,7 +333,7 @@ class _Machine:
 
 
 def _is_safe(function: Any) -> bool:
-    return any(function is one for one in get_safe_globals())
+    return any(function is safe for safe in get_safe_globals())
 
 
 #: Classes of values that a call copies.

@@ -76,14 +76,14 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
         with Batched(count) as level:
             results = function(*[mapped(level, batch) for batch in batches])
             with below(level):
-                found = [None if result is None else expanded(lifted(level, result)) for result in results]
+                stacked = [None if result is None else expanded(lifted(level, result)) for result in results]
                 taken = {id(batch._storage) for batch in batches}
-                for number, whole in enumerate(found):  # each result needs memory of its own
+                for number, whole in enumerate(stacked):  # each result needs memory of its own
                     if whole is not None:
                         if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
-                            found[number] = whole = copying.contiguous_op(whole)
+                            stacked[number] = whole = copying.contiguous_op(whole)
                         taken.add(id(whole._storage))
-        return found
+        return stacked
 
     return guarded(mapped_over)
 

@@ -38,8 +38,8 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
                 outputs = compose(**{**given, **dict(zip(wanted, variables, strict=True))})
                 pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
                 reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
-                found = _gradients(reached, variables, recorded)
-            by_name = dict(zip(wanted, found, strict=True))
+                computed = _gradients(reached, variables, recorded)
+            by_name = dict(zip(wanted, computed, strict=True))
             return [by_name.get(name) for name in op.differentiable]
 
         rule.parameters = ("grad", "needed", *names)  # type: ignore[attr-defined]

@@ -207,8 +207,8 @@ def _transposed(
         if not pairs:
             return results
         gradients, directions = zip(*pairs, strict=True)
-        found = grad(gradients, cotangents, directions, create_graph=recorded, allow_unused=True)
-    for n, tangent in zip(differentiable, found, strict=True):
+        derivatives = grad(gradients, cotangents, directions, create_graph=recorded, allow_unused=True)
+    for n, tangent in zip(differentiable, derivatives, strict=True):
         if tangent is not None:
             results[n] = _own(_fitted(tangent, *outputs[n][:2]), tangents)
     return results
@@ -230,8 +230,8 @@ def _gradients(
     needed = 1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None])
     plan = entry.backward_plan(needed)
     saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in plan.sources]
-    found = plan.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
-    return [pair for pair in zip(found[0] if op.joint else found, given, strict=True) if pair[1] is not None]
+    gradients = plan.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
+    return [pair for pair in zip(gradients[0] if op.joint else gradients, given, strict=True) if pair[1] is not None]
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:

@@ -54,8 +54,8 @@ class UntypedStorage:
         return self._elements._host_array().view(np.uint8)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._bytes()[index]
-        return found.tolist() if isinstance(index, slice) else int(found)
+        value = self._bytes()[index]
+        return value.tolist() if isinstance(index, slice) else int(value)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -74,7 +74,7 @@ class UntypedStorage:
         return f"[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
 
     def __repr__(self) -> str:
-        return "\n".join([*[f" {one}" for one in self.tolist()], self._title()])
+        return "\n".join([*[f" {element}" for element in self.tolist()], self._title()])
 
 
 class TypedStorage(UntypedStorage):

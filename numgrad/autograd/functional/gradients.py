@@ -68,7 +68,7 @@ def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
     if is_tensor(value):
         return (value,), False
     if isinstance(value, tuple):
-        wrong = [f"value at index {n} has type {type(one)}" for n, one in enumerate(value) if not is_tensor(one)]
+        wrong = [f"value at index {n} has type {type(item)}" for n, item in enumerate(value) if not is_tensor(item)]
     else:
         wrong = [f"given {name} has type {type(value)}"]
     if wrong:
@@ -202,8 +202,8 @@ def gradients_of_recorded(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    found, weights = zip(*pairs, strict=True)
-    return grad(found, inputs, weights, retain_graph, create_graph, allow_unused=True)
+    recorded, weights = zip(*pairs, strict=True)
+    return grad(recorded, inputs, weights, retain_graph, create_graph, allow_unused=True)
 
 
 def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
@@ -218,20 +218,20 @@ def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
             )
 
 
-def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_graph: bool) -> Tensors:
+def filled(values: Tensors, like: Tensors, strict: StrictErrors | None, create_graph: bool) -> Tensors:
     """Return the gradients with None replaced by zeros of the shape and dtype of the tensors ``like``.
 
     Raises:
         RuntimeError: with one of the errors ``strict``, if one is None or, with ``create_graph``, is not in a graph.
     """
-    check_recorded(found, strict, create_graph)
-    return materialized(found, like)
+    check_recorded(values, strict, create_graph)
+    return materialized(values, like)
 
 
-def materialized(found: Iterable[Any], like: Iterable[Any]) -> Tensors:
+def materialized(values: Iterable[Any], like: Iterable[Any]) -> Tensors:
     """Return gradients or tangents with None replaced by zeros of the shape and dtype of the tensors ``like``."""
     return tuple([
-        tensor.new_zeros(tensor.shape) if value is None else value for value, tensor in zip(found, like, strict=True)
+        tensor.new_zeros(tensor.shape) if value is None else value for value, tensor in zip(values, like, strict=True)
     ])
 
 
@@ -245,5 +245,5 @@ def products(
         RuntimeError: as :func:`gradients` and :func:`filled`.
     """
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = gradients(outputs, inputs, vectors, create_graph)
-        return cut(filled(found, like, strict, create_graph), create_graph)
+        values = gradients(outputs, inputs, vectors, create_graph)
+        return cut(filled(values, like, strict, create_graph), create_graph)

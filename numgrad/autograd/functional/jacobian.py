@@ -147,8 +147,8 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
         rows: list[list[Any]] = [[] for _ in inputs]
         elements = output.reshape(-1)
         for index in range(output.numel()):
-            found = gradients.gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
-            for row, gradient in zip(rows, gradients.filled(found, inputs, errors, create_graph), strict=True):
+            computed = gradients.gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
+            for row, gradient in zip(rows, gradients.filled(computed, inputs, errors, create_graph), strict=True):
                 row.append(gradient)
         parts.append(tuple([
             operations.stack(row).view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
@@ -161,8 +161,8 @@ def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Part
 
     def rows(*vectors: Any) -> Tensors:
         """Return the products of vectors with the Jacobian, one per input."""
-        found = gradients.gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
-        return gradients.filled(found, inputs, None, create_graph)
+        computed = gradients.gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
+        return gradients.filled(computed, inputs, None, create_graph)
 
     return split_rows(_for_each(rows, standard_basis(outputs)), outputs, inputs)
 

@@ -43,8 +43,8 @@ def vjp(
         outputs, several_out = gradients.outputs_of(func, inputs, strict, "vjp")
         subject = "user-provided function returns"
         vectors = gradients.given_vectors(v, outputs, several_out, create_graph, "vjp", subject)
-    found = gradients.products(outputs, inputs, vectors, inputs, gradients.JACOBIAN if strict else None, create_graph)
-    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(found, several_in)
+    product = gradients.products(outputs, inputs, vectors, inputs, gradients.JACOBIAN if strict else None, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(product, several_in)
 
 
 def jvp(
@@ -76,8 +76,8 @@ def jvp(
         outputs, several_out = gradients.outputs_of(func, inputs, strict, "jvp")
         weights, first = _for_unknowns(outputs, inputs, outputs, gradients.CONSTANT_GRADIENT if strict else None)
     errors = gradients.JACOBIAN_FORWARD if strict else None
-    found = gradients.products(first, weights, vectors, outputs, errors, create_graph)
-    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(found, several_out)
+    products = gradients.products(first, weights, vectors, outputs, errors, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), several_out), gradients.alone(products, several_out)
 
 
 def vhp(
@@ -106,8 +106,8 @@ def vhp(
     with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
         outputs, first = _value_and_gradient(func, inputs, strict, "vhp")
-    found = gradients.products(first, inputs, vectors, inputs, gradients.HESSIAN if strict else None, create_graph)
-    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(found, several_in)
+    products = gradients.products(first, inputs, vectors, inputs, gradients.HESSIAN if strict else None, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(products, several_in)
 
 
 def hvp(
@@ -129,8 +129,8 @@ def hvp(
         outputs, first = _value_and_gradient(func, inputs, strict, "hvp")
         weights, second = _for_unknowns(first, inputs, inputs, gradients.CONSTANT_HESSIAN if strict else None)
     errors = gradients.HESSIAN_FORWARD if strict else None
-    found = gradients.products(second, weights, vectors, inputs, errors, create_graph)
-    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(found, several_in)
+    products = gradients.products(second, weights, vectors, inputs, errors, create_graph)
+    return gradients.alone(gradients.cut(outputs, create_graph), False), gradients.alone(products, several_in)
 
 
 def _inputs_and_vectors(
@@ -163,6 +163,6 @@ def _for_unknowns(
     the shapes and dtypes of the tensors ``like``.
     """
     unknowns = tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in like])
-    found = gradients.gradients(outputs, inputs, unknowns, create_graph=True)
-    gradients.check_recorded(found, strict)
-    return unknowns, found
+    products = gradients.gradients(outputs, inputs, unknowns, create_graph=True)
+    gradients.check_recorded(products, strict)
+    return unknowns, products

@@ -69,12 +69,12 @@ class Comparison:
         tensors, which = (problem.inputs, "inputs") if forward else (problem.outputs, "outputs")
         both = self._by_forward if forward else self._by_backward
         for unit, name in ((1j, "imaginary"), (1, "real")):
-            for one, tensor in enumerate(tensors):
+            for index, tensor in enumerate(tensors):
                 if unit not in jacobians.units_of(tensor):
                     continue
-                pairs = both(one, unit, self._probe, self._measured)
+                pairs = both(index, unit, self._probe, self._measured)
                 for other, (numerical, analytical) in enumerate(pairs):
-                    i, k = (other, one) if forward else (one, other)
+                    i, k = (other, index) if forward else (index, other)
                     scale = self._input_scale(k) * (1.0 if forward else self._probe.outputs[i].sum())
                     if not np.isclose(analytical, numerical, self._rtol, self._atol * scale).all():
                         mode = "computed with forward mode " if forward else ""
@@ -313,8 +313,8 @@ def check_batched_gradients(problem: Problem) -> None:
     """Check that a batch of gradients for an output gives the same results as each of them alone."""
 
     def gradients(number: int, gradient: Any) -> tuple[Any, ...]:
-        found = grad([problem.outputs[number]], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
-        return materialized(found, problem.inputs)
+        computed = grad([problem.outputs[number]], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
+        return materialized(computed, problem.inputs)
 
     _check_batches(gradients, problem.outputs, forward=False)
 
@@ -334,17 +334,17 @@ def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Seq
         GradcheckError: the results differ, or the function raises for a batch.
     """
     explanation = _BATCHED_TANGENTS if forward else _BATCHED_GRADIENTS
-    for one, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         draws = [jacobians.random_like(tensor, random.default_generator.normal) for _ in range(2)]
         batch = [jacobians.tensor_of(values, tensor) for values in draws]
-        alone = [function(one, value) for value in batch]
+        alone = [function(index, value) for value in batch]
         try:
-            together = operations.for_each(functools.partial(function, one), (operations.stack(batch),), len(batch))
+            together = operations.for_each(functools.partial(function, index), (operations.stack(batch),), len(batch))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explanation}") from error
         apart = [operations.stack(list(column)) for column in zip(*alone, strict=True)]
         for other, got, expected in _differences(together, apart):
-            i, k = (other, one) if forward else (one, other)
+            i, k = (other, index) if forward else (index, other)
             raise GradcheckError(
                 f"For output {i} and input {k}:\n\n{explanation}\n\nGot:\n{got}\n\nExpected:\n{expected}"
             )

@@ -95,8 +95,8 @@ def get_analytical_jacobian(
     weights, differing = jacobians.Directions(output.shape), jacobians.DtypePairs()
     first, second = [jacobians.vector_jacobian_products(output, wanted, weights, 1, differing) for _ in range(2)]
     reentrant = all(jacobians.largest_difference(a, b) <= nondet_tol for a, b in zip(first, second, strict=True))
-    found = tuple(jacobians.tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
-    return found, reentrant, True, not differing
+    matrices = tuple(jacobians.tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
+    return matrices, reentrant, True, not differing
 
 
 def _warn_of_deprecation(name: str, grad_out: float) -> None:
@@ -123,5 +123,5 @@ def _tensors(outputs: Any) -> list[Any]:
 
 def _jacobians(evaluate: Callable[[], Sequence[Any]], x: Any, eps: float, real_only: bool) -> list[Any]:
     directions = {unit: jacobians.Directions(x.shape) for unit in jacobians.units_of(x)[: 1 if real_only else 2]}
-    found = jacobians.derivatives_along(evaluate, x, directions, eps)
-    return [jacobians.tensor_of(jacobians.combined(by_unit), x) for by_unit in found]
+    derivatives = jacobians.derivatives_along(evaluate, x, directions, eps)
+    return [jacobians.tensor_of(jacobians.combined(by_unit), x) for by_unit in derivatives]

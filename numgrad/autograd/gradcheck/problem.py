@@ -156,8 +156,8 @@ def gradient_of(
         sent = [(y, weight) for y, weight in zip(recorded, arguments[len(given) :], strict=True) if weight is not None]
         outputs, gradients = zip(*sent, strict=True)
         wanted = [arguments[number] for number in chosen]
-        found = grad(outputs, wanted, gradients, create_graph=True, allow_unused=True)
-        return tuple(value for value in found if value is not None)
+        computed = grad(outputs, wanted, gradients, create_graph=True, allow_unused=True)
+        return tuple(value for value in computed if value is not None)
 
     return gradient, (*given, *weights)
 

@@ -64,28 +64,28 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
     outer = max(numel(out.shape[:dim]), 1)
     widths, stride = [tensor.size // outer for tensor in tensors], out.size // outer
     starts = [*itertools.accumulate(widths, initial=0)]
-    places = [p.strided(tensor) for tensor in tensors]
+    parts = [p.strided(tensor) for tensor in tensors]
     if len(tensors) % 2:
-        places.append(places[0])
+        parts.append(parts[0])
         widths.append(0)
     pairs = [(n, widths[n], widths[n + 1], starts[n]) for n in range(0, len(widths), 2)]
     if len(tensors) > TOGETHER:
         word = word_of(out.type.numpy)
         target = Buffer(out.memory, out.size, out.type.numpy)
         join = functools.partial(_join_all, word, pairs, outer, stride)
-        p.call(join, target, *itertools.chain(*places), written=(target,))
+        p.call(join, target, *itertools.chain(*parts), written=(target,))
         return
     for n, width, other, start in pairs:
-        _join(p, (*places[n], width, width), (*places[n + 1], other, other), outer, stride, start, out)
+        _join(p, (*parts[n], width, width), (*parts[n + 1], other, other), outer, stride, start, out)
 
 
 def _join_all(
-    word: np.dtype, pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
+    word: np.dtype, pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *parts: Any
 ) -> None:
-    """Concatenate tensors, two at a time; ``places`` alternate between their memory and their first elements."""
+    """Concatenate tensors, two at a time; ``parts`` alternate between their memory and their first elements."""
     kernel = hand_written(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0, ())
-    place = iter(places)
-    for (_, width, other, start), x, begin, y, other_begin in zip(pairs, place, place, place, place, strict=True):
+    part = iter(parts)
+    for (_, width, other, start), x, begin, y, other_begin in zip(pairs, part, part, part, part, strict=True):
         run_kernel(kernel, (x, begin, width, width, y, other_begin, other, other, outer, stride, start, out))
 
 

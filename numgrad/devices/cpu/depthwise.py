@@ -37,8 +37,8 @@ def depthwise(
     """
     dtype = first.type.numpy
     size, kernel, stride, padding, dilation, windows = [tuple(sizes[i : i + 3]) for i in range(0, 18, 3)]
-    places = dilation[2] * np.arange(kernel[2]) - padding[2]  # of each element of a filter, in the first window
-    begins, ends = [np.clip(-((places - edge) // stride[2]), 0, windows[2]) for edge in (0, size[2])]
+    positions = dilation[2] * np.arange(kernel[2]) - padding[2]  # of each element of a filter, in the first window
+    begins, ends = [np.clip(-((positions - edge) // stride[2]), 0, windows[2]) for edge in (0, size[2])]
     results = images * channels * multiplier * math.prod(windows)
     work = results * math.prod(kernel)
     whole = max(min(ends) - max(begins), 0)  # columns in which no element of a filter meets padding

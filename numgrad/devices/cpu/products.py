@@ -129,7 +129,7 @@ def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
         return _by_numpy(p, left, right, (False, False), None, layout_of(left.type, shape))
     out = p.new(rows, dtype)
-    factors = [Buffer(one.memory, span(one.shape, one.layout.strides), dtype, one.start) for one in (left, right)]
+    factors = [Buffer(t.memory, span(t.shape, t.layout.strides), dtype, t.start) for t in (left, right)]
     p.run(function, dtype, address, np.array(numbers, np.int64), *factors, out)
     return out
 

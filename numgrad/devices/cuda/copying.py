@@ -29,7 +29,7 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
     """Add the steps that concatenate contiguous tensors, of the dtype of the result, along a dimension."""
     outer, dtype, start = max(numel(out.shape[:dim]), 1), out.type.numpy, 0
     for group in range(0, len(tensors), TOGETHER):
-        pairs: list[Any] = [(p.contiguous(one), one.size // outer) for one in tensors[group : group + TOGETHER]]
+        pairs: list[Any] = [(p.contiguous(part), part.size // outer) for part in tensors[group : group + TOGETHER]]
         widths = [width for _, width in pairs]
         pairs += [(no_buffer(dtype), 0)] * (TOGETHER - len(pairs))
         most = outer * max(widths)

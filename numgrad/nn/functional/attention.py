@@ -134,11 +134,11 @@ def multi_head_attention_forward(
         attention = softmax(scores if mask is None else scores + mask, -1)
         if dropout_p > 0:
             attention = dropout(attention, dropout_p)
-        found = matmul(attention, v)
+        heads_out = matmul(attention, v)
         attention = attention.mean(1) if average_attn_weights else attention
     else:
-        found = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
-    out = linear(found.permute(2, 0, 1, 3).reshape(length, batch, embed_dim), out_proj_weight, out_proj_bias)
+        heads_out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    out = linear(heads_out.permute(2, 0, 1, 3).reshape(length, batch, embed_dim), out_proj_weight, out_proj_bias)
     if batched:
         return out, attention
     return out.squeeze(1), None if attention is None else attention.squeeze(0)

@@ -69,7 +69,7 @@ def instance_norm(
     if not input._layout.size:
         return input.clone()
     means, variances, weights, biases = [
-        None if one is None else one.repeat(n) for one in (running_mean, running_var, weight, bias)
+        None if tensor is None else tensor.repeat(n) for tensor in (running_mean, running_var, weight, bias)
     ]
     together = input.reshape(1, n * channels, *shape[2:])
     out = batch_norm(together, means, variances, weights, biases, use_input_stats, momentum, eps)

@@ -226,16 +226,16 @@ def multi_margin_loss(
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", "weight", weight)
     _check_dtypes("multi_margin_loss_cpu_kernel", input, target)
-    rows, places = input.reshape(batch, classes), target.reshape(batch, 1)
+    rows, targets = input.reshape(batch, classes), target.reshape(batch, 1)
     try:
-        own = rows.gather(1, places)
+        own = rows.gather(1, targets)
     except (IndexError, RuntimeError) as error:
         raise RuntimeError(f"target out of range: {error}") from error
     short = margin - own + rows
-    others = where((short > 0).scatter(1, places, False), short, 0.0)
+    others = where((short > 0).scatter(1, targets, False), short, 0.0)
     losses = (others if p == 1 else others * others).sum(1) / classes
     if weight is not None:
-        losses = losses * weight[places.reshape(batch)]
+        losses = losses * weight[targets.reshape(batch)]
     return reduced(losses.reshape(target._layout.shape) if len(shape) < 2 else losses, reduction)
 
 
@@ -288,9 +288,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     if batch and not is_batched(target):  # at most as many columns as an example has targets
         most = int(counted.sum(1).max())
         counted, given = counted[:, :most], given[:, :most]
-    places = where(counted, given, 0)
-    is_target = zeros_like(rows, dtype=int64).scatter_add(1, places, counted.long()) > 0
-    short = 1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)
+    targets = where(counted, given, 0)
+    is_target = zeros_like(rows, dtype=int64).scatter_add(1, targets, counted.long()) > 0
+    short = 1 - rows.gather(1, targets).unsqueeze(2) + rows.unsqueeze(1)
     counts = counted.unsqueeze(2) & ~is_target.unsqueeze(1) & (short > 0)
     losses = where(counts, short, 0.0).sum((1, 2)) / classes
     return reduced(losses if len(shape) == 2 else losses.reshape(()), reduction)

@@ -81,7 +81,7 @@ class AdaptiveLogSoftmaxWithLoss(Configured):
         self._check(input_, target_)
         batched = target_.dim() == 1
         rows, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
-        places, output = target.clone(), rows.new_zeros(target.shape)
+        columns, output = target.clone(), rows.new_zeros(target.shape)
         for number, cluster in enumerate(self.tail):
             low, high = self.cutoffs[number : number + 2]
             inside = ((target >= low) & (target < high)).nonzero().squeeze(1)
@@ -89,9 +89,9 @@ class AdaptiveLogSoftmaxWithLoss(Configured):
                 scores = functional.log_softmax(cluster(rows.index_select(0, inside)), 1)
                 index = (target.index_select(0, inside) - low).unsqueeze(1)
                 output = output.index_copy(0, inside, scores.gather(1, index).squeeze(1))
-                places.index_fill_(0, inside, self.shortlist_size + number)
+                columns.index_fill_(0, inside, self.shortlist_size + number)
         head = functional.log_softmax(self.head(rows), 1)
-        output = output + head.gather(1, places.unsqueeze(1)).squeeze(1)
+        output = output + head.gather(1, columns.unsqueeze(1)).squeeze(1)
         return _Result(output if batched else output.squeeze(0), (-output).mean())
 
     def _check(self, input: Tensor, target: Tensor) -> None:

@@ -177,12 +177,12 @@ def pack_padded_sequence(
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement"
         )
     sizes = (numbers > np.arange(numbers[0])[:, None]).sum(1)
-    places = _places(sizes, sequences, steps, batch_first, sorted_indices)
+    positions = _positions(sizes, sequences, steps, batch_first, sorted_indices)
     rows = input.reshape(sequences * steps, *input.shape[2:])
-    return PackedSequence(_packed_op(rows, places.to(input.device), 0), as_tensor(sizes), sorted_indices)
+    return PackedSequence(_packed_op(rows, positions.to(input.device), 0), as_tensor(sizes), sorted_indices)
 
 
-def _places(
+def _positions(
     sizes: np.ndarray, sequences: int, steps: int, batch_first: bool, order: Tensor | None = None
 ) -> Tensor:
     """Return, for each packed element, its row in a padded tensor of sequences in this order."""
@@ -222,10 +222,10 @@ def pad_packed_sequence(
     if order is None and sequence.unsorted_indices is not None:
         order = invert_permutation(sequence.unsorted_indices)
     in_lines = batch_first and order is not None  # as PyTorch lays them out
-    places = _places(sizes, sequences, steps, in_lines, None if order is None else order.cpu())
+    positions = _positions(sizes, sequences, steps, in_lines, None if order is None else order.cpu())
     shape = (sequences, steps) if in_lines else (steps, sequences)
     padded = full((*shape, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    padded.view(steps * sequences, *data.shape[1:]).index_copy_(0, places.to(data.device), data)
+    padded.view(steps * sequences, *data.shape[1:]).index_copy_(0, positions.to(data.device), data)
     lengths = as_tensor((sizes[:, None] > np.arange(sequences)).sum(0))
     if sequence.unsorted_indices is not None:
         lengths = lengths[sequence.unsorted_indices.cpu()]

@@ -116,7 +116,7 @@ def general(call: GeneralCall, level: Batched) -> Any:
     args = _all_lifted(level, call.args)
     done, batched = _done(op, level, args)
     out = (
-        tuple([mapped(level, one, batched) for one in done]) if isinstance(done, tuple)
+        tuple([mapped(level, tensor, batched) for tensor in done]) if isinstance(done, tuple)
         else mapped(level, done, batched)
     )
     if op.view:
@@ -169,7 +169,7 @@ def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
         values[position] = (level.size * shape[0], *shape[1:]) if op.batch else (level.size, *shape)
     if op.batch:
         first = args[0]._layout.shape[0]
-        return mapped_to((op(*values),), lambda one: reshape(one, (level.size, first, *one._layout.shape[1:])))[0]
+        return mapped_to((op(*values),), lambda out: reshape(out, (level.size, first, *out._layout.shape[1:])))[0]
     for name in op.dims:
         position = op.parameters.index(name)
         dim = values[position]

@@ -46,20 +46,20 @@ def batched_function(call: FunctionCall, level: Batched) -> Any:
     with below(level):
         if shared:
             result: Any = function.apply(*physical)
-            found = _as_tuple(result, lambda output: (output, False))
+            results = _as_tuple(result, lambda output: (output, False))
         elif function.vmap is not Function.vmap:
-            result, found = _by_users_rule(function, level, args, physical)
+            result, results = _by_users_rule(function, level, args, physical)
         else:
-            made = _generated(function, level, args)
-            result = made.apply(*physical)
-            found = [*zip(result if isinstance(result, tuple) else (result,), made.batched, strict=True)]
+            generated = _generated(function, level, args)
+            result = generated.apply(*physical)
+            results = [*zip(result if isinstance(result, tuple) else (result,), generated.batched, strict=True)]
     for value in call.args:
-        if isinstance(value, Tensor) and not level.concerns(value) and any(output is value for output, _ in found):
+        if isinstance(value, Tensor) and not level.concerns(value) and any(output is value for output, _ in results):
             level.adopt(value)  # it was changed in place
     args = tuple([value if level.concerns(value) else arg for value, arg in zip(call.args, args, strict=True)])
     known = {id(whole): arg for whole, arg in zip(physical, args, strict=True)}
     outputs = []
-    for output, batched in found:
+    for output, batched in results:
         if not isinstance(output, Tensor):
             outputs.append(output)
         elif id(output) in known:  # an input that was changed in place
@@ -70,7 +70,7 @@ def batched_function(call: FunctionCall, level: Batched) -> Any:
 
 
 def _as_tuple(value: Any, each: Any) -> list[Any]:
-    return [each(one) for one in value] if isinstance(value, tuple) else [each(value)]
+    return [each(item) for item in value] if isinstance(value, tuple) else [each(value)]
 
 
 def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...], several: bool) -> Any:

@@ -33,12 +33,12 @@ def aligned(tensor: Tensor, rank: int) -> Tensor:
     return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
 
 
-def like_examples(input: Any, made: Tensor) -> Tensor:
+def like_examples(input: Any, new: Tensor) -> Tensor:
     """Return a new tensor made like ``input``: batched if ``input`` is, so that examples may differ."""
-    if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
-        return made
-    out = zeros_with((input,), made._layout.shape, made._layout.type, made._layout.strides)
+    if not (state.mode & LEVELS and is_batched(input)) or is_mapped(new):
+        return new
+    out = zeros_with((input,), new._layout.shape, new._layout.type, new._layout.strides)
     with no_grad():
-        copy_(out, made)
+        copy_(out, new)
     out._counter[0] = 0
     return out

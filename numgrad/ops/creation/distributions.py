@@ -84,9 +84,9 @@ def normal(
     if not tensors:
         check_type(size is not None, "normal(): two numbers need the argument 'size'")
         requires_grad = options.pop("requires_grad", False)
-        made = normal_(empty(size, **options), mean, std, generator=generator)
-        made._counter[0] = 0
-        return finished(made, requires_grad)
+        numbers = normal_(empty(size, **options), mean, std, generator=generator)
+        numbers._counter[0] = 0
+        return finished(numbers, requires_grad)
     for tensor in tensors:
         check_supported(tensor._layout, "f", "normal_kernel_cpu")
     if isinstance(std, Tensor):

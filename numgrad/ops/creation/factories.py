@@ -248,23 +248,23 @@ def eye(
 def _identity(matrix: Layout) -> Callable[[], Any]:
     """Return the launcher that makes the memory of an identity matrix of this layout."""
     p = devices.Plan(matrix.type.backend, matrix.type.device.index)
-    made, (rows, columns) = p.new_tensor(matrix, zeroed=True), matrix.shape
+    identity, (rows, columns) = p.new_tensor(matrix, zeroed=True), matrix.shape
     diagonal = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
     if diagonal.size:
-        p.pointwise(devices.filler(int, matrix.type.numpy), [1], made.viewed(diagonal))
-    return p.returns(made)
+        p.pointwise(devices.filler(int, matrix.type.numpy), [1], identity.viewed(diagonal))
+    return p.returns(identity)
 
 
 # -- like another -----------------------------------------------------------------------------------------------
 
 
-def laid_out_as(input: Tensor, made: Tensor, memory_format: Any = None) -> Tensor:
+def laid_out_as(input: Tensor, new: Tensor, memory_format: Any = None) -> Tensor:
     """Return the new tensor with its dimensions in the memory order of the input, or in that of a format."""
     check_memory_format(memory_format)
     layout = formatted_layout(input._layout, memory_format)
-    if layout.row_major or is_mapped(made):
-        return made
-    return strided(made._storage, layout.shape, layout.strides, 0, made._layout.type)
+    if layout.row_major or is_mapped(new):
+        return new
+    return strided(new._storage, layout.shape, layout.strides, 0, new._layout.type)
 
 
 @functools.lru_cache(maxsize=4096)

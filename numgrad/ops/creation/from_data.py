@@ -116,9 +116,9 @@ def _check_regular(data: Any) -> None:
         dim += 1
         expected = len(level[0])
         for item in level:
-            found = len(item) if isinstance(item, list) else 0
-            if found != expected:
-                raise ValueError(f"expected sequence of length {expected} at dim {dim} (got {found})")
+            length = len(item) if isinstance(item, list) else 0
+            if length != expected:
+                raise ValueError(f"expected sequence of length {expected} at dim {dim} (got {length})")
         level = [item for inner in level for item in inner]
     if any(isinstance(item, list) for item in level):
         raise TypeError(f"expected a number at dim {dim}, but got a list")
@@ -194,11 +194,11 @@ def tensor(
         )
         target = data.device if device is None else target
     if data.is_cuda if isinstance(data, Tensor) else is_cuda_array(data):
-        made = data.detach() if isinstance(data, Tensor) else from_interface(data)
-        made = made.to(made.device if device is None else target, made.dtype if dtype is None else dtype, copy=True)
-        return finished(made, requires_grad, pin_memory)
-    made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
-    return finished(made if target == CPU else placed(made, target), requires_grad, pin_memory)
+        out = data.detach() if isinstance(data, Tensor) else from_interface(data)
+        out = out.to(out.device if device is None else target, out.dtype if dtype is None else dtype, copy=True)
+        return finished(out, requires_grad, pin_memory)
+    out = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
+    return finished(out if target == CPU else placed(out, target), requires_grad, pin_memory)
 
 
 @public(method=False, direct=True)
@@ -217,8 +217,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | int 
     if isinstance(data, np.ndarray):
         return from_numpy(data).to(target, chosen)
     if is_cuda_array(data):
-        made = from_interface(data)
-        return made.to(made.device if device is None else target, chosen)
+        result = from_interface(data)
+        return result.to(result.device if device is None else target, chosen)
     return tensor(data, dtype=chosen, device=target)
 
 

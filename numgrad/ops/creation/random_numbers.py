@@ -47,27 +47,27 @@ def _drawing(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> E
     ``given`` holds the classes of the numbers passed with the call, or layouts of tensors.
     """
     key = draw, layout, into, given
-    found = _draws.find(key)
-    return found or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
+    entry = _draws.find(key)
+    return entry or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
 
 
 def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> devices.Plan:
     type = layout.type
     p = devices.Plan(type.backend, type.device.index)
-    generator, operands = p.operand(random.Generator), [p.operand(one) for one in given]
+    generator, operands = p.operand(random.Generator), [p.operand(kind) for kind in given]
     operands = [p.contiguous(operand) if isinstance(operand, devices.TensorRef) else operand for operand in operands]
     target = p.operand(layout) if into else p.new_tensor(layout)
     whole = layout.contiguous
     own = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
     name = draw if whole or draw != "normal" else "normal_pairs"
-    made = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
-    drawn = type.with_dtype(dtype.of_numpy[made.dtype])
+    numbers = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
+    drawn = type.with_dtype(dtype.of_numpy[numbers.dtype])
     steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # in the memory order of the elements
-    found = p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
+    result = p.tensor(numbers, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
     if not into and drawn is type:
-        return p.returns(found)
-    if not (whole and made is own):
-        p.assign(found, target)
+        return p.returns(result)
+    if not (whole and numbers is own):
+        p.assign(result, target)
     return p.returns(*() if into else (target,))
 
 
@@ -184,8 +184,8 @@ def randint(
     low, high = map(int, bounds)
     _check_range(low, high, type.dtype)
     source = random.given_or_default(generator, type.device)
-    made = new_drawn(_integers_of(low, high), layout_of(type, as_size((size,))), source, low, high)
-    return finished(made, requires_grad)
+    result = new_drawn(_integers_of(low, high), layout_of(type, as_size((size,))), source, low, high)
+    return finished(result, requires_grad)
 
 
 @public(method=False)
@@ -202,8 +202,8 @@ def randint_like(
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
     chosen = input.dtype if dtype is None else dtype
     target = input._layout.type.device if device is None else device
-    made = randint(*bounds, size=input._layout.shape, dtype=chosen, device=target, **named_bounds)
-    return finished(laid_out_as(input, made, memory_format), requires_grad)
+    result = randint(*bounds, size=input._layout.shape, dtype=chosen, device=target, **named_bounds)
+    return finished(laid_out_as(input, result, memory_format), requires_grad)
 
 
 @public(method=False, direct=True)
@@ -251,8 +251,8 @@ def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: An
             buffer = target._flat
             if buffer is None:
                 steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-                made = new_drawn(draw, layout_of(layout.type, layout.shape), source, *given)
-                write(target, strided(made._storage, layout.shape, steps, 0, layout.type))
+                numbers = new_drawn(draw, layout_of(layout.type, layout.shape), source, *given)
+                write(target, strided(numbers._storage, layout.shape, steps, 0, layout.type))
                 return
             layout = _parts_of(layout)
             target = tensor_of(layout, buffer.view(layout.type.numpy))

@@ -34,22 +34,22 @@ def _window(
         raise RuntimeError(f"{name} expects floating point dtypes, got: {to_dtype(dtype)}")
     if length < 2:
         return ones(length, dtype=dtype, device=device, requires_grad=requires_grad)
-    places = arange(float(length), dtype=dtype, device=device)
-    return finished(curve(places, length if periodic else length - 1), requires_grad)
+    positions = arange(float(length), dtype=dtype, device=device)
+    return finished(curve(positions, length if periodic else length - 1), requires_grad)
 
 
 def _raised_cosine(alpha: float, beta: float) -> Callable[[Tensor, int], Tensor]:
-    return lambda places, last: add(mul(cos(mul(places, 2 * math.pi / last)), -beta), alpha)
+    return lambda positions, last: add(mul(cos(mul(positions, 2 * math.pi / last)), -beta), alpha)
 
 
-def _blackman(places: Tensor, last: int) -> Tensor:
-    angle = mul(places, math.pi / last)
+def _blackman(positions: Tensor, last: int) -> Tensor:
+    angle = mul(positions, math.pi / last)
     fine, coarse = cos(mul(angle, 4)), cos(mul(angle, 2))
     return add(sub(mul(fine, 0.08), mul(coarse, 0.5)), 0.42)
 
 
-def _triangle(places: Tensor, last: int) -> Tensor:
-    rising = mul(places, 2 / last)
+def _triangle(positions: Tensor, last: int) -> Tensor:
+    rising = mul(positions, 2 / last)
     return minimum(rising, add(neg(rising), 2))
 
 

@@ -107,10 +107,10 @@ def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any 
     """Return the plan that reads a tensor at these indices or writes values there; None if there is none."""
     layouts = [None if index is None else index._layout for index in indices]
     key = op, input._layout, None if values is None else values._layout, *layouts
-    found = _plans.find(key)
-    if found is None:
-        found = _plans.make(key, lambda again: _planned(again, *key) or False)
-    return found or None
+    plan = _plans.find(key)
+    if plan is None:
+        plan = _plans.make(key, lambda again: _planned(again, *key) or False)
+    return plan or None
 
 
 #: Plans by the operation and the layouts; False where there is none.
@@ -214,9 +214,9 @@ def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
         raise _outside(devices.OutOfBoundsError(wrong, shape[dim]), (dim,))
 
 
-def _outside(found: devices.OutOfBoundsError, dims: Ints) -> IndexError:
+def _outside(error: devices.OutOfBoundsError, dims: Ints) -> IndexError:
     """Return the error for an index out of bounds, with the dimension if only one is indexed."""
-    return IndexError(f"{found.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else found
+    return IndexError(f"{error.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else error
 
 
 def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
@@ -224,10 +224,10 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
-            found = physical_of(_mask_indices(index))
-            layout = layout_of(found._layout.type, found._layout.shape[1:])
+            rows = physical_of(_mask_indices(index))
+            layout = layout_of(rows._layout.type, rows._layout.shape[1:])
             parts += [
-                (tensor_of(layout, found._storage, n * layout.size), dim + n) for n in range(len(index._layout.shape))
+                (tensor_of(layout, rows._storage, n * layout.size), dim + n) for n in range(len(index._layout.shape))
             ]
         else:
             parts.append((index, dim))

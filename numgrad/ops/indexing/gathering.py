@@ -58,10 +58,10 @@ def check_index_dtype(index: Layout | TensorRef, name: str) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
 
 
-def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
+def beyond(error: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
     """Return the error for an index out of the bounds of a dimension."""
     dim = normal_dim(dim, len(input._layout.shape))
-    return RuntimeError(f"index {found.index} is out of bounds for dimension {dim} with size {found.size}")
+    return RuntimeError(f"index {error.index} is out of bounds for dimension {dim} with size {error.size}")
 
 
 @operation(
@@ -197,8 +197,8 @@ def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any,
 # -- whole rows --------------------------------------------------------------------------------------------------
 
 
-def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index out of range in self: {found.index}, of a weight of shape {list(weight.shape)}")
+def _not_embedded(error: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {error.index}, of a weight of shape {list(weight.shape)}")
 
 
 @operation(
@@ -302,5 +302,5 @@ def _weights_plan(indices: Layout, count: int, type: TensorType) -> Plan:
 
 def _weights(p: Plan, indices: TensorRef, count: int, type: TensorType) -> TensorRef:
     """Add the steps for a column with the reciprocal of the number of occurrences of each of ``count`` indices."""
-    found = p.tensor(p.backend.counts(p, p.contiguous(indices, int64), count), type.with_dtype(int64), (count, 1))
-    return reciprocal.op.build(p, p.tensor(p.contiguous(found, type.dtype), type, (count, 1)))
+    counts = p.tensor(p.backend.counts(p, p.contiguous(indices, int64), count), type.with_dtype(int64), (count, 1))
+    return reciprocal.op.build(p, p.tensor(p.contiguous(counts, type.dtype), type, (count, 1)))

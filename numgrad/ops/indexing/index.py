@@ -211,11 +211,11 @@ def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Ten
     Raises:
         OutOfBoundsError: if one is out of the bounds of its example, or is negative without ``negative``.
     """
-    found = expanded(flat_index)
+    indices = expanded(flat_index)
     check_indices(flat_index, count, negative)
-    found = from_start(found, count)
-    starts = arange(found._layout.shape[0], device=found.device) * count
-    return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(flat_index._layout.shape))))
+    indices = from_start(indices, count)
+    starts = arange(indices._layout.shape[0], device=indices.device) * count
+    return add(indices, reshape(starts, (indices._layout.shape[0], *(1,) * len(flat_index._layout.shape))))
 
 
 def check_indices(index: Tensor, size: int, negative: bool) -> None:
@@ -243,8 +243,8 @@ def _row_major(part: Tensor) -> Tensor:
 # -- of the flattened tensor -------------------------------------------------------------------------------------
 
 
-def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
+def _not_flat(error: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"out of range: tried to access index {error.index} on a tensor of {error.size} elements.")
 
 
 def _check_flat_index(input: TensorRef, index: TensorRef, name: str) -> None:

@@ -159,8 +159,8 @@ def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
     """
     shape = broadcast_shapes(input.shape, mask.shape)
     held = p.contiguous(mask.viewed(expanded_layout(mask.layout, shape)))
-    found = p.backend.flatnonzero(p, held)
-    return found, *p.strided(input), expanded_layout(input.layout, shape), all_dims(shape), input.type.with_dtype(int64)
+    flat = p.backend.flatnonzero(p, held)
+    return flat, *p.strided(input), expanded_layout(input.layout, shape), all_dims(shape), input.type.with_dtype(int64)
 
 
 def _picked(buffer: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
@@ -192,8 +192,8 @@ def _(grad, mask, input_shape):
     "MaskedScatterBackward0", changes="contiguous", inputs=["input", "mask", "source"], nondifferentiable=["mask"]
 )
 def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
-    found, target, *where = _selection(p, input, mask)
-    p.call(_scatter, found, target, *where, p.contiguous(source), written=(target,))
+    indices, target, *where = _selection(p, input, mask)
+    p.call(_scatter, indices, target, *where, p.contiguous(source), written=(target,))
 
 
 def _scatter(
@@ -380,8 +380,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         tensor([[1],
                 [3]])
     """
-    found = nonzero_op(input, as_tuple)
-    return found.unbind(0) if as_tuple else found
+    indices = nonzero_op(input, as_tuple)
+    return indices.unbind(0) if as_tuple else indices
 
 
 @public

@@ -116,7 +116,7 @@ def _reduce(
     dtype = input.type.dtype
     counts = None
     if reduce == "mean":  # counts of the elements to divide by; 1 if there are none
-        own, given = [filled(p, 1, input.type, one.shape) for one in (input, index)]
+        own, given = [filled(p, 1, input.type, tensor.shape) for tensor in (input, index)]
         if not include_self:
             scatter_into(p, own, index, filled(p, 0, input.type), dim, "set")
         scatter_into(p, own, index, given, dim, "add")
@@ -181,9 +181,9 @@ def _(grad, input, index, src, out, dim, reduce, include_self, needed):
 
 def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
     """Return the gradient of a product for the input: the product of the other factors, with 1 in place of a 0."""
-    one = where(eq(input, 0), 1, input)
-    product = scatter_reduce_op(one, index, src, dim, "prod", include_self)
-    return _without_self(div(mul(grad, conj(product)), conj(one)), index, dim, include_self)
+    nonzero = where(eq(input, 0), 1, input)
+    product = scatter_reduce_op(nonzero, index, src, dim, "prod", include_self)
+    return _without_self(div(mul(grad, conj(product)), conj(nonzero)), index, dim, include_self)
 
 
 def _of_factors(

@@ -220,8 +220,8 @@ def _with_part(
     return op, (dim, *arguments), lambda input, index, source: (input, index, reshape(source, shape))
 
 
-def not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index out of range in self: {found.index}")
+def not_added(error: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {error.index}")
 
 
 def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout) -> None:
@@ -269,8 +269,8 @@ def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: 
     return _with_part(index_add_op, input, index, source, dim, alpha)
 
 
-def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index_copy_(): {beyond(found, *others, **names)}")
+def _not_copied(error: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index_copy_(): {beyond(error, *others, **names)}")
 
 
 @lookup(outside=_not_copied, in_place=True)

@@ -75,8 +75,8 @@ def _as_tensor(item: Any) -> Tensor:
     if isinstance(item, np.ndarray) and item.dtype.kind in "iub":
         return tensor(item if item.dtype.kind == "b" or item.dtype == np.uint8 else item.astype(np.int64), device=CPU)
     if isinstance(item, Sequence | np.ndarray):
-        made = tensor(item if isinstance(item, np.ndarray | str) else list(item), device=CPU)
-        return made if made.dtype in (int64, bool_) else convert(made, int64)
+        result = tensor(item if isinstance(item, np.ndarray | str) else list(item), device=CPU)
+        return result if result.dtype in (int64, bool_) else convert(result, int64)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(item).__name__})"
@@ -122,7 +122,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
         raise IndexError("an index can only have a single ellipsis ('...')")
     alone = reading and isinstance(index, slice)
     result, dim = self, 0
-    found: Indices = []
+    indices: Indices = []
     for item in items:
         if item is Ellipsis:
             skipped = rank - total
@@ -133,21 +133,21 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             result = _sliced(result, dim, item, alone)
             skipped = 1
         elif isinstance(item, Tensor) and (item._layout.shape or item.dtype.kind in "fc" or is_batched(item)):
-            found.append(item)
+            indices.append(item)
             dim += max(_consumed(item), 1)
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
             taken = int(bool(item))  # 1 or 0 elements of the new dimension
-            found.append(zeros_of((taken,), tensor_type(int64, self._layout.type.device)))
+            indices.append(zeros_of((taken,), tensor_type(int64, self._layout.type.device)))
             dim += 1
             continue
         else:
             result = at_index(result, dim, int(item))
             continue
-        found += [None] * skipped
+        indices += [None] * skipped
         dim += skipped
-    return result, found if any(index is not None for index in found) else None
+    return result, indices if any(index is not None for index in indices) else None
 
 
 def _recorded(self: Tensor) -> bool:
@@ -238,7 +238,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[Step] | None = 
             if steps is not None:
                 steps.append((unsqueeze_op, (dim,)))
         elif item is Ellipsis:
-            skipped = len(shape) + 1 - sum([one is not None for one in items])
+            skipped = len(shape) + 1 - sum([item_ is not None for item_ in items])
             if skipped < 0 or Ellipsis in key:
                 return None
             key.append(Ellipsis)
@@ -295,13 +295,13 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     steps: list[Step] | None = None
     if mode & _FOLLOWED and _recorded(self):
         steps = []
-    found = _walk(self._layout, index, True, steps)
-    if found is None:
+    key_and_delta = _walk(self._layout, index, True, steps)
+    if key_and_delta is None:
         result, indices = _resolve(self, index, True)
         if indices is not None:
             return indexed(result, indices)
     elif steps is None:  # in one step, as nodes are made only if the base is changed
-        key, delta = found
+        key, delta = key_and_delta
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
         return view_on(self, layout, delta, View(self, (get_item, (index,)), mode))
     else:
@@ -375,10 +375,10 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         if self._view is not None or (self._requires_grad and self._edge is None):
             return False
         steps = []
-    found = _walk(layout, index, False, steps)
-    if found is None or steps == []:
+    key_and_delta = _walk(layout, index, False, steps)
+    if key_and_delta is None or steps == []:
         return False
-    key, delta = found
+    key, delta = key_and_delta
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
     if steps and not number and cls.shape != part.shape:
         return False  # PyTorch's graph has the views that repeat the value

@@ -219,7 +219,7 @@ def addr_op(
 ) -> TensorRef:
     column = vec1.viewed(unsqueeze_op.prepare(vec1.layout, 1)[0])
     shape = vec1.shape + vec2.shape
-    strides = output_strides(shape, tuple([(one.shape, one.layout.strides) for one in (input, column, vec2)]))
+    strides = output_strides(shape, tuple([(tensor.shape, tensor.layout.strides) for tensor in (input, column, vec2)]))
     layout = layout_of(input.type, shape, strides)
     if how in (SCALED, ALONE):
         return fused(p, "addmm", _outer, (column, vec2, alpha), layout)
@@ -270,7 +270,7 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
     if dtype is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
-    given = [convert(one, dtype) for one in (input, vec1, vec2)]
+    given = [convert(tensor, dtype) for tensor in (input, vec1, vec2)]
     return addr_op(*given, *_factors(dtype, beta, alpha), how)
 
 

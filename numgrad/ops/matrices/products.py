@@ -166,8 +166,8 @@ def _decided(key: Any) -> tuple[Layout, Any]:
     plan, *arguments = key
 
     def make(again: bool) -> tuple[Layout, Any]:
-        made = plan(*arguments)
-        return made.layout, made.launcher(again)
+        decided = plan(*arguments)
+        return decided.layout, decided.launcher(again)
 
     return _transposed_products.find(key) or _transposed_products.make(key, make)
 

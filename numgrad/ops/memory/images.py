@@ -49,18 +49,18 @@ def following(
     return decorate
 
 
-def _layouts(one: Any) -> Any:
+def _layouts(input: Any) -> Any:
     """Return the layout of an input, or the layouts of several."""
-    if one.__class__ is tuple:
-        return tuple(map(_layouts, one))
-    return one.layout if one.__class__ is TensorRef else one
+    if input.__class__ is tuple:
+        return tuple(map(_layouts, input))
+    return input.layout if input.__class__ is TensorRef else input
 
 
-def in_format(p: Plan, inputs: Sequence[Any], made: Any) -> Any:
+def in_format(p: Plan, inputs: Sequence[Any], results: Any) -> Any:
     """Add the steps that bring the results of a plan to channels last, if one of the inputs has that format."""
     if not any(map(_says_so, inputs)):
-        return made
-    return _relaid(p, made) if made.__class__ is TensorRef else tuple([_relaid(p, one) for one in made])
+        return results
+    return _relaid(p, results) if results.__class__ is TensorRef else tuple([_relaid(p, tensor) for tensor in results])
 
 
 def _relaid(p: Plan, tensor: TensorRef) -> TensorRef:

@@ -173,15 +173,15 @@ def attention_backward(
     The rule accounts for the result and ``statistics`` being functions of these.
     """
     given = query, key, value
-    grads = tuple([p.new_tensor(_like(one)) for one in given])
+    grads = tuple([p.new_tensor(_like(gradient)) for gradient in given])
     if _has_kernel(query, key):
         tensors = (*given, out, grad_output)
         p.backend.attention_backward(p, tensors, grads, p.contiguous(statistics), is_causal, scale)
     else:
         layouts = [layout_of(layout.type, layout.shape) for layout in given]
-        found = p.host(_slopes, layouts, *_given(grad_output, *given), is_causal, scale)
-        for one, grad in zip(found, grads, strict=True):
-            p.assign(one, grad)
+        computed = p.host(_slopes, layouts, *_given(grad_output, *given), is_causal, scale)
+        for gradient, grad in zip(computed, grads, strict=True):
+            p.assign(gradient, grad)
     return grads
 
 

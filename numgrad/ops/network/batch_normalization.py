@@ -47,14 +47,14 @@ def batch_norm_op(
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     type, channels = input.type, input.shape[1:2]
     if training and _is_fused(p, input):
-        rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-        made = p.backend.normalized_channels(p, *rows, *channel_sizes(input), channels[0], True, eps)
-        return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
+        rows = [each and p.contiguous(each) for each in (input, weight, bias)]
+        buffers = p.backend.normalized_channels(p, *rows, *channel_sizes(input), channels[0], True, eps)
+        return p.tensor(buffers[0], type, input.shape), *[p.tensor(each, type, channels) for each in buffers[1:]]
     if training:
         moments = along_axis(p, "variance_axis", input, _dims(input), 0, False)
         variance, mean = [p.tensor(moment, type, channels) for moment in moments]
     else:
-        mean, variance = [contiguous_op.build(p, one) for one in (running_mean, running_var) if one is not None]
+        mean, variance = [contiguous_op.build(p, each) for each in (running_mean, running_var) if each is not None]
     scale = fused(p, "batch_norm", _inverse, [variance], variance.layout, passed=[eps])
     return _fused(p, _normalized, input, mean, scale, weight or 1.0, bias or 0.0), mean, scale, variance
 
@@ -80,14 +80,14 @@ def batch_norm_backward(
     """Add the steps that compute the gradients of input, weight and bias; in training, statistics depend on input."""
     type, given = input.type, (grad_output, input, mean, scale)
     if training and _is_fused(p, input):
-        rows = [one and p.contiguous(one) for one in (*given, weight)]
-        made = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True)
-        return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
-    sums = [sum_dims.build(p, one, _dims(input), False) for one in (_fused(p, _product, *given), grad_output)]
+        rows = [tensor and p.contiguous(tensor) for tensor in (*given, weight)]
+        buffers = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True)
+        return p.tensor(buffers[0], type, input.shape), *[p.tensor(tensor, type, mean.shape) for tensor in buffers[1:]]
+    sums = [sum_dims.build(p, tensor, _dims(input), False) for tensor in (_fused(p, _product, *given), grad_output)]
     if not training:
         return _fused(p, _scaled, grad_output, scale, weight or 1.0), *sums
     share = mean.size / input.size if input.size else 0.0
-    tilt, shift = [fused(p, "batch_norm", _average, [one], one.layout, passed=[share]) for one in sums]
+    tilt, shift = [fused(p, "batch_norm", _average, [tensor], tensor.layout, passed=[share]) for tensor in sums]
     return _fused(p, _slope, *given, weight or 1.0, shift, tilt), *sums
 
 

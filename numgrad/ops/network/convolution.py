@@ -73,17 +73,17 @@ def convolution_weight(
     shape = windows[1], input.shape[1] // groups, *kernel
     if not (input.size and grad_output.size):
         return p.new_tensor(layout_of(type, shape), zeroed=True)
-    made = _depthwise(
+    out = _depthwise(
         p, "convolution_weight", (grad_output, input, None), input.shape, shape, windows[2:], stride, padding, dilation,
         groups,
     )
-    if made is None:
+    if out is None:
         image, grad = spread(p, input, _padded_sizes(input.shape, padding), padding), p.contiguous(grad_output)
-        made = p.backend.window_products(p, image, grad, windows, shape, stride, dilation, groups)
+        out = p.backend.window_products(p, image, grad, windows, shape, stride, dilation, groups)
         if image is not input and type.numpy.kind in "fc":
             how = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
-            p.backend.mend_weight(p, p.contiguous(image), grad, made, (image.shape, windows), *how)
-    return p.tensor(made, type, shape)
+            p.backend.mend_weight(p, p.contiguous(image), grad, out, (image.shape, windows), *how)
+    return p.tensor(out, type, shape)
 
 
 @convolution_input.gradient("grad_output")
@@ -163,17 +163,17 @@ def _correlated(
     if not (input.size and weight.size):
         return _nothing(p, type, shape, bias)
     given = input, weight, bias
-    made = _depthwise(p, "convolution", given, input.shape, weight.shape, extents, stride, padding, dilation, groups)
-    if made is None:
+    out = _depthwise(p, "convolution", given, input.shape, weight.shape, extents, stride, padding, dilation, groups)
+    if out is None:
         each_dim = zip(extents, kernel, stride, dilation, strict=True)
         seen = [(count - 1) * s + d * (k - 1) + 1 for count, k, s, d in each_dim]
         sizes = [max(pair) for pair in zip(seen, _padded_sizes(input.shape, padding), strict=True)]
         image, filters, added = spread(p, input, sizes, padding), p.contiguous(weight), bias and p.contiguous(bias)
-        made = p.backend.correlation(p, image, filters, added, shape, kernel, stride, dilation, groups)
+        out = p.backend.correlation(p, image, filters, added, shape, kernel, stride, dilation, groups)
         if image is not input and type.numpy.kind in "fc":
             how = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
-            p.backend.mend(p, p.contiguous(image), filters, added, made, (image.shape, shape), *how)
-    return p.tensor(made, type, shape)
+            p.backend.mend(p, p.contiguous(image), filters, added, out, (image.shape, shape), *how)
+    return p.tensor(out, type, shape)
 
 
 def _spread(
@@ -191,11 +191,11 @@ def _spread(
     one_by_one = max(stride) == 1
     if not (one_by_one and filters == groups):
         given = grad_output, weight, bias
-        made = _depthwise(
+        out = _depthwise(
             p, "convolution_input", given, shape, weight.shape, windows[2:], stride, padding, dilation, groups
         )
-        if made is not None:
-            return p.tensor(made, type, shape)
+        if out is not None:
+            return p.tensor(out, type, shape)
     if one_by_one:
         flipped = _flipped_filters(p, weight, groups)
         before = tuple([d * (k - 1) - low for k, d, low in zip(kernel, dilation, padding, strict=True)])

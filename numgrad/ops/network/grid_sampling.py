@@ -134,42 +134,42 @@ def _location(grid: Tensor, size: int, align_corners: bool) -> Tensor:
     return sub(mul(add(grid, 1), size / 2), 0.5)
 
 
-def _padded(place: Tensor, size: int, padding: str, align_corners: bool, rank: int) -> Tensor:
+def _padded(position: Tensor, size: int, padding: str, align_corners: bool, rank: int) -> Tensor:
     """Return places within a dimension, with places outside clamped to the border or reflected there.
 
     A NaN becomes the first place, in three dimensions the last, as in PyTorch.  With zeros it stays NaN, or becomes a
     place outside.
     """
     if padding == "zeros":
-        return where(lt(abs(place), 2**31), place, -100.0) if rank == 3 else place
+        return where(lt(abs(position), 2**31), position, -100.0) if rank == 3 else position
     if padding == "reflection":
         low, span = (0.0, 2 * (size - 1)) if align_corners else (-0.5, 2 * size)
-        distance = sub(place, low)
+        distance = sub(position, low)
         distance = where(lt(distance, 0), neg(distance), distance)
         over = sub(distance, mul(trunc(div(distance, span)), span)) if span else mul(distance, 0)
-        place = add(where(gt(over, sub(span, over)), sub(span, over), over), low)
+        position = add(where(gt(over, sub(span, over)), sub(span, over), over), low)
     last = float(size - 1)
     if rank == 3:
-        return where(le(place, 0), 0.0, where(lt(place, last), place, last))
-    return where(gt(place, 0), where(lt(place, last), place, last), 0.0)
+        return where(le(position, 0), 0.0, where(lt(position, last), position, last))
+    return where(gt(position, 0), where(lt(position, last), position, last), 0.0)
 
 
 def _taps(
     grid: Tensor, size: int, mode: str, padding: str, align_corners: bool, rank: int
 ) -> tuple[Tensor, Tensor]:
     """Return the pixels to sample, as floating-point numbers along a last dimension, and their weights."""
-    place = _location(grid, size, align_corners)
+    position = _location(grid, size, align_corners)
     if mode != "bicubic":
-        place = _padded(place, size, padding, align_corners, rank)
+        position = _padded(position, size, padding, align_corners, rank)
     if mode == "nearest":
-        one = where(lt(place, -math.inf), place, 1.0)  # always 1, with a gradient of 0
-        return unsqueeze_op(round_op(place), 2), unsqueeze_op(one, 2)
-    first = floor(place)
-    share = sub(place, first)
+        weight = where(lt(position, -math.inf), position, 1.0)  # always 1, with a gradient of 0
+        return unsqueeze_op(round_op(position), 2), unsqueeze_op(weight, 2)
+    first = floor(position)
+    share = sub(position, first)
     if mode == "bilinear":
         return stack([first, add(first, 1)], 2), stack([sub(1, share), share], 2)
-    places = stack([add(first, at) for at in (-1, 0, 1, 2)], 2)
-    return _padded(places, size, padding, align_corners, rank), stack(cubic_weights(share, -0.75), 2)
+    positions = stack([add(first, at) for at in (-1, 0, 1, 2)], 2)
+    return _padded(positions, size, padding, align_corners, rank), stack(cubic_weights(share, -0.75), 2)
 
 
 # -- sampling -----------------------------------------------------------------------------------------------------
@@ -198,9 +198,9 @@ def _sampled(input, grid, mode, padding, align_corners):
     rows = reshape(grid, (batch, count, rank))
     index: Any = None
     for dim, size in enumerate(sizes):
-        places, own = _taps(select_op(rows, 2, rank - 1 - dim), size, mode, padding, align_corners, rank)
-        within = mul(ge(places, 0), le(places, size - 1))
-        at = convert(where(within, places, 0.0), int64)
+        positions, own = _taps(select_op(rows, 2, rank - 1 - dim), size, mode, padding, align_corners, rank)
+        within = mul(ge(positions, 0), le(positions, size - 1))
+        at = convert(where(within, positions, 0.0), int64)
         if index is None:
             index, weights, inside = at, own, within
             continue

@@ -33,16 +33,17 @@ def group_norm_op(
     channels are dimension 1.
     """
     _check(input, groups, weight=weight, bias=bias)
-    type, each = input.type, (input.shape[0], groups)
-    rows = [one and p.contiguous(one) for one in (input, weight, bias)]
+    type, per_group = input.type, (input.shape[0], groups)
+    rows = [tensor and p.contiguous(tensor) for tensor in (input, weight, bias)]
     if p.backend.channels_are_fused(channel_sizes(input)[1]):
-        made = p.backend.normalized_channels(p, *rows, *channel_sizes(input), numel(each), False, eps)
-        return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=False)])
+        buffers = p.backend.normalized_channels(p, *rows, *channel_sizes(input), numel(per_group), False, eps)
+        shapes = input.shape, per_group, per_group
+        return tuple([p.tensor(buffer, type, shape) for buffer, shape in zip(buffers, shapes, strict=False)])
     dense = _divided(input, groups)
-    normal, *made = p.backend.layer_norm_rows(p, rows[0], None, None, numel(dense.shape[2:]), numel(each), eps)
+    normal, *buffers = p.backend.layer_norm_rows(p, rows[0], None, None, numel(dense.shape[2:]), numel(per_group), eps)
     factors = _of_channels(weight, groups, 1.0), _of_channels(bias, groups, 0.0)
     out = fused(p, "group_norm", _shifted, [p.tensor(normal, type, dense.shape), *factors], dense)
-    return out.viewed(layout_of(type, input.shape)), *[p.tensor(one, type, each) for one in made]
+    return out.viewed(layout_of(type, input.shape)), *[p.tensor(buffer, type, per_group) for buffer in buffers]
 
 
 @group_norm_op.gradient("input", "weight", "bias")
@@ -76,20 +77,22 @@ def group_norm_backward(
     groups: int, eps: float,
 ) -> tuple[TensorRef, ...]:
     """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
-    type, each = input.type, input.shape[1:2]
-    grad, *rows = [p.contiguous(one) for one in (grad_output, input, mean, scale)]
+    type, channels = input.type, input.shape[1:2]
+    grad, *rows = [p.contiguous(tensor) for tensor in (grad_output, input, mean, scale)]
     if p.backend.channels_are_fused(channel_sizes(input)[1]):
         factors = weight and p.contiguous(weight)
-        made = p.backend.normalized_channels_gradients(p, grad, *rows, factors, *channel_sizes(input), False)
+        buffers = p.backend.normalized_channels_gradients(p, grad, *rows, factors, *channel_sizes(input), False)
     else:
         dense, groupwise = _divided(input, groups), (*mean.shape, 1, 1)
         shapes = dense.shape, dense.shape, groupwise, groupwise
-        terms = [p.tensor(one, type, shape) for one, shape in zip((grad, *rows), shapes, strict=True)]
+        terms = [p.tensor(tensor, type, shape) for tensor, shape in zip((grad, *rows), shapes, strict=True)]
         weighted = fused(p, "group_norm", _weighted, [terms[0], _of_channels(weight, groups, 1.0)], dense)
         of_input = p.backend.layer_norm_gradients(p, p.contiguous(weighted), *rows, None, numel(dense.shape[2:]))[0]
         products = fused(p, "group_norm", _product, terms, dense)
-        made = of_input, *[along_axis(p, "fold_axis", one, (0, 3), "sum", type.numpy) for one in (products, terms[0])]
-    return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=True)])
+        sums = [along_axis(p, "fold_axis", term, (0, 3), "sum", type.numpy) for term in (products, terms[0])]
+        buffers = (of_input, *sums)
+    shapes = input.shape, channels, channels
+    return tuple([p.tensor(buffer, type, shape) for buffer, shape in zip(buffers, shapes, strict=True)])
 
 
 @differentiated_as(group_norm_backward)

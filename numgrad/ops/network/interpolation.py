@@ -40,8 +40,8 @@ def _nearest(
         positions = np.maximum(_positions(length, count, False, scale, real), real(0)) + real(0.5)
     else:
         positions = _step(length, count, False, scale, real) * np.arange(count).astype(real)
-    found = np.floor(positions.astype(np.float32))  # as in PyTorch, also for float64
-    return LineMap(length, np.minimum(found.astype(np.int64), length - 1))
+    indices = np.floor(positions.astype(np.float32))  # as in PyTorch, also for float64
+    return LineMap(length, np.minimum(indices.astype(np.int64), length - 1))
 
 
 def _positions(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> np.ndarray:
@@ -185,10 +185,10 @@ def _sizes(
             "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
             "of {} and output size of {!s}. {} output size in (o1, o2, ...,oK) format.", own, size, needed,
         )
-        if not all(isinstance(one, int) for one in sizes):
+        if not all(isinstance(number, int) for number in sizes):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
-                f"with types {[type(one) for one in sizes]}"
+                f"with types {[type(number) for number in sizes]}"
             )
         return sizes, (None,) * len(own)
     check_value(scale_factor is not None, "either size or scale_factor should be defined")

@@ -111,7 +111,7 @@ class Loss(Planned):
     def _of_examples(self, *args: Any) -> Tensor:
         """Return the losses of a batch of calls."""
         rank = max([len(tensor._layout.shape) for tensor in tensors_in(args)])
-        given = dict(zip(self.parameters, mapped_to(args, lambda one: aligned(one, rank)), strict=True))
+        given = dict(zip(self.parameters, mapped_to(args, lambda mapped: aligned(mapped, rank)), strict=True))
         reduction, given["reduction"] = given["reduction"], "none"
         losses = self(*given.values())
         if reduction == "none":

@@ -349,8 +349,8 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
     def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
         if grad_output._layout.shape or not all(map(is_shared, (target, weight, total_weight))):
             return NotImplemented
-        one, shared = physical(grad_output).new_ones(()), map(physical, (target, weight, total_weight))
-        slopes = nll_loss_backward(one, *shared, shape, ignored, reduction)  # linear in grad_output
+        unit, shared = physical(grad_output).new_ones(()), map(physical, (target, weight, total_weight))
+        slopes = nll_loss_backward(unit, *shared, shape, ignored, reduction)  # linear in grad_output
         return mul(aligned(grad_output, len(shape)), slopes)
 
     return op, nll_loss_backward

@@ -32,7 +32,7 @@ def layer_norm_op(
 
     The results are the normalized tensor, the means, and the scales ``1 / sqrt(variance + eps)``.
     """
-    factors = {name: one and one.layout for name, one in (("weight", weight), ("bias", bias))}
+    factors = {name: tensor and tensor.layout for name, tensor in (("weight", weight), ("bias", bias))}
     _check_shape("LayerNormKernelImpl", input.layout, shape, **factors)
     for argument in (weight, bias):
         if argument is not None and argument.type is not input.type:
@@ -41,9 +41,9 @@ def layer_norm_op(
                 f"{argument.type.dtype.legacy}"
             )
     each = input.shape[: len(input.shape) - len(shape)] + (1,) * len(shape)
-    rows = [one and p.contiguous(one) for one in (input, weight, bias)]
-    made = p.backend.layer_norm_rows(p, *rows, numel(shape), numel(each), eps)
-    return tuple([p.tensor(one, input.type, own) for one, own in zip(made, (input.shape, each, each), strict=True)])
+    rows = [tensor and p.contiguous(tensor) for tensor in (input, weight, bias)]
+    buffers = p.backend.layer_norm_rows(p, *rows, numel(shape), numel(each), eps)
+    return tuple([p.tensor(b, input.type, s) for b, s in zip(buffers, (input.shape, each, each), strict=True)])
 
 
 @layer_norm_op.batched
@@ -74,9 +74,9 @@ def layer_norm_backward(
     shape: tuple[int, ...], eps: float,
 ) -> tuple[TensorRef, ...]:
     """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
-    rows = [one and p.contiguous(one) for one in (grad_output, input, mean, scale, weight)]
-    made = p.backend.layer_norm_gradients(p, *rows, numel(shape))
-    return tuple([p.tensor(one, input.type, own) for one, own in zip(made, (input.shape, shape, shape), strict=True)])
+    rows = [tensor and p.contiguous(tensor) for tensor in (grad_output, input, mean, scale, weight)]
+    buffers = p.backend.layer_norm_gradients(p, *rows, numel(shape))
+    return tuple([p.tensor(b, input.type, s) for b, s in zip(buffers, (input.shape, shape, shape), strict=True)])
 
 
 @layer_norm_backward.batched

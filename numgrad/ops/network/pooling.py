@@ -80,8 +80,8 @@ def _(grad, indices, grad_output_shape, rank):
 def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: int, mode: str) -> TensorRef:
     """Add the steps that "set" or "add" elements in zeros of ``shape``, at flat indices into the last dimensions."""
     own, index = [p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in (source, indices)]
-    made = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
-    return p.tensor(p.contiguous(made), source.type, shape)
+    out = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
+    return p.tensor(p.contiguous(out), source.type, shape)
 
 
 def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
@@ -147,7 +147,7 @@ def _max_pool(rank: int, indices: bool) -> Any:
             images = input if image.shape == input._layout.shape else unsqueeze_op(input, last)
             count = 1 + (indices or return_indices)
             out = (max_pool3d_op if rank == 3 else max_pool_op)(images, *how, ceil_mode)[:count]
-            out = out if images is input else tuple([squeeze_dim(one, last) for one in out])
+            out = out if images is input else tuple([squeeze_dim(tensor, last) for tensor in out])
             return out if count > 1 else out[0]
 
         return call, ()
@@ -200,7 +200,7 @@ def _adaptive_max_pool(rank: int, indices: bool) -> Any:
 
         def call(input: Tensor) -> Any:
             out = op(unsqueeze_op(input, last) if rank == 1 else input, sizes)[:count]
-            out = tuple([squeeze_dim(one, last) for one in out]) if rank == 1 else out
+            out = tuple([squeeze_dim(tensor, last) for tensor in out]) if rank == 1 else out
             return out if count > 1 else out[0]
 
         return call, ()

@@ -41,7 +41,7 @@ def gru_step(
     (hidden,) = state
     own = chunk(gates, 3, 1)
     others = chunk(linear(hidden, weight, bias), 3, 1)
-    r, z = [sigmoid(add(one, other)) for one, other in zip(own[:2], others[:2], strict=True)]
+    r, z = [sigmoid(add(share, other)) for share, other in zip(own[:2], others[:2], strict=True)]
     n = tanh(add(own[2], mul(others[2], r)))
     return (add(mul(sub(hidden, n), z), n),)
 
@@ -82,7 +82,7 @@ def steps_composed(
     outputs = []
     for tensor in reversed(gates) if backwards else gates:
         size, whole = tensor._layout.shape[0], state[0]._layout.shape[0]
-        after = STEPS[kind](tensor, [narrow(one, 0, 0, size) for one in state] if size < whole else state, *weights)
+        after = STEPS[kind](tensor, [narrow(part, 0, 0, size) for part in state] if size < whole else state, *weights)
         outputs.append(after[0])
         if size < whole:
             after = tuple([

@@ -67,7 +67,7 @@ def recurrent(
             given = dropout(given, dropout_p, True)
     if batch_first:
         given = transpose_op(given, 0, 1)
-    return given, *[stack(one) for one in zip(*ends, strict=True)]
+    return given, *[stack(parts) for parts in zip(*ends, strict=True)]
 
 
 def _states(
@@ -84,21 +84,21 @@ def _states(
     sizes = [size, cells] if kind == "lstm" else [size]
     if hx is None:
         if size == cells:
-            made: Any = zeros((len(sizes), examples, size), dtype=input.dtype, device=input.device)
+            initial: Any = zeros((len(sizes), examples, size), dtype=input.dtype, device=input.device)
         else:
-            made = [zeros((examples, own), dtype=input.dtype, device=input.device) for own in sizes]
-        return [made] * len(weights)
-    for one, own in zip(hx, sizes, strict=True):
+            initial = [zeros((examples, own), dtype=input.dtype, device=input.device) for own in sizes]
+        return [initial] * len(weights)
+    for tensor, own in zip(hx, sizes, strict=True):
         check(
-            one._layout.shape[:1] >= (len(weights),),
+            tensor._layout.shape[:1] >= (len(weights),),
             "Expected more hidden states in stacked_rnn: one for each of {} layers and directions, but got shape {}",
-            len(weights), one,
+            len(weights), tensor,
         )
         check(
-            one._layout.shape[1:] == (examples, own),
-            "a state must have the shape {}, but got {}", [len(weights), examples, own], one,
+            tensor._layout.shape[1:] == (examples, own),
+            "a state must have the shape {}, but got {}", [len(weights), examples, own], tensor,
         )
-    each = zip(*[unbind_op(one, 0)[: len(weights)] for one in hx], strict=True)
+    each = zip(*[unbind_op(tensor, 0)[: len(weights)] for tensor in hx], strict=True)
     return [stack(state) if size == cells else state for state in each]
 
 
@@ -190,15 +190,15 @@ def cell(
             f"input has inconsistent input_size: got {features} expected {w_ih._layout.shape[1]} "
             f"({_shapes(input, w_ih)})"
         )
-    for number, one in enumerate(hx):
-        examples, width = _matrix_shape(f"hidden{number}", one)
+    for number, state in enumerate(hx):
+        examples, width = _matrix_shape(f"hidden{number}", state)
         if examples != batch:
             raise RuntimeError(
-                f"Input batch size {batch} doesn't match hidden{number} batch size {examples} ({_shapes(input, one)})"
+                f"Input batch size {batch} doesn't match hidden{number} batch size {examples} ({_shapes(input, state)})"
             )
         if width != size:
             raise RuntimeError(
-                f"hidden{number} has inconsistent hidden_size: got {width}, expected {size} ({_shapes(one, w_hh)})"
+                f"hidden{number} has inconsistent hidden_size: got {width}, expected {size} ({_shapes(state, w_hh)})"
             )
     if w_ih._layout.shape[0] != GATES[kind] * size:
         raise RuntimeError(f"expected {GATES[kind]} gates of size {size} ({_shapes(w_ih, w_hh)})")

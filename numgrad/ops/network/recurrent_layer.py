@@ -58,11 +58,11 @@ def _check(
         NotImplementedError: the dtype is an integer one or bool.
     """
     check_supported(input, "fc", own.kind)
-    for one in (begin, weight, weight_hh, bias, bias_hh):
-        if one is not None and one.type is not input.type:
+    for tensor in (begin, weight, weight_hh, bias, bias_hh):
+        if tensor is not None and tensor.type is not input.type:
             raise RuntimeError(
                 f"mat1 and mat2 must have the same dtype, but got {input.type.dtype.legacy} and "
-                f"{one.type.dtype.legacy} (input {list(input.shape)}, {list(one.shape)})"
+                f"{tensor.type.dtype.legacy} (input {list(input.shape)}, {list(tensor.shape)})"
             )
     features = input.shape[-1]
     if weight.shape != (own.gates, features):
@@ -75,8 +75,8 @@ def _check(
         weight_hh.shape == (own.gates, own.size),
         "the weight of the hidden state must have the shape {}, not {}", [own.gates, own.size], weight_hh,
     )
-    for one in (bias, bias_hh):
-        check(one is None or one.shape == (own.gates,), "a bias must have the shape {}, not {}", [own.gates], one)
+    for b in (bias, bias_hh):
+        check(b is None or b.shape == (own.gates,), "a bias must have the shape {}, not {}", [own.gates], b)
     check(
         len(input.shape) != 3 or input.shape[1] == own.examples,
         "the state must have an example for each of the input's: input {}, state {}", input, begin,
@@ -114,7 +114,7 @@ def recurrent_layer(
         return *p.host(_by_operations, layouts, *given, kind, backwards), p.new_tensor(none), p.new_tensor(none)
     if bias is not None and bias_hh is not None and kind != "gru":  # the steps add both at once
         bias, bias_hh = None, add.op.build(p, bias, bias_hh)
-    added, other = [None if one is None else p.contiguous(one) for one in (bias, bias_hh)]
+    added, other = [None if tensor is None else p.contiguous(tensor) for tensor in (bias, bias_hh)]
     rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
     gates = multiplied(p, rows, weight, (False, True), added)
     extra = p.new_tensor(layout_of(type, (own.rows, own.size if kind in ("lstm", "gru") else 0)))
@@ -132,7 +132,7 @@ def _given(*tensors: TensorRef | None) -> list[Given | None]:
 def _by_operations(*given: Any) -> list[Any]:
     """Return the storage of the result and of the state, computed by other operations."""
     with no_grad():
-        return [contiguous_op.function(one)._storage for one in steps_of_layer(*given)]
+        return [contiguous_op.function(tensor)._storage for tensor in steps_of_layer(*given)]
 
 
 def steps_of_layer(
@@ -185,17 +185,17 @@ def recurrent_layer_backward(
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)
     if gates.shape == (0,):
         shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (own.gates,), (own.gates,)
-        layouts = [layout_of(type, shape if one else (0,)) for shape, one in zip(shapes, wanted, strict=True)]
+        layouts = [layout_of(type, shape if tensor else (0,)) for shape, tensor in zip(shapes, wanted, strict=True)]
         given = _given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
         return p.host(_gradients_by_operations, layouts, *given, kind, backwards, wanted)
     grads = p.new_tensor(layout_of(type, begin.shape), zeroed=grad_end is None)
     if grad_end is not None:
         p.assign(grad_end, grads)
     grad = p.new(out.size, type.numpy, zeroed=True) if grad_out is None else p.contiguous(grad_out)
-    known = [p.contiguous(one) for one in (begin, gates, extra, out)]
-    found = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
+    known = [p.contiguous(tensor) for tensor in (begin, gates, extra, out)]
+    buffers = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
     widths = own.gates, own.gates, own.size
-    slopes, shares, before = [p.tensor(one, type, (own.rows, w)) for one, w in zip(found, widths, strict=True)]
+    slopes, shares, before = [p.tensor(tensor, type, (own.rows, w)) for tensor, w in zip(buffers, widths, strict=True)]
     result = [p.new_tensor(layout_of(type, (0,))) for _ in wanted]
     if wanted[1]:
         result[1] = grads
@@ -233,11 +233,11 @@ def _gradients(
     nothing = input.new_empty(0)
     with recording_apart() as recorded:
         chosen = zip(given, wanted, strict=True)
-        variables = [as_variable(one) if is_wanted and one is not None else None for one, is_wanted in chosen]
+        variables = [as_variable(tensor) if is_wanted and tensor is not None else None for tensor, is_wanted in chosen]
         used: list[Any] = [old if new is None else new for old, new in zip(given, variables, strict=True)]
         outputs = steps_of_layer(*[*used, sizes, kind, backwards])
         pairs = [(output, own) for output, own in zip(outputs, (grad_out, grad_end), strict=True) if own is not None]
         reached, cotangents = zip(*pairs, strict=True)
-        present = [one for one in variables if one is not None]
-        found = iter(gradients_of(reached, present, cotangents, create_graph=recorded, materialize_grads=True))
-    return [nothing if variable is None else next(found) for variable in variables]
+        present = [tensor for tensor in variables if tensor is not None]
+        computed = iter(gradients_of(reached, present, cotangents, create_graph=recorded, materialize_grads=True))
+    return [nothing if variable is None else next(computed) for variable in variables]

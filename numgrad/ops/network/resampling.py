@@ -116,12 +116,12 @@ def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...])
     given = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
     for dim, own in sorted(given, key=lambda each: each[1].count / max(each[1].length, 1)):
         outer, length, inner = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
-        made = p.backend.csr_axis(
+        products = p.backend.csr_axis(
             p, p.contiguous(out), outer, length, inner, max(outer, 1), own.count, own.matrix(input.type),
             outer * inner * own.indices.size, own.step,
         )
         shape[dim] = own.count
-        out = p.tensor(made, input.type, tuple(shape))
+        out = p.tensor(products, input.type, tuple(shape))
     if out is input:
         out = contiguous_op.build(p, input)
     return in_format(p, [] if name in _ROW_MAJOR else [input.layout], out)

@@ -28,8 +28,8 @@ def _forward(p: Plan, input: TensorRef, dim: int, floor: float | None) -> Tensor
 
 def _backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int, logarithm: bool) -> TensorRef:
     grad, out = p.contiguous(grad_output), p.contiguous(output)
-    made = p.backend.softmax_backward_axis(p, grad, out, *along(output.shape, dim), logarithm)
-    return p.tensor(made, output.type, output.shape)
+    buffer = p.backend.softmax_backward_axis(p, grad, out, *along(output.shape, dim), logarithm)
+    return p.tensor(buffer, output.type, output.shape)
 
 
 @operation("SoftmaxBackward0", dims=["dim"])

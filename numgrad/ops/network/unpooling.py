@@ -183,14 +183,14 @@ def fractional_max_pool_op(
     ``windows``, of shape (..., *counts, elements), holds the flat indices of the elements of each window.
     """
     last = len(windows.shape) - 1
-    places, shape = p.contiguous(windows), windows.shape[:-1]
+    windows_buffer, shape = p.contiguous(windows), windows.shape[:-1]
     flat = p.tensor(p.contiguous(input), input.type, joined(input.shape, rank))
-    index = p.tensor(places, windows.type, joined(windows.shape, rank + 1))
+    index = p.tensor(windows_buffer, windows.type, joined(windows.shape, rank + 1))
     lines = p.contiguous(gather_op.build(p, flat, index, len(flat.shape) - 1))
     values, numbers = max_dim.build(p, p.tensor(lines, input.type, windows.shape), last, True)
-    found = gather_op.build(p, p.tensor(places, windows.type, windows.shape), numbers, last)
-    values, found = [p.tensor(p.contiguous(each), each.type, shape) for each in (values, found)]
-    return values, found
+    indices = gather_op.build(p, p.tensor(windows_buffer, windows.type, windows.shape), numbers, last)
+    values, indices = [p.tensor(p.contiguous(each), each.type, shape) for each in (values, indices)]
+    return values, indices
 
 
 fractional_max_pool3d_op = fractional_max_pool_op.recorded_by("FractionalMaxPool3DBackward0")
@@ -209,18 +209,18 @@ def _random_windows(samples: Tensor, sizes: Ints, kernel: Ints, counts: Ints) ->
     Along a dimension, window ``i`` begins at ``trunc((i + sample) * step) - trunc(sample * step)``; the last one ends
     with the dimension.
     """
-    rank, planes, number = len(sizes), samples._layout.shape[:2], samples.dtype.numpy.type
+    rank, sets, number = len(sizes), samples._layout.shape[:2], samples.dtype.numpy.type
     total: Any = 0
     for dim, (size, width, count) in enumerate(zip(sizes, kernel, counts, strict=True)):
         sample = samples[..., dim if rank == 3 else 1 - dim].unsqueeze(-1)
         step = float(number(size - width) / number(max(count - 1, 1)))
         numbers = arange(count - 1, dtype=samples.dtype, device=samples.device) if count > 1 else sample[..., :0]
         begin = convert(sub(trunc(mul(add(numbers, sample), step)), trunc(mul(sample, step))), int64)
-        end = begin.new_full((*planes, min(count, 1)), size - width)
-        places = reshape(cat([begin, end], 2), (*planes, *[count if d == dim else 1 for d in range(rank)], *[1] * rank))
+        end = begin.new_full((*sets, min(count, 1)), size - width)
+        starts = reshape(cat([begin, end], 2), (*sets, *[count if d == dim else 1 for d in range(rank)], *[1] * rank))
         inside = reshape(arange(width, device=samples.device), [width if d == dim else 1 for d in range(rank)])
-        total = add(total, mul(add(places, inside), numel(sizes[dim + 1 :])))
-    return reshape(total, (*planes, *counts, numel(kernel)))
+        total = add(total, mul(add(starts, inside), numel(sizes[dim + 1 :])))
+    return reshape(total, (*sets, *counts, numel(kernel)))
 
 
 def _fractional_max_pool(rank: int, indices: bool) -> Any:
@@ -243,9 +243,9 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
                 "being empty.", name, shape, dim,
             )
         where, names = name + "_out" * (rank == 3), ("time", "height", "width")[-rank:]
-        for one, size, width, count in zip(names, shape[-rank:], kernel, counts, strict=True):
+        for axis, size, width, count in zip(names, shape[-rank:], kernel, counts, strict=True):
             if count + width - (rank == 2) > size:  # in three dimensions PyTorch's limit is one less
-                raise RuntimeError(f"{where}(): pool {one} {width} too large relative to input {one} {size}")
+                raise RuntimeError(f"{where}(): pool {axis} {width} too large relative to input {axis} {size}")
 
     def call(
         input: Tensor, kernel_size: Numbers, output_size: Numbers | None = None,
@@ -278,7 +278,7 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
             windows = _random_windows(samples, shape[-rank:], kernel, counts)
         op = fractional_max_pool3d_op if rank == 3 else fractional_max_pool_op
         out = op(images, windows, rank)[: 1 + (indices or return_indices)]
-        out = out if images is input else tuple([squeeze_dim(one, 0) for one in out])
+        out = out if images is input else tuple([squeeze_dim(axis, 0) for axis in out])
         return out if len(out) > 1 else out[0]
 
     call.__name__ = call.__qualname__ = name + "_with_indices" if indices else name

@@ -119,17 +119,17 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any) -> TensorRef:
     """Add the steps that make complex numbers with parts computed by scalar functions."""
-    one, other = first.type.dtype, second.type.dtype
+    dtype, other = first.type.dtype, second.type.dtype
     check(
-        one.is_floating_point and other.is_floating_point,
-        "Expected both inputs to be Half, Float or Double tensors but got {} and {}", one.legacy, other.legacy,
+        dtype.is_floating_point and other.is_floating_point,
+        "Expected both inputs to be Half, Float or Double tensors but got {} and {}", dtype.legacy, other.legacy,
     )
     check(
-        one is other,
-        "Expected object of scalar type {} but got scalar type {} for second argument", one.legacy, other.legacy,
+        dtype is other,
+        "Expected object of scalar type {} but got scalar type {} for second argument", dtype.legacy, other.legacy,
     )
     shape = broadcast_shapes(first.shape, second.shape)
-    out = p.new_tensor(layout_of(tensor_type(complex_of(one), first.type.device), shape))
+    out = p.new_tensor(layout_of(tensor_type(complex_of(dtype), first.type.device), shape))
     part = layout_of(first.type, shape, tuple([2 * step for step in out.layout.strides]))
     program = _program(first.type.numpy, real, imag)
     operands = first, second, out.viewed(part), out.viewed(part, 1)
@@ -170,7 +170,7 @@ def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
 def _of_examples(op: Any, *parts: Tensor) -> Tensor:
     """Return the result of ``complex`` or ``polar`` under ``vmap``."""
     rank = max([len(part._layout.shape) for part in parts])
-    return op(*[aligned(one, rank) for one in parts])
+    return op(*[aligned(tensor, rank) for tensor in parts])
 
 
 @complex_op.gradient("real")

@@ -42,10 +42,10 @@ def reduced_along(
 ) -> Any:
     """Add the steps of ``along_axis`` for reductions, which may read the elements in memory order."""
     order = memory_order(x.layout)
-    places = tuple([place for place, d in enumerate(order) if d in dims])
+    positions = tuple([position for position, d in enumerate(order) if d in dims])
     kept = [d for d in order if d not in dims]
-    if kept == sorted(kept) and places and places[-1] - places[0] + 1 == len(places):
-        x, dims = x.viewed(permute_op.prepare(x.layout, order)[0]), places
+    if kept == sorted(kept) and positions and positions[-1] - positions[0] + 1 == len(positions):
+        x, dims = x.viewed(permute_op.prepare(x.layout, order)[0]), positions
     return along_axis(p, name, x, dims, *arguments, dtype=dtype)
 
 
@@ -72,13 +72,13 @@ def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int
             size *= groups.pop()[1]
         if size > 1:
             groups.append((reduced, size))
-    found, outer = [], 1
+    result, outer = [], 1
     for number, (reduced, size) in enumerate(groups):
         if reduced:
-            found.append((outer, size, math.prod([n for _, n in groups[number + 1 :]])))
+            result.append((outer, size, math.prod([n for _, n in groups[number + 1 :]])))
         else:
             outer *= size
-    return found or [(1, 1, numel(shape))]
+    return result or [(1, 1, numel(shape))]
 
 
 def picked(

@@ -195,8 +195,8 @@ def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: st
     dims = normal_dims(dim, len(input.shape))
     if isinstance(dim, Sequence) and len(dim) == 0:
         check_not_empty(input, name, None)
-    for one in dims:
-        check_not_empty(input, name, one)
+    for number in dims:
+        check_not_empty(input, name, number)
     return dims
 
 

@@ -100,8 +100,8 @@ def _counted(
     index: Any = 0
     inside: Any = True
     for own, column, size in zip(edges, columns, sizes, strict=True):
-        place = searchsorted(own, column.contiguous(), right=True) - 1
-        index = index * size + place.where(column != own[-1], size - 1)  # the last bin includes its upper edge
+        bin_number = searchsorted(own, column.contiguous(), right=True) - 1
+        index = index * size + bin_number.where(column != own[-1], size - 1)  # the last bin includes its upper edge
         inside = (column >= own[0]) & (column <= own[-1]) & inside
     counts = bincount(index[inside], None if weight is None else weight[inside], math.prod(sizes))
     counts = reshape(convert(counts, points.dtype), sizes)

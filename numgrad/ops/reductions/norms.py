@@ -126,11 +126,11 @@ def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> N
         "linalg.vector_norm cannot compute the {} norm on an empty tensor because the operation does not have an "
         "identity", ord, x,
     )
-    for one in dims:
+    for number in dims:
         check(
-            not x.shape or x.shape[one] != 0,
+            not x.shape or x.shape[number] != 0,
             "linalg.vector_norm cannot compute the {} norm on the dimension {} because this dimension is empty and "
-            "the operation does not have an identity", ord, one, x,
+            "the operation does not have an identity", ord, number, x,
         )
 
 

@@ -59,7 +59,7 @@ def _quantile(
     name: str, input: Tensor, q: float | Tensor, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Tensor:
     shares = _checked(name, input, q, interpolation)
-    rank, one = len(input._layout.shape), len(shares._layout.shape) == 0
+    rank, is_single = len(input._layout.shape), len(shares._layout.shape) == 0
     axis = 0 if dim is None else normal_dim(dim, max(rank, 1))
     along = rank > 0 and dim is not None
     lines = movedim(input, axis, -1) if along else reshape(input, (1, -1) if dim is None else (1,))
@@ -90,7 +90,7 @@ def _quantile(
         out = squeeze_dim(out, 1)
     if not rank and dim is not None:
         out = reshape(out, (-1,))
-    return squeeze_dim(out, 0) if one else out
+    return squeeze_dim(out, 0) if is_single else out
 
 
 def _checked(name: str, input: Tensor, q: float | Tensor, interpolation: str) -> Tensor:

@@ -46,8 +46,8 @@ def unique_op(
             "There are 0 sized dimensions, and they aren't selected, so unique{} cannot be applied (dim {}, shape {})",
             '_consecutive' * consecutive, dim, shape,
         )
-    found = p.backend.unique_slices(p, p.contiguous(input), *sizes, consecutive)
-    return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *found)
+    buffers = p.backend.unique_slices(p, p.contiguous(input), *sizes, consecutive)
+    return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *buffers)
 
 
 def _laid_out(
@@ -193,11 +193,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 )
 def search_op(p: Plan, sorted_sequence: TensorRef, input: TensorRef, right: bool, out_int32: bool) -> TensorRef:
     own, wanted = sorted_sequence.shape, input.shape
-    found = p.backend.search_rows(
+    positions = p.backend.search_rows(
         p, p.contiguous(sorted_sequence), p.contiguous(input), own[-1], input.size if len(own) == 1 else wanted[-1],
         right, promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
     )
-    out = p.tensor(found, input.type.with_dtype(int64), wanted)
+    out = p.tensor(positions, input.type.with_dtype(int64), wanted)
     return to_type.build(p, out, input.type.with_dtype(int32)) if out_int32 else out
 
 
@@ -296,8 +296,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise TypeError("isin(): elements or test_elements must be a tensor")
-    for one in (elements, test_elements):
-        kind = one.dtype if isinstance(one, Tensor) else tensor(one).dtype
+    for operand in (elements, test_elements):
+        kind = operand.dtype if isinstance(operand, Tensor) else tensor(operand).dtype
         if kind is bool_ or kind.is_complex:
             raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.legacy}")
     if not isinstance(test_elements, Tensor):
@@ -312,6 +312,6 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         elements = tensor(elements, dtype=row.dtype if same else None, device=row.device)
     if not row._layout.size:
         return full(elements.shape, invert, dtype=bool_, device=elements.device)
-    places = clamp(searchsorted(row, elements), max=row._layout.size - 1)
-    nearest = index_select_op(row, reshape(places, (-1,)), 0)
+    positions = clamp(searchsorted(row, elements), max=row._layout.size - 1)
+    nearest = index_select_op(row, reshape(positions, (-1,)), 0)
     return (ne if invert else eq)(reshape(nearest, elements._layout.shape), elements)

@@ -35,8 +35,8 @@ def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[Tenso
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     permuted = input.viewed(permute_op.prepare(input.layout, order)[0])
     axis = order.index(dim) if order else 0
-    found = picked(p, "sort_axis", permuted, (axis,), permuted.shape, descending)
-    return [one.viewed(layout_of(one.type, input.shape, strides)) for one in found]
+    results = picked(p, "sort_axis", permuted, (axis,), permuted.shape, descending)
+    return [tensor.viewed(layout_of(tensor.type, input.shape, strides)) for tensor in results]
 
 
 @operation("SortBackward0", outputs=["out", "indices"])

@@ -42,8 +42,8 @@ def _moments_op(name: str, node: str, **declared: Any) -> Planned:
         else:
             shape = reduced_shape(input.shape, dims, keepdim)
             spread, mean = [
-                p.tensor(one, input.type, shape)
-                for one in reduced_along(p, "variance_axis", input, dims, correction, root)
+                p.tensor(buffer, input.type, shape)
+                for buffer in reduced_along(p, "variance_axis", input, dims, correction, root)
             ]
         return (spread, mean) if several else spread
 

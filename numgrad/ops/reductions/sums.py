@@ -55,15 +55,15 @@ def folded(
     order = memory_order(input.layout)
     x = input.viewed(permute_op.prepare(input.layout, order)[0])
     out = p.contiguous(x, None if name == "nonzero" else as_real(input, type))
-    sizes = passes(x.shape, tuple([place for place, d in enumerate(order) if d in dims]))
+    sizes = passes(x.shape, tuple([position for position, d in enumerate(order) if d in dims]))
     for number, each in enumerate(sizes, 1):
         out = p.backend.fold_axis(p, out, *each, name, type.numpy, divisor if number == len(sizes) else 1.0)
         name = _COMBINED_BY.get(name, name)
     kept = [d for d in order if d not in dims]
     if kept != sorted(kept):
-        made = p.tensor(out, type, tuple([input.shape[d] for d in kept]))
+        reduced = p.tensor(out, type, tuple([input.shape[d] for d in kept]))
         back = tuple(sorted(range(len(kept)), key=kept.__getitem__))
-        out = p.contiguous(made.viewed(permute_op.prepare(made.layout, back)[0]))
+        out = p.contiguous(reduced.viewed(permute_op.prepare(reduced.layout, back)[0]))
     return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
 
 

@@ -107,9 +107,10 @@ def checked_tensors(name: str, tensors: Any, argument: int = 0) -> tuple[Tensor,
     if not isinstance(tensors, tuple | list):
         given = type(tensors).__name__
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
-    for number, one in enumerate(tensors):
-        if not isinstance(one, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {type(one).__name__}")
+    for number, item in enumerate(tensors):
+        if not isinstance(item, Tensor):
+            kind = type(item).__name__
+            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {kind}")
     return tuple(tensors)
 
 
@@ -212,7 +213,7 @@ def stack_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int) -> TensorRef:
     dtype = functools.reduce(promote_types, [tensor.type.dtype for tensor in tensors])
     first = tensors[0]
     out = layout_of(tensor_type(dtype, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
-    return _concatenated(p, [one.viewed(unsqueeze_op.prepare(one.layout, dim)[0]) for one in tensors], dim, out)
+    return _concatenated(p, [part.viewed(unsqueeze_op.prepare(part.layout, dim)[0]) for part in tensors], dim, out)
 
 
 @stack_op.batched

@@ -69,10 +69,10 @@ def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
 def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
     """Return the map of a dimension to itself with elements added or removed at its ends, mirrored or repeated."""
     check_rows(low + size + high)
-    places = np.arange(-low, size + high)
+    source = np.arange(-low, size + high)
     if mode == "reflect":
-        places = np.where(places < 0, -places, np.where(places < size, places, 2 * (size - 1) - places))
-    return LineMap(size, np.clip(places, 0, size - 1))
+        source = np.where(source < 0, -source, np.where(source < size, source, 2 * (size - 1) - source))
+    return LineMap(size, np.clip(source, 0, size - 1))
 
 
 def _at_edges(input: Layout, widths: tuple[int, ...], mode: str) -> Any:

@@ -60,14 +60,14 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     """
     if state.mode & ~WATCHED or total._counter.__class__ is not list:
         return False
-    found = _recent_adders.get(key) or _adders.find(key)
-    if found is None:
+    adder = _recent_adders.get(key) or _adders.find(key)
+    if adder is None:
         part, step = view.prepare(total._layout, *where)
         plan = add.op.plan([part, grad._layout], part, into=True)
-        found = _adders.make(key, lambda again: (plan.launcher(again), part, step))
-    add_part, part, step = found
-    place = tensor_of(part, total._storage, total._offset + number * step)
-    add_part(place, grad, place)
+        adder = _adders.make(key, lambda again: (plan.launcher(again), part, step))
+    add_part, part, step = adder
+    target = tensor_of(part, total._storage, total._offset + number * step)
+    add_part(target, grad, target)
     total._counter[0] += 1
     return True
 

@@ -261,10 +261,10 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Return each index, repeated by its count."""
-    found = repeated_op(same_for_all(_checked_repeats(repeats), "repeat_interleave"))
-    if output_size not in (None, found._layout.size):
-        raise RuntimeError(f"allocated size does not match required size ({output_size} and {found._layout.size})")
-    return convert(found, repeats.dtype)
+    indices = repeated_op(same_for_all(_checked_repeats(repeats), "repeat_interleave"))
+    if output_size not in (None, indices._layout.size):
+        raise RuntimeError(f"allocated size does not match required size ({output_size} and {indices._layout.size})")
+    return convert(indices, repeats.dtype)
 
 
 @operation(

@@ -91,13 +91,13 @@ def restrided(p: Plan, input: TensorRef, source: Geometry, target: Geometry, cou
     sums = p.new_tensor(row, zeroed=True)
     add_overlapping(p, input, shown(sums, source))
     if overlaps_itself(*counted[:2]):
-        counts, one = p.new_tensor(row), p.new(1, type.numpy)
-        for buffer in (p.contiguous(counts), one):
+        counts, ones = p.new_tensor(row), p.new(1, type.numpy)
+        for buffer in (p.contiguous(counts), ones):
             p.fill(buffer, 1)
         shared = shown(counts, counted)
         p.pointwise(filler(int, type.numpy), [0], shared)
         single = layout_of(type, shared.shape, (0,) * len(shared.shape))
-        add_overlapping(p, TensorRef(one.memory, single), shared)
+        add_overlapping(p, TensorRef(ones.memory, single), shared)
         div.op.build(p, sums, counts, into=sums)
     seen = shown(sums, target)
     return seen if seen.layout.contiguous else contiguous_op.build(p, seen)

@@ -96,9 +96,9 @@ def stft(
     hop, window = _framing("stft", input, n_fft, hop_length, win_length, window)
     frames = mul(unfold_op(signal, 1, n_fft, hop), window)
     transform = fft_rfft if onesided else fft_fft
-    found = transpose_op(transform(frames, norm="ortho" if normalized else None), 1, 2)
-    found = squeeze_dim(found, 0) if len(shape) == 1 else found
-    return found if return_complex else view_as_real_op(found)
+    spectra = transpose_op(transform(frames, norm="ortho" if normalized else None), 1, 2)
+    spectra = squeeze_dim(spectra, 0) if len(shape) == 1 else spectra
+    return spectra if return_complex else view_as_real_op(spectra)
 
 
 @composite
@@ -165,5 +165,5 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     batch, count, width = frames._layout.shape
     samples = width + hop * (count - 1)
     total = zeros(batch, samples, dtype=frames.dtype, device=frames.device)
-    places = unfold_op(arange(samples, device=frames.device), 0, width, hop)
-    return index_add(total, 1, reshape(places, (-1,)), reshape(frames, (batch, -1)))
+    positions = unfold_op(arange(samples, device=frames.device), 0, width, hop)
+    return index_add(total, 1, reshape(positions, (-1,)), reshape(frames, (batch, -1)))

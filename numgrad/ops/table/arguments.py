@@ -114,10 +114,10 @@ def check_arguments(
         how = signature.parameters[parameter].kind
         if how is inspect.Parameter.VAR_KEYWORD:
             continue
-        for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
+        for item in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
             annotation = annotations.get(parameter, Any)
-            if not _fits(one, annotation) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(annotation))):
-                raise wrong_kind(name, parameter, None if parameter in kwargs else position, annotation, one) from None
+            if not _fits(item, annotation) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(annotation))):
+                raise wrong_kind(name, parameter, None if parameter in kwargs else position, annotation, item) from None
             position += 1
 
 
@@ -163,7 +163,7 @@ def wrong_kind(name: str, parameter: str, position: int | None, annotation: Any,
     where = f"argument '{parameter}'" + (f" (position {position})" if position else "")
     for part in _alternatives(annotation):
         if get_origin(part) is Sequence and isinstance(value, tuple | list):
-            number = [_fits(one, get_args(part)[0]) for one in value].index(False)
+            number = [_fits(item, get_args(part)[0]) for item in value].index(False)
             given = _title(type(value[number]))
             if get_args(part) == (Tensor,) and position:
                 return TypeError(f"expected Tensor as element {number} in argument {position - 1}, but got {given}")
@@ -191,7 +191,7 @@ def _fits(value: Any, annotation: Any) -> bool:
     if get_origin(annotation) is Sequence:
         return (
             isinstance(value, Sequence) and not isinstance(value, str)
-            and all(_fits(one, get_args(annotation)[0]) for one in value)
+            and all(_fits(item, get_args(annotation)[0]) for item in value)
         )
     annotation = Tensor if annotation in (Layout, TensorRef) else get_origin(annotation) or annotation
     return isinstance(value, annotation) if isinstance(annotation, type) else True

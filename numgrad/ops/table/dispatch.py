@@ -50,8 +50,8 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     except MemoryError as error:
         raise devices.from_numpy(error) from None
     if not mode & GRAD:
-        for one in (out,) if layout.__class__ is not tuple else out:
-            one._origin = UNRECORDED
+        for tensor in (out,) if layout.__class__ is not tuple else out:
+            tensor._origin = UNRECORDED
     elif entry.recorded:
         pending = begin(entry, operands)
         if pending is not None:
@@ -148,8 +148,8 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         if entry.step:
             connect(input, out, entry.view(input, mode))
         elif not mode & GRAD:  # they count as copies
-            for one in out:
-                one._origin = UNRECORDED
+            for tensor in out:
+                tensor._origin = UNRECORDED
     elif delta is None:
         out = view_on(input, layout, 0, entry.view(input, mode))
         out._storage, out._offset = entry.launch(input)
@@ -171,9 +171,9 @@ def connect(input: Tensor, out: Any, how: Any) -> None:
     if out.__class__ is not tuple:
         out, how = (out,), (how,)
     counter = input._counter
-    for one, view in zip(out, how):  # noqa: B905 - there are none where views pass for copies
-        one._counter, one._requires_grad = counter, MAYBE
-        view.connect(one, input)
+    for tensor, view in zip(out, how):  # noqa: B905 - there are none where views pass for copies
+        tensor._counter, tensor._requires_grad = counter, MAYBE
+        view.connect(tensor, input)
 
 
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:

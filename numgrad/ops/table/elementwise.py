@@ -258,7 +258,7 @@ class Pointwise(Op):
         numbers.
         """
         kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
-        given = [getattr(one, kinds.get(one.__class__, "__class__")) for one in operands]
+        given = [getattr(operand, kinds.get(operand.__class__, "__class__")) for operand in operands]
         op = self._for(given, into is not None)
         compute, result = op.compute_types(given)
         out = into
@@ -267,12 +267,12 @@ class Pointwise(Op):
         attributes = op.completed(numbers.items()) if numbers else op.attributes
         types = list(kinds_passed(given, out.layout))
         values: list[Any] = list(operands)
-        for position, one in enumerate(operands):
-            if one.__class__ is devices.TensorRef and types[position].__class__ is type:
-                if one.memory.__class__ is devices.Input and not one.start:
-                    values[position] = devices.InputNumber(one.memory.number)
+        for position, argument in enumerate(operands):
+            if argument.__class__ is devices.TensorRef and types[position].__class__ is type:
+                if argument.memory.__class__ is devices.Input and not argument.start:
+                    values[position] = devices.InputNumber(argument.memory.number)
                 else:
-                    types[position] = one.type.numpy
+                    types[position] = argument.type.numpy
         program = op.program(types, attributes, compute, result)
         values += [attributes[i.name] for i in program.arguments if i.name in attributes]
         p.pointwise(program, values, out)

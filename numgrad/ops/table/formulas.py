@@ -93,11 +93,11 @@ class _Readable(ast.NodeTransformer):
             return arguments[0]
         operands = [*arguments, *[keyword.value for keyword in keywords]]
         if len(operands) == 2:
-            one, other = operands
+            left, right = operands
             if name in _OPERATORS:
-                return ast.BinOp(one, _OPERATORS[name](), other)
+                return ast.BinOp(left, _OPERATORS[name](), right)
             if name in _COMPARISONS:
-                return ast.Compare(one, [_COMPARISONS[name]()], [other])
+                return ast.Compare(left, [_COMPARISONS[name]()], [right])
         if name == "neg":
             return ast.UnaryOp(ast.USub(), *operands)
         return ast.Call(function, arguments, keywords)

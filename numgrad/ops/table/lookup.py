@@ -379,9 +379,9 @@ def _described(value: Any) -> Any:
 def _typed(cls: type, value: Any) -> Any:
     """Return a key that distinguishes a value from equal ones of another class: 1.0 and True from 1."""
     if cls is tuple or cls is list or cls is Size:
-        for one in value:
-            if one.__class__ is not int:
-                return (cls, *[_typed(one.__class__, one) for one in value])
+        for item in value:
+            if item.__class__ is not int:
+                return (cls, *[_typed(item.__class__, item) for item in value])
         return value if cls is tuple else (cls, *value)
     if value is None or cls is int or cls is dtype:
         return value

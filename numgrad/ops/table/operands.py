@@ -208,11 +208,11 @@ def fused(
     while the kernel is the same.  The computation is in the NumPy dtype ``compute``, by default that of ``out``.
     """
     types = tuple([
-        one.type.numpy if one.__class__ is TensorRef else one.kind if one.__class__ is Given else one for one in given
+        a.type.numpy if a.__class__ is TensorRef else a.kind if a.__class__ is Given else a for a in given
     ]) + (float,) * len(passed)
     result = into or p.new_tensor(out)
     program = _program(name + function.__name__, function, compute or out.type.numpy, types, out.type.numpy)
-    p.pointwise(program, [*[one for one in given if not isinstance(one, float)], *passed], result)
+    p.pointwise(program, [*[a for a in given if not isinstance(a, float)], *passed], result)
     return result
 
 

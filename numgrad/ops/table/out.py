@@ -67,7 +67,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     check(not out.numel() and out._view is None, "{}(): out has shape {}, but the result has {}", name, out, result)
     check_updatable(out)
     check(not is_mapped(result), "vmap: {}(): out cannot take the shape {} for each example", name, result)
-    made = result.to(target).contiguous()
-    show_elements_of(out, made)
+    converted = result.to(target).contiguous()
+    show_elements_of(out, converted)
     out._counter[0] += 1
     return out

@@ -292,10 +292,10 @@ class Planned(Op):
         if build is None:
             assert self.host is not None
             return p.returns(*self.host.add_to(p, self.prepare(*given), arguments))
-        made = build(p, *arguments)
-        if made is p:
+        results = build(p, *arguments)
+        if results is p:
             return p
-        return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
+        return p.returns(results) if results.__class__ is TensorRef else p.returns(*results)
 
     def _change_copy(self, strided: bool, p: Plan, input: TensorRef, *others: Any) -> TensorRef:
         copy = p.new_tensor(kept_layout(input.layout) if strided else layout_of(input.type, input.shape))

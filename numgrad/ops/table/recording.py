@@ -284,15 +284,15 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     differentiable = [tensor for tensor in outputs[:graded] if tensor._layout.type.dtype.differentiable]
     node = plan.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
-        node.more_outputs = tuple([one._layout for one in differentiable[1:]])
+        node.more_outputs = tuple([result._layout for result in differentiable[1:]])
     node.backward_plan = plan
     node.saved, node.versions = None, ()
     if target is not None:
         record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
     else:
-        for number, one in enumerate(differentiable):
-            one._edge = (node, number)
-            one._requires_grad = True
+        for number, result in enumerate(differentiable):
+            result._edge = (node, number)
+            result._requires_grad = True
     _save(node, plan, outputs, before or _kept(plan, operands))
 
 
@@ -365,6 +365,6 @@ def _save(node: Any, plan: BackwardPlan, outputs: Sequence[Tensor], inputs: tupl
     for position, source in enumerate(plan.sources):
         if source < 0:
             number = OUTPUT - source
-            one = outputs[number]
-            saved[position], versions[position] = keep(one, number if one._requires_grad else None)
+            output = outputs[number]
+            saved[position], versions[position] = keep(output, number if output._requires_grad else None)
     node.saved, node.versions = tuple(saved), tuple(versions)

@@ -42,7 +42,7 @@ def repeated(step: Step) -> Step:
 def with_inner(scheduler: Any) -> list[Any]:
     """Return a scheduler and those that it is composed of."""
     inner = getattr(scheduler, "_schedulers", ())
-    return [scheduler, *[one for each in inner for one in with_inner(each)]]
+    return [scheduler, *[nested for part in inner for nested in with_inner(part)]]
 
 
 def _is_known(scheduler: Any) -> bool:
@@ -51,10 +51,10 @@ def _is_known(scheduler: Any) -> bool:
     Learning rates that are tensors are memory, which programs read themselves.
     """
     is_known = all(
-        type(one).__module__.startswith(_LIBRARY)
+        type(nested).__module__.startswith(_LIBRARY)
         and not any(isinstance(value, FunctionType | MethodType) and name not in FUNCTIONS for name, value in
-                    vars(one).items())
-        for one in with_inner(scheduler)
+                    vars(nested).items())
+        for nested in with_inner(scheduler)
     )
     return is_known and not any(
         isinstance(value, Tensor) for group in scheduler.optimizer.param_groups for value in group.values()
@@ -115,5 +115,6 @@ class ScheduleStep(recording.Effect):
 
     def functions(self) -> Sequence[Any]:
         """Return the user's functions that a step calls."""
-        found = [vars(one).get(name) for one in with_inner(self._scheduler) for name in FUNCTIONS]
-        return [each for one in found if one is not None for each in (one if isinstance(one, list) else [one])]
+        values = [vars(scheduler).get(name) for scheduler in with_inner(self._scheduler) for name in FUNCTIONS]
+        lists = [value if isinstance(value, list) else [value] for value in values if value is not None]
+        return [function for functions in lists for function in functions]

@@ -89,9 +89,9 @@ def others_on_memory(tensor: Tensor) -> list[Tensor]:
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
     """Return the nodes that backward would visit from this one, latest first, and the leaves that it would reach."""
-    found = order.nodes_behind([] if node is None else [node])
-    leaves = [node.variable for node in found if isinstance(node, AccumulateGrad)]
-    return [node for node in found if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
+    nodes = order.nodes_behind([] if node is None else [node])
+    leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+    return [node for node in nodes if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
 
 
 #: The number of items listed before a list is cut off.

@@ -23,8 +23,8 @@ def requires_text(subject: Subject) -> str:
     if tensor.requires_grad:
         if subject.node is None and subject.trouble is None:
             if tensor._view is not None:
-                made = tensor._view.made
-                when = f"under {made}" if made is not None else "before that tensor did"
+                origin = tensor._view.made
+                when = f"under {origin}" if origin is not None else "before that tensor did"
                 return f"True, as a view of a tensor that does; but it was made {when}, so gradients end here."
             return "True: backward adds to its grad."
         return "True, because it was computed from tensors that require gradients."
@@ -98,8 +98,8 @@ def anomalies(gradient: Tensor) -> str:
         return ""
     if elements.size and not elements.any():
         return ", all zeros"
-    found = [(int(np.isnan(elements).sum()), "NaN"), (int(np.isinf(elements).sum()), "infinite")]
-    return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in found if count)
+    counts = [(int(np.isnan(elements).sum()), "NaN"), (int(np.isinf(elements).sum()), "infinite")]
+    return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in counts if count)
 
 
 def _passes_text(known: Contributions) -> str:
@@ -169,10 +169,10 @@ def text_of_node(node: Node) -> str:
     nodes, leaves = nodes_behind(node)
     shapes = f" (of {_shapes(leaves)})" if leaves else ""
     verb = "lies" if len(nodes) == 1 and not leaves else "lie"
-    found = f"{counted(len(nodes), 'node')} and {counted(len(leaves), 'leaf', 'leaves')}{shapes} {verb} behind it."
+    size_text = f"{counted(len(nodes), 'node')} and {counted(len(leaves), 'leaf', 'leaves')}{shapes} {verb} behind it."
     location = None if node.attached is None else node.attached.location
-    made = f" {node.name()} was recorded here:\n{location}" if location is not None else ""
-    return f"{found}{made}{_freed_or_changed(nodes, made != '')}"
+    origin_text = f" {node.name()} was recorded here:\n{location}" if location is not None else ""
+    return f"{size_text}{origin_text}{_freed_or_changed(nodes, origin_text != '')}"
 
 
 def _shapes(tensors: list[Tensor]) -> str:
@@ -231,11 +231,11 @@ def _path_count(start: Node | None, subject: Subject) -> int:
     nodes, _ = nodes_behind(start)
     paths: dict[Node, int] = {}
     for node in reversed(nodes):  # oldest first, so that the counts of a node's successors are known
-        found = sum(
+        paths_on = sum(
             paths.get(other, 0) + (other is subject.target and number == subject.number)
             for other, number in edges_of(node)
         )
-        paths[node] = min(found, MANY)  # uncapped numbers would have as many digits as the graph is deep
+        paths[node] = min(paths_on, MANY)  # uncapped numbers would have as many digits as the graph is deep
     return paths.get(start, 0) if start is not None and start is not subject.target else 0
 
 
@@ -264,13 +264,13 @@ def memory_text(subject: Subject) -> str:
     views = [other for other in others if other._view is not None and other._root is tensor]
     shared = [other for other in others if other._view is None]
     if getattr(tensor, "_origin", None) == FOREIGN:
-        found = "shared with NumPy or another library, which sees changes made here"
+        owner = "shared with NumPy or another library, which sees changes made here"
     elif shared:
-        found = f"shared with another tensor ({described_best(shared)}), which sees changes made here"
+        owner = f"shared with another tensor ({described_best(shared)}), which sees changes made here"
     else:
-        found = "its own"
+        owner = "its own"
     of_it = f", with {counted(len(views), 'view')} of it" if views else ""
-    return f"{found}{of_it}, {_changes(tensor)}"
+    return f"{owner}{of_it}, {_changes(tensor)}"
 
 
 def _changes(tensor: Tensor) -> str:
@@ -299,7 +299,7 @@ def hooks_text(subject: Subject) -> str:
     if node is not None and node.attached is not None:
         parts.append(("register_prehook of its node", node.attached.pre_hooks))
         parts.append(("register_hook of its node", node.attached.post_hooks))
-    found = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {how}" for how, hooks in parts if hooks]
+    descriptions = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {how}" for how, hooks in parts if hooks]
     if node is not None and subject.trouble is None and tensor.retains_grad:
-        found.append("retain_grad() was called")
-    return f"{'; '.join(found) or 'none'}."
+        descriptions.append("retain_grad() was called")
+    return f"{'; '.join(descriptions) or 'none'}."

@@ -151,16 +151,16 @@ class Assembly:
 
     def _data(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
         """Return boxes for the input data: saved tensors that require no gradient and have a name."""
-        found: dict[int, tuple[Tensor, dict[str, None]]] = {}
+        named: dict[int, tuple[Tensor, dict[str, None]]] = {}
         for unit in self.members:
             for node in self.members[unit] if unit in shown else ():
                 for _, value, _, number in entries_of(node):
                     data = self._named_data(value) if number is None and isinstance(value, Tensor) else None
                     if data is not None:
-                        found.setdefault(id(data), (data, {}))[1][unit] = None
+                        named.setdefault(id(data), (data, {}))[1][unit] = None
         buffers = set() if self.module is None else {id(buffer) for buffer in self.module.buffers()}
         boxes, arrows = [], []
-        for index, (tensor, units) in enumerate(found.values()):
+        for index, (tensor, units) in enumerate(named.values()):
             if id(tensor) in buffers and all(unit in self.folded for unit in units):
                 continue
             boxes.append(describer.data(f"d{index}", tensor))

@@ -153,8 +153,8 @@ def _name_of(node: Node) -> tuple[Run, ...]:
 
 
 def _hook_rows(node: Node) -> list[Row]:
-    found = [readable(hook_name(hook)) for hook, _ in hooks_at(node)]
-    return [Row("", f"{'hook' if len(found) == 1 else 'hooks'} {', '.join(found)}")] if found else []
+    names = [readable(hook_name(hook)) for hook, _ in hooks_at(node)]
+    return [Row("", f"{'hook' if len(names) == 1 else 'hooks'} {', '.join(names)}")] if names else []
 
 
 def hooks_at(node: Node) -> list[tuple[Any, str]]:

@@ -31,10 +31,10 @@ class ModuleCall(NamedTuple):
 
     def path(self) -> list[ModuleCall]:
         """Return the calls from the outermost to this one."""
-        found = [self]
-        while found[-1].parent is not None:
-            found.append(found[-1].parent)
-        return found[::-1]
+        calls = [self]
+        while calls[-1].parent is not None:
+            calls.append(calls[-1].parent)
+        return calls[::-1]
 
 
 def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, ModuleCall]:
@@ -44,11 +44,11 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, ModuleCall]:
     call is attributed to that call, and calls too long ago are unknown.
     """
     names = {id(part): (name, part) for name, part in module.named_modules()}
-    made = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
+    triples = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
     sequences = sorted([node.sequence for node in nodes])
     open_calls: list[tuple[int, ModuleCall]] = []  # each with the number at which it ended
     result: dict[int, ModuleCall] = {}
-    for begun, ended, part in made:
+    for begun, ended, part in triples:
         while open_calls and open_calls[-1][0] < begun:
             open_calls.pop()
         name, called = names[part]

@@ -83,15 +83,15 @@ def _vector_bits(line: str) -> int:
 
 def functions(assembly: str) -> dict[str, list[str]]:
     """Return the lines of each function: instructions and labels."""
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in assembly.splitlines():
         label = _LABEL.match(line)
         if label and not label[1].startswith((".L", "L")):
-            lines = found[label[1]] = []
+            lines = lines_of[label[1]] = []
         elif label or not _DIRECTIVE.match(line):
             lines.append(label[0] if label else _aligned(re.split(r"\s+(?:#|//|;)", line)[0]))
-    return {name: _trimmed(lines) for name, lines in found.items() if any(line[:1].isspace() for line in lines)}
+    return {name: _trimmed(lines) for name, lines in lines_of.items() if any(line[:1].isspace() for line in lines)}
 
 
 def _aligned(line: str) -> str:
@@ -127,12 +127,12 @@ def main_loop(assembly: str) -> tuple[str, Loop | None]:
     Raises:
         ValueError: there is no function.
     """
-    found = functions(assembly)
-    if not found:
+    lines_of = functions(assembly)
+    if not lines_of:
         raise ValueError("the assembly has no function")
-    candidates = [(name, loop) for name, lines in found.items() if not _is_wrapper(name) for loop in loops(lines)]
+    candidates = [(name, loop) for name, lines in lines_of.items() if not _is_wrapper(name) for loop in loops(lines)]
     if not candidates:
-        return next(iter(found)), None
+        return next(iter(lines_of)), None
     return max(candidates, key=lambda pair: _likelihood(pair[1]))
 
 
@@ -165,5 +165,5 @@ _PARALLEL = re.compile(r"(?:__gufunc__\.)?_ZN13_3cdynamic_3e\d+__numba_parfor_gu
 
 def readable(code: str) -> str:
     """Return machine code or LLVM's code with Numba's names shortened."""
-    code = _MANGLED.sub(lambda found: ("wrapper_of_" if found[1] else "") + found[2], code)
+    code = _MANGLED.sub(lambda match: ("wrapper_of_" if match[1] else "") + match[2], code)
     return _PARALLEL.sub("piece", code)

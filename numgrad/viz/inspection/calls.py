@@ -66,10 +66,10 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
 
 def launches_of(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
     """Return the kernels that a function runs in this thread, each with the stage."""
-    found: list[Launch] = []
-    with listening(found.append):
+    launches: list[Launch] = []
+    with listening(launches.append):
         function()
-    return [(stage, launch) for launch in found if launch.thread == threading.get_ident()]
+    return [(stage, launch) for launch in launches if launch.thread == threading.get_ident()]
 
 
 def run_again(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
@@ -115,8 +115,8 @@ def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
 def _leaves(outputs: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     """Return the leaves that outputs depend on other than through the inputs."""
     ends = {tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
-    found = nodes_behind([out.grad_fn for out in outputs], ends.__contains__)
-    return [node.variable for node in found if isinstance(node, AccumulateGrad)]
+    nodes = nodes_behind([out.grad_fn for out in outputs], ends.__contains__)
+    return [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

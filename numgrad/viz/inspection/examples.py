@@ -90,7 +90,7 @@ def function_named(name: str) -> Callable[..., Any]:
             return result
     op: Any = None if path else ops.get(name) or ops.get(f"{name}_op")
     if op is None:
-        known = {one for space in searched for one in dir(space) if _function(space, one) is not None}
+        known = {attribute for space in searched for attribute in dir(space) if _function(space, attribute) is not None}
         known |= set() if path else {*ops}
         near = [".".join([*path, matche]) for matche in difflib.get_close_matches(last, sorted(known), 3)]
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
@@ -103,8 +103,8 @@ def function_named(name: str) -> Callable[..., Any]:
 
 
 def _function(space: Any, name: str) -> Callable[..., Any] | None:
-    found = None if name.startswith("_") else getattr(space, name, None)
-    return found if callable(found) and not isinstance(found, type) else None
+    value = None if name.startswith("_") else getattr(space, name, None)
+    return value if callable(value) and not isinstance(value, type) else None
 
 
 def example(

@@ -276,22 +276,22 @@ def planned_kernels(plan: devices.Plan, stage: str, size: int) -> list[Inspected
             kernel = plan.backend.kernel_of(step, plan.device)()
             result.append(make(kernel.name, stage, kernel, step_traffic(kernel.facts, step, size)))
         else:
-            names = [getattr(one, "library", None) for one in (step.function, *step.operands)]
+            names = [getattr(part, "library", None) for part in (step.function, *step.operands)]
             result += [make(name, stage, None) for name in names if name is not None]
     return result
 
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
     """Return the kernels that ran, once for each stage, in the order of their first runs."""
-    found: dict[Any, InspectedKernel] = {}
+    kernels: dict[Any, InspectedKernel] = {}
     for stage, launch in launches:
         key = stage, launch.kernel or launch.name
-        if key not in found:
+        if key not in kernels:
             on_cpu = launch.kernel is None or isinstance(launch.kernel, devices.Kernel)
-            found[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
-        if found[key].origin != "dry":
-            found[key].runs.append(launch)
-    return list(found.values())
+            kernels[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
+        if kernels[key].origin != "dry":
+            kernels[key].runs.append(launch)
+    return list(kernels.values())
 
 
 class Inspection(Listing):

@@ -211,14 +211,14 @@ class _Description:
         launches = tiled.launches
         operations = ", ".join(dict.fromkeys([launch.operation for launch in launches if launch.operation]))
         name = f"{tiles.count} tiles: {', '.join([kernel.name for kernel in kernels])}"
-        made = ProgramStep(number, name, None, operations, launches[0].location, tiled=kernels)
+        step = ProgramStep(number, name, None, operations, launches[0].location, tiled=kernels)
         for member in tiled.group.members:
-            for accesses, buffers in ((member.reads, made.reads), (member.writes, made.writes)):
+            for accesses, buffers in ((member.reads, step.reads), (member.writes, step.writes)):
                 for access in accesses.values():
                     if access.block not in tiled.temporary:
                         buffer = self.buffer(access.block, access.dtype)
                         buffers += [buffer] if buffer not in buffers else []
-        return made
+        return step
 
     def _described(self, number: int, step: Any) -> ProgramStep:
         kernel = step.kernel if isinstance(step, KernelCall) else step.function if getattr(step, "grid", ()) else None

@@ -91,9 +91,9 @@ def explain(subject: Any) -> ProgramExplanation:
     return ProgramExplanation(compiled)
 
 
-def _signature(one: Signature) -> ExplainedSignature:
-    reason, location = one.eager or (None, None)
-    return ExplainedSignature(one.call, [*map(_program, one.programs)], one.failed, reason, location)
+def _signature(signature: Signature) -> ExplainedSignature:
+    reason, location = signature.eager or (None, None)
+    return ExplainedSignature(signature.call, [*map(_program, signature.programs)], signature.failed, reason, location)
 
 
 def _program(guarded: Guarded) -> ExplainedProgram:
@@ -106,9 +106,9 @@ def _program(guarded: Guarded) -> ExplainedProgram:
     return ExplainedProgram(forward, backward, hosts, guarded.guard.conditions, guarded.program.stale)
 
 
-def _lines(one: ExplainedSignature) -> list[str]:
+def _lines(signature: ExplainedSignature) -> list[str]:
     lines = []
-    for program in one.programs:
+    for program in signature.programs:
         if program.launches is None:
             what = "recorded, to be linked by the first backward"
             if program.stale:
@@ -122,11 +122,11 @@ def _lines(one: ExplainedSignature) -> list[str]:
         lines.append(f"program: {what}")
         if program.conditions:
             lines.append(f"  replayed while these are unchanged: {_listed(program.conditions)}")
-    for failed in one.failed:
+    for failed in signature.failed:
         lines.append(f"recorded again because of a change: {_listed(failed)}")
-    if one.eager is not None:
-        lines.append(f"runs uncompiled: {one.eager}")
-        lines += str(one.location).splitlines() if one.location is not None else []
+    if signature.eager is not None:
+        lines.append(f"runs uncompiled: {signature.eager}")
+        lines += str(signature.location).splitlines() if signature.location is not None else []
     return lines
 
 

@@ -90,9 +90,9 @@ def _buffer_rows(program: InspectedProgram) -> list[list[str]]:
 
 def _buffer_row(buffer: ProgramBuffer) -> list[str]:
     steps = "" if buffer.first is None else f"{buffer.first} to {buffer.last}"
-    place = "" if buffer.offset is None else f"from {buffer.offset:,}"
+    position = "" if buffer.offset is None else f"from {buffer.offset:,}"
     shape = f"{list(buffer.shape)} {buffer.dtype}"
-    return [buffer.name, buffer.kind, shape, number_of_bytes(buffer.bytes), steps, place]
+    return [buffer.name, buffer.kind, shape, number_of_bytes(buffer.bytes), steps, position]
 
 
 def _columns(rows: list[list[str]], head: list[str]) -> str:

@@ -147,16 +147,16 @@ def _blank(width: float, height: float) -> str:
     )
 
 
-def _read(picture: Picture, found: dict[str, Any]) -> PictureLayout:
+def _read(picture: Picture, layout: dict[str, Any]) -> PictureLayout:
     """Return the layout from Graphviz' JSON, in which heights are measured from the bottom."""
-    left, bottom, right, top = map(float, found["bb"].split(","))
+    left, bottom, right, top = map(float, layout["bb"].split(","))
 
     def point(text: str) -> Point:
         x, y = text.split(",")
         return float(x) - left, top - float(y)
 
     boxes, groups, heights = {}, {}, {}
-    for item in found.get("objects", ()):
+    for item in layout.get("objects", ()):
         name = item["name"]
         if name.startswith("cluster_"):
             key = name.removeprefix("cluster_")
@@ -167,22 +167,22 @@ def _read(picture: Picture, found: dict[str, Any]) -> PictureLayout:
             x, y = point(item["pos"])
             width, height = 72 * float(item["width"]), 72 * float(item["height"])
             boxes[name] = Rectangle(x - width / 2, y - height / 2, width, height)
-    drawn = sorted(found.get("edges", ()), key=lambda item: int(item["comment"]))
+    drawn = sorted(layout.get("edges", ()), key=lambda item: int(item["comment"]))
     curves = [_curve(arrow, item, point) for arrow, item in zip(picture.arrows, drawn, strict=True)]
     captions = {}
     for group in picture.groups:
         y = heights[group.key]
-        captions[group.key] = _free_place(groups[group.key], y, caption_size(group)[0], curves), y
+        captions[group.key] = _caption_start(groups[group.key], y, caption_size(group)[0], curves), y
     return PictureLayout(right - left, top - bottom, boxes, groups, captions, curves)
 
 
-def _free_place(group: Rectangle, y: float, width: float, curves: list[Curve]) -> float:
+def _caption_start(group: Rectangle, y: float, width: float, curves: list[Curve]) -> float:
     """Return the left end of a caption: the first position in its group's line where no arrow crosses it."""
     crossings = [x for curve in curves for x in curve.places_near(y, CAPTION / 2 + 2)]
     last = group.left + group.width - PADDING / 2 - width
-    places = [group.left + PADDING, *sorted([x + PADDING / 2 for x in crossings])]
-    free = [x for x in places if x <= last and not any(x - 2 < other < x + width for other in crossings)]
-    return next((x for x in free if x >= places[0]), places[0])
+    candidates = [group.left + PADDING, *sorted([x + PADDING / 2 for x in crossings])]
+    free = [x for x in candidates if x <= last and not any(x - 2 < other < x + width for other in crossings)]
+    return next((x for x in free if x >= candidates[0]), candidates[0])
 
 
 def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:

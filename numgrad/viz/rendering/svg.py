@@ -116,13 +116,13 @@ def _mono(text: str, x: float, y: float, size: float, fill: str, anchor: str = "
 def _arrow(curve: Curve, label: str, dashed: bool, width: float, lit: bool) -> Iterator[str]:
     colour = LIGHT_UP if lit else GREY
     start, *rest = curve.points
-    way = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
+    path = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
     dashes = ' stroke-dasharray="3 3"' if dashed else ""
     near, tip = curve.end
     if lit and curve.forward:  # the gradient flows in the opposite direction
-        way += f"L{_xy(tip)}"
+        path += f"L{_xy(tip)}"
         near, tip = _short_of(rest[0], start), start
-    yield f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
+    yield f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
     yield f'<path d="{_head(near, tip)}" fill="{colour}"/>'
     if curve.label is not None and label:
         x, y = curve.label
@@ -147,8 +147,8 @@ def _head(start: Point, tip: Point) -> str:
     dx, dy = tip[0] - start[0], tip[1] - start[1]
     length = math.hypot(dx, dy) or 1.0
     across = (-dy / length * 3.4, dx / length * 3.4)
-    one, other = (start[0] + across[0], start[1] + across[1]), (start[0] - across[0], start[1] - across[1])
-    return f"M{_xy(tip)}L{_xy(one)}L{_xy(other)}Z"
+    left, right = (start[0] + across[0], start[1] + across[1]), (start[0] - across[0], start[1] - across[1])
+    return f"M{_xy(tip)}L{_xy(left)}L{_xy(right)}Z"
 
 
 def _note(text: str, key: str, picture: Picture, layout: PictureLayout) -> tuple[Rectangle, list[str]]:
@@ -179,10 +179,10 @@ def _labels(picture: Picture, layout: PictureLayout) -> Iterator[Rectangle]:
             yield Rectangle(x - width / 2, y - height / 2, width, height)
 
 
-def _overlap(one: Rectangle, other: Rectangle) -> bool:
+def _overlap(first: Rectangle, second: Rectangle) -> bool:
     return (
-        one.left < other.left + other.width and other.left < one.left + one.width
-        and one.top < other.top + other.height and other.top < one.top + one.height
+        first.left < second.left + second.width and second.left < first.left + first.width
+        and first.top < second.top + second.height and second.top < first.top + first.height
     )
 
 

@@ -220,7 +220,7 @@ def _sum(results: list[Result | None]) -> Any:
     return reduce(operator.add, parts) if parts and all(isinstance(part, Tensor) for part in parts) else None
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return one._host_array().tobytes() == other._host_array().tobytes()
-    return one is other
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        return first._host_array().tobytes() == second._host_array().tobytes()
+    return first is second
