@@ -110,7 +110,7 @@ class Checkpointed(Reverse):
         every, times = self._names_of(loop)
         keeping = [
             each for own in self._state(loop)
-            for each in self._over_elements(own, lambda value, kind: [self._push(value, kind)], backwards=False)
+            for each in self._over_elements(own, self._push, backwards=False)
         ]
         body = self._without_recording(self._block_of_loop(loop))
         lines = [f"if {times} % {every} == 0:", *indented(keeping or ["pass"]), *body, f"{times} += 1"]
@@ -125,7 +125,8 @@ class Checkpointed(Reverse):
     def _backward_loop(self, loop: ast.For | ast.While) -> list[str]:
         block = self._block_of_loop(loop)
         body, again = self._backward(block), self._forward(block)
-        stores = any("push(" in line or ".append(" in line for line in again)
+        marks = ".append(", *[f"{tape}.size:" for tape in (self.tape, self.integers, self.branches)]
+        stores = any(mark in line for line in again for mark in marks)
         if not stores or not any(loop is each for each in self.repeated):
             return super()._backward_loop(loop)
         self._reversed.add(id(loop))

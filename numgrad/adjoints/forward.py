@@ -43,7 +43,6 @@ class Forward:
             facts.aliases.share(one, other)
         for stack, owner in self._stacks.items():
             facts.aliases.share(stack, owner)
-        facts.statements = [*map(_as_assignment, facts.statements)]
         facts.activate({facts.contents(each) if facts.is_array(each) else each for each in by}, None)
         self._tangents: dict[str, str] = {}
 
@@ -130,12 +129,6 @@ class Forward:
     def _assignment(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> list[str]:
         value = statement.value
         owner = target.id if isinstance(target, ast.Name) else target.value.id  # type: ignore[attr-defined]
-        if isinstance(value, ast.Call) and text(value.func) == "push":
-            tape, at, pushed = value.args
-            if self._has_tangent(text(tape)):
-                kept = self.tangent(pushed) or "0.0"
-                return [f"push({self.tangent_name(text(tape))}, {text(at)}, {kept})", text(statement)]
-            return [text(statement)]
         if not self._has_tangent(owner):
             return [text(statement)]
         shadow = expression(text(target))
@@ -235,12 +228,3 @@ def _stacks(tree: ast.FunctionDef, kinds: dict[str, Any]) -> dict[str, str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
             found[node.func.value.id] = node.args[0].id  # type: ignore[attr-defined]
     return found
-
-
-def _as_assignment(statement: ast.stmt) -> ast.stmt:
-    """Return storing on a tape as an assignment to it, for the analysis of activity."""
-    call = statement.value if isinstance(statement, ast.Assign) else None
-    if isinstance(call, ast.Call) and text(call.func) == "push":
-        tape, at, value = call.args
-        return ast.Assign([ast.Subscript(tape, at, ast.Store())], value)
-    return statement

@@ -177,7 +177,7 @@ class Reverse:
                 if bound_array(statement.value) is None:  # type: ignore[attr-defined]
                     lines.append(f"{self.kept} += {own}.nbytes")  # nothing else keeps it
             return lines
-        return [self._push(text(target), self._kind(target))]
+        return self._push(text(target), self._kind(target))
 
     def _stack(self, own: str, array: str) -> str:
         """Return the name of the list that keeps what ``own``, the array or its shadow, was bound to."""
@@ -198,9 +198,13 @@ class Reverse:
             return self.branches, self.branches_at
         return (self.tape, self.tape_at) if is_floating(kind) else (self.integers, self.integers_at)
 
-    def _push(self, value: str, kind: types.Type) -> str:
+    def _push(self, value: str, kind: types.Type) -> list[str]:
+        """Return lines that store a value if there is room; without room the place counts on.
+
+        A function would cost ten times as much, since a call counts the references to the tape.
+        """
         tape, at = self._tape(kind)
-        return f"{at} = push({tape}, {at}, {value})"
+        return [f"if {at} < {tape}.size:", f"    {tape}[{at}] = {value}", f"{at} += 1"]
 
     def _pop(self, target: str, kind: types.Type) -> list[str]:
         tape, at = self._tape(kind)
@@ -208,12 +212,13 @@ class Reverse:
         return [f"{at} -= 1", f"{target} = {value} != 0" if isinstance(kind, types.Boolean) else f"{target} = {value}"]
 
     def _forward_if(self, statement: ast.If) -> list[str]:
-        lines, after = [], []
+        lines: list[str] = []
+        after: list[str] = []
         test = text(statement.test)
         if self._recording and id(statement) in self._reversed and not self._evaluated_again(statement):
             branch = self._branch(statement)
             lines.append(f"{branch} = bool({test})")
-            after.append(self._push(branch, types.boolean))  # after the block, since it is needed first
+            after = self._push(branch, types.boolean)  # after the block, since it is needed first
             test = branch
         lines += [f"if {test}:", *indented(self._forward(statement.body) or ["pass"])]
         if statement.orelse:
@@ -233,7 +238,7 @@ class Reverse:
         if not self._recording or id(loop) not in self._reversed or not self._counted(loop):
             return self._whole_loop(loop, body)
         times = self._times.setdefault(id(loop), self.names.fresh("times"))
-        return [f"{times} = 0", *self._whole_loop(loop, [*body, f"{times} += 1"]), self._push(times, types.int64)]
+        return [f"{times} = 0", *self._whole_loop(loop, [*body, f"{times} += 1"]), *self._push(times, types.int64)]
 
     @staticmethod
     def _whole_loop(loop: ast.For | ast.While, body: list[str]) -> list[str]:

@@ -100,7 +100,7 @@ class Names:
     """Names in use in generated code."""
 
     def __init__(self) -> None:
-        self.taken = {*dir(builtins), *keyword.kwlist, "np", "math", "push", "same_length"}
+        self.taken = {*dir(builtins), *keyword.kwlist, "np", "math", "same_length"}
 
     def fresh(self, wanted: str) -> str:
         """Return ``wanted``, followed by a number if the name is taken, and reserve it."""

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
-
-
-@njit
-def push(tape: Any, place: int, value: Any) -> int:
-    """Store a value on a tape, if there is room; return the next place, which counts on without room."""
-    if place < tape.size:
-        tape[place] = value
-    return place + 1
 
 
 @njit
@@ -24,4 +15,4 @@ def same_length(first: int, second: int) -> None:
         raise ValueError("numgrad.differentiable: arrays of different lengths are not broadcast in derivatives")
 
 
-SUPPORT = {"math": math, "np": np, "push": push, "same_length": same_length}
+SUPPORT = {"math": math, "np": np, "same_length": same_length}

@@ -5,12 +5,12 @@ from numba import typeof
 
 from numgrad.adjoints.program import COUNTS, Program
 from numgrad.adjoints.source import compiled
-from numgrad.adjoints.support import push, same_length
+from numgrad.adjoints.support import same_length
 
 
 def adjoint_in_python(program):
     """Return the adjoint of a program as a Python function."""
-    namespace = {**program.normal.namespace, "push": push.py_func, "same_length": same_length.py_func}
+    namespace = {**program.normal.namespace, "same_length": same_length.py_func}
     return compiled(program.adjoint.source, program.adjoint.name, namespace)
 
 

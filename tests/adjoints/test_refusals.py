@@ -122,9 +122,9 @@ def test_loops_without_checkpoints():
         return x
 
     x = torch.ones(3, dtype=torch.float64, requires_grad=True)
-    with pytest.raises(Refused, match="'[yz]' is another array after each iteration.*\n *[yz] = y"):
+    with pytest.raises(Refused, match=r"'[yz]' is another array after each iteration.*\n *[yz] = y"):
         torch.differentiable(rebinds, checkpoint=2)(x)
-    with pytest.raises(Refused, match="line .*'while' does not tell"):
+    with pytest.raises(Refused, match=r"line .*'while' does not tell"):
         torch.differentiable(halves, checkpoint="sqrt")(x[0])
     with pytest.raises(ValueError, match="not 0"):
         torch.differentiable(halves, checkpoint=0)
