@@ -24,7 +24,7 @@ from ..devices.cpu.threads import thread_count
 from .recorded_steps import FRESH, Block, KernelCall, Load, Placed, RecordedStep, Span
 from .trees import leaves
 
-#: Elements of a tile of rows, and of one without rows.  If a reduction has leaves, a tile is a leaf.
+#: The most elements of a tile of rows, and of one without rows.
 ROWS_TILE, TILE = 4096, 1024
 
 #: Limits for reductions of columns: the bytes of a line, and their number in a group.
@@ -42,8 +42,7 @@ class Access:
         block: the block.
         offset: the byte at which the first element begins.
         dtype: the dtype of the elements.
-        strides: for each loop the distance from one element to the next, in elements; empty for one element for each
-            leaf of a reduction.
+        strides: for each loop the distance from one element to the next, in elements.
     """
 
     block: Block
@@ -55,8 +54,6 @@ class Access:
         """Return the access, which is one in loops of ``own`` sizes, in those of a group; None if it is none there."""
         if own == sizes:
             return self
-        if not self.strides:
-            return self if math.prod(own) == math.prod(sizes) and not LEAF % math.prod(sizes[1:]) else None
         if len(own) != 1:
             return None
         (stride,) = self.strides
@@ -80,7 +77,9 @@ class Member:
         reads, writes: the accesses, by parameter.
         numbers: its other operands, by parameter: numbers, ``Load`` or ``Span``.
         program: the pointwise program; None for a reduction.
-        totals: the results of a reduction of columns, by parameter, which are complete after many tiles.
+        totals: the results of a reduction of columns or leaves, by parameter, which are complete after many tiles.
+        block: the number of elements of which these are totals.
+        state: the bytes of memory between the tiles, by parameter.
     """
 
     launches: list[KernelCall]
@@ -90,6 +89,8 @@ class Member:
     numbers: dict[str, Any] = field(default_factory=dict)
     program: PointwiseProgram | None = None
     totals: dict[str, Span] = field(default_factory=dict)
+    block: int = 0
+    state: dict[str, int] = field(default_factory=dict)
 
     @property
     def accesses(self) -> Iterator[Access]:
@@ -114,7 +115,8 @@ class Group:
         accesses: by block, all accesses, in the loops of the group.
         written: the blocks that they write.
         loaded: the blocks that they read numbers from.
-        totals: the blocks of the results of reductions of columns.
+        totals: the blocks of memory of the totals.
+        blocks: the numbers of elements of which there are totals.
     """
 
     def __init__(self, member: Member):
@@ -124,6 +126,7 @@ class Group:
         self.written: set[Block] = set()
         self.loaded: set[Block] = set()
         self.totals: set[Block] = set()
+        self.blocks: set[int] = set()
         self._add(member)
 
     def _add(self, member: Member) -> None:
@@ -135,6 +138,7 @@ class Group:
         self.written |= {access.block for access in member.writes.values()}
         self.loaded |= member.loaded()
         self.totals |= member.total_blocks()
+        self.blocks |= {member.block} - {0}
 
     def join(self, member: Member) -> bool:
         """Add a kernel, if it can run tile by tile with the others; return True if so."""
@@ -162,7 +166,8 @@ class Group:
         used = {access.block for access in member.accesses} | member.loaded()
         if totals & (self.accesses.keys() | self.loaded | self.totals) or self.totals & used:
             return None  # these are complete only after many tiles
-        if len(totals | self.totals) > _FOLDS:
+        unit = math.prod(sizes[1:])
+        if len(totals | self.totals) > _FOLDS or any(block % unit for block in {member.block, *self.blocks}):
             return None
         known = self.accesses
         if sizes != self.sizes:
@@ -191,27 +196,32 @@ class Group:
         return math.prod(self.sizes[1:])
 
     @property
-    def tile(self) -> int:
-        """The number of rounds of the first loop in a tile."""
-        has_leaves = any(not access.strides for accesses in self.accesses.values() for access in accesses)
-        size = LEAF if has_leaves else ROWS_TILE if len(self.sizes) > 1 else TILE
-        rounds = max(1, size // self.unit)
-        if not self.totals:
-            return rounds
-        entries, lines = lines_of_columns(self.unit)
-        return entries * min(lines, 1 << (max(1, rounds // entries).bit_length() - 1))  # blocks begin with a tile
+    def most(self) -> int:
+        """The most elements of a tile."""
+        return ROWS_TILE if len(self.sizes) > 1 else TILE
 
-    @property
-    def together(self) -> int:
-        """The number of tiles that one thread must run one after the other."""
-        return math.prod(lines_of_columns(self.unit)) // self.tile if self.totals else 1
+    def tile(self, elements: int) -> int:
+        """Return the number of rounds of the first loop in a tile of about so many elements.
+
+        Blocks of totals begin with a tile.
+        """
+        rounds = max(1, elements // self.unit)
+        if not self.blocks:
+            return rounds
+        entries, _ = lines_of_columns(self.unit)
+        lines = min(max(1, rounds // entries), min(self.blocks) // self.unit // entries)
+        return entries * (1 << (lines.bit_length() - 1))
+
+    def together(self, tile: int) -> int:
+        """Return the number of tiles that one thread must run one after the other."""
+        return max(self.blocks, default=self.unit * tile) // self.unit // tile
 
     def is_worthwhile(self) -> bool:
         """Return True if tiles keep something in the cache that several kernels use."""
-        return len(self.members) > 1 and self.sizes[0] > self.tile and self.unit <= 4 * ROWS_TILE
+        return len(self.members) > 1 and self.sizes[0] > self.tile(self.most) and self.unit <= 4 * ROWS_TILE
 
     def temporaries(self, is_temporary: Callable[[Block], bool]) -> dict[Block, int]:
-        """Return the blocks that scratch memory can replace, and their bytes for a tile."""
+        """Return the blocks that scratch memory can replace, and their bytes for a round of the first loop."""
         found: dict[Block, int] = {}
         for block, accesses in self.accesses.items():
             if block.origin != FRESH or block not in self.written or len(accesses) > 1 or not is_temporary(block):
@@ -221,9 +231,9 @@ class Group:
             if block in {one.block for one in first.reads.values()}:
                 continue
             if access.strides == contiguous(self.sizes):
-                found[block] = self.tile * self.unit * access.dtype.itemsize
+                found[block] = self.unit * access.dtype.itemsize
             elif access.strides == (1, *[0] * (len(self.sizes) - 1)):
-                found[block] = self.tile * access.dtype.itemsize
+                found[block] = access.dtype.itemsize
         return found
 
 
@@ -302,11 +312,7 @@ def member_of(launch: KernelCall) -> Member | None:
         return _fold_of_rows(launch, given)
     if function is FOLD_COLUMNS:
         return _fold_of_columns(launch, given)
-    if function is FOLD_LEAVES:
-        x, out = given.pop("x"), given.pop("out")
-        leaf = Access(out.block, out.offset, out.dtype, ())
-        return Member([launch], (x.count,), {"x": _elements(x)}, {"out": leaf}, given)
-    return None
+    return _fold_of_leaves(launch, given) if function is FOLD_LEAVES else None
 
 
 def _elements(span: Span) -> Access:
@@ -356,14 +362,22 @@ def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
 
 def _fold_of_columns(launch: KernelCall, given: dict[str, Any]) -> Member | None:
     """Return the member of a reduction of columns; None if threads would outnumber the blocks that they share."""
-    x, length, inner, out = given["x"], given["length"], given["inner"], given["out"]
+    x, length, inner = given["x"], given["length"], given["inner"]
     entries, lines = lines_of_columns(inner)
-    blocks = -(-length // (entries * lines))
-    few = launch.kernel.parallel and blocks < thread_count()
-    if x.count != length * inner or not x.count or given["parameters"].count > 1 or few:
+    few = launch.kernel.parallel and length <= entries * lines * (thread_count() - 1)
+    size = entries * inner * launch.kernel.facts.compute.itemsize
+    if x.count != length * inner or not x.count or given["parameters"].count > 1 or few or size > _LINE:
         return None
-    if entries * inner * launch.kernel.facts.compute.itemsize > _LINE:
-        return None
-    numbers = {name: given[name] for name in ("inner", "length", "parameters", "initial", "divisor")}
     row = Access(x.block, x.offset, x.dtype, (inner, 1))
-    return Member([launch], (length, inner), {"x": row}, {}, numbers, totals={"out": out})
+    numbers = {name: given[name] for name in ("length", "inner", "parameters", "initial", "divisor")}
+    return Member(
+        [launch], (length, inner), {"x": row}, {}, numbers, None, {"out": given["out"]}, entries * lines * inner,
+        {"part": size, "total": size},
+    )
+
+
+def _fold_of_leaves(launch: KernelCall, given: dict[str, Any]) -> Member:
+    x = given["x"]
+    numbers = {"parameters": given["parameters"], "initial": given["initial"], "length": x.count}
+    state = {"lanes": 64 * launch.kernel.facts.compute.itemsize}
+    return Member([launch], (x.count,), {"x": _elements(x)}, {}, numbers, None, {"out": given["out"]}, LEAF, state)

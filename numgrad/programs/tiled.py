@@ -12,14 +12,15 @@ import numpy as np
 from ..devices.cpu.launching import serial_kernel
 from ..devices.cpu.linking import Place, ReadNumber
 from ..devices.cpu.pointwise import pointwise_kernel
-from ..devices.cpu.reductions import LEAF, kernel_of_tile, lines_of_columns
+from ..devices.cpu.reductions import kernel_of_tile
 from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
 from .fused import fused_members
 from .groups import Access, Group, Member, contiguous, grouped, used_blocks
 from .recorded_steps import Block, Load, RecordedStep, Span, aligned
 
-#: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache.
-_SCRATCH = 1 << 18
+#: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache, and the least
+#: elements of the tile that is chosen for that.
+_SCRATCH, _LEAST = 1 << 18, 256
 
 
 class TiledGroup:
@@ -28,7 +29,8 @@ class TiledGroup:
     Attributes:
         group: the group; pointwise kernels may be merged.
         launches: the recorded runs.
-        temporary: the blocks in scratch memory.
+        temporary: the blocks in scratch memory, and their bytes for a round of the group's first loop.
+        tile: the rounds of a tile.
     """
 
     def __init__(self, group: Group, is_temporary: Callable[[Block], bool]):
@@ -37,33 +39,40 @@ class TiledGroup:
         self.parallel = any(launch.kernel.parallel for launch in self.launches)
         self.temporary = group.temporaries(is_temporary)
         group.members = fused_members(group, self.temporary)
-        self._offsets = self._scratch_offsets()
+        elements = group.most
+        while True:
+            self.tile = group.tile(elements)
+            offsets, missing = self._scratch_offsets()
+            if not missing or elements <= _LEAST:
+                break
+            elements //= 2
+        self._offsets = offsets
         used = {access.block for member in group.members for access in member.accesses}
         self.temporary = {  # merged kernels store no others, and scratch memory is limited
             block: size for block, size in self.temporary.items() if block in self._offsets or block not in used
         }
 
-    def _scratch_offsets(self) -> dict[Block, int]:
-        """Return the offsets of blocks in scratch memory."""
+    def _scratch_offsets(self) -> tuple[dict[Block, int], bool]:
+        """Return the offsets of blocks in scratch memory, and whether there is too little of it for some."""
         used: dict[Block, list[int]] = {}  # the numbers of the members that use each block
         for number, member in enumerate(self.group.members):
             for access in member.accesses:
                 if access.block in self.temporary:
                     used.setdefault(access.block, []).append(number)
+        sizes = {block: aligned(size * self.tile) for block, size in self.temporary.items()}
         offsets: dict[Block, int] = {}
         for block, numbers in used.items():
             taken = sorted([
-                (offset, offset + aligned(self.temporary[other])) for other, offset in offsets.items()
-                if used[other][-1] >= numbers[0]
+                (offset, offset + sizes[other]) for other, offset in offsets.items() if used[other][-1] >= numbers[0]
             ])
             begin = 0
             for start, stop in taken:
-                if start - begin >= self.temporary[block]:
+                if start - begin >= sizes[block]:
                     break
                 begin = max(begin, stop)
-            if begin + self.temporary[block] <= _SCRATCH:
+            if begin + sizes[block] <= _SCRATCH:
                 offsets[block] = begin
-        return offsets
+        return offsets, len(offsets) < len(used)
 
     def placed(self, place: Callable[[Span], Place], constant: Callable[[np.ndarray], Place]) -> Tiles:
         """Return the tiles.
@@ -74,16 +83,17 @@ class TiledGroup:
         """
         self._place, self._constant = place, constant
         self._scratch = max(
-            [offset + aligned(self.temporary[block]) for block, offset in self._offsets.items()], default=0
+            [offset + aligned(self.temporary[block] * self.tile) for block, offset in self._offsets.items()], default=0
         )
         runs = tuple([self._run(member) for member in self.group.members])
-        return Tiles(runs, self.group.sizes[0], self.group.tile, self._scratch, self.parallel, self.group.together)
+        together = self.group.together(self.tile)
+        return Tiles(runs, self.group.sizes[0], self.tile, self._scratch, self.parallel, together)
 
     def _run(self, member: Member) -> TilesRun:
         if member.program is not None:
             return self._pointwise(member)
         if member.totals:
-            return self._columns(member)
+            return self._totals(member)
         (launch,) = member.launches
         kernel = serial_kernel(launch.kernel)
         operands = []
@@ -92,22 +102,21 @@ class TiledGroup:
             access = member.reads.get(name) or member.writes.get(name)
             if access is None:
                 operands.append(self._number(member.numbers[name]))
-            elif not access.strides:
-                operands.append(Slice(self._memory(access), 1, LEAF // self.group.unit))
             else:
                 operands.append(Slice(self._memory(access), access.strides[0] * rounds))
         return TilesRun(kernel, tuple(operands))
 
-    def _columns(self, member: Member) -> TilesRun:
-        """Return the run of a reduction of columns, whose state between the tiles is in scratch memory of its own."""
+    def _totals(self, member: Member) -> TilesRun:
+        """Return the run of a reduction with a state between the tiles, which is in scratch memory of its own."""
         (launch,) = member.launches
-        kernel, (_, inner) = kernel_of_tile(launch.kernel), member.sizes
-        size = aligned(lines_of_columns(inner)[0] * inner * kernel.facts.compute.itemsize)
-        operands = {name: self._number(number) for name, number in member.numbers.items()}
-        operands |= {"x": Slice(self._memory(member.reads["x"]), inner), "first": Shifted(1)}
-        operands |= {"part": Scratch(self._scratch), "total": Scratch(self._scratch + size)}
-        operands["out"] = self._place(member.totals["out"])
-        self._scratch += 2 * size
+        kernel, elements = kernel_of_tile(launch.kernel), self.group.unit
+        operands: dict[str, Any] = {name: self._number(number) for name, number in member.numbers.items()}
+        operands["x"] = Slice(self._memory(member.reads["x"]), elements)
+        operands["first"] = Shifted(member.sizes[0] // self.group.sizes[0])  # of an element, or an entry
+        operands |= {name: self._place(span) for name, span in member.totals.items()}
+        for name, size in member.state.items():
+            operands[name] = Scratch(self._scratch)
+            self._scratch += aligned(size)
         return TilesRun(kernel, tuple([operands[name] for name in kernel.facts.parameters]))
 
     def _pointwise(self, member: Member) -> TilesRun:
@@ -135,11 +144,11 @@ class TiledGroup:
             memory = self._memory(access)
             step = 0 if isinstance(memory, Scratch) else access.strides[0] * rounds
             operands += [memory, Shifted(step)]
-        last = self.group.sizes[0] % self.group.tile or self.group.tile
+        last = self.group.sizes[0] % self.tile or self.tile
         steps = [step for each in strides for step in each]
         nests = [
             self._constant(np.array([count * rounds, *sizes[1:], *steps], np.int64))
-            for count in (self.group.tile, last)
+            for count in (self.tile, last)
         ]
         return TilesRun(kernel, (*operands, Alternating(*nests)))
 

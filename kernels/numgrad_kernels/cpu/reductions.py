@@ -222,6 +222,32 @@ def fold_leaves(x, parameters, initial, out: Out):
         out[leaf] = fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
+def fold_leaves_of_tile(x, parameters, initial, out: InOut, length, first, lanes: InOut):
+    """Continue ``fold_leaves`` of ``length`` elements with those in ``x``, of which the first has number ``first``.
+
+    They are a multiple of 64 elements of one leaf, unless it ends.  ``lanes`` keeps the state from one tile of a leaf
+    to the next.
+    """
+    low = first % LEAF
+    stop, size = low + x.size, min(LEAF, length - first + low)
+    whole = size // 64 * 64
+    if low == 0:
+        fill(lanes, T(initial), 64)
+    for i in range(0, min(stop, whole) - low, 64):
+        for j in range(64):
+            lanes[j] = fold(lanes[j], term(x[i + j], parameters[0]))
+    if stop >= size:
+        total = T(initial)
+        if whole:
+            for j in range(size - whole):
+                lanes[j] = fold(lanes[j], term(x[whole - low + j], parameters[0]))
+            total = fold_lanes(lanes)
+        else:
+            for i in range(size):
+                total = fold(total, term(x[i], parameters[0]))
+        out[first // LEAF] = total
+
+
 def combine_leaves(leaves, parameters, divisor, out: Out):
     """The fold of the results of ``fold_leaves``, in the order in which ``fold_rows`` folds."""
     levels = local_array(64, T)
@@ -327,7 +353,7 @@ def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
 
 
 def fold_columns_of_tile(
-    x, inner, first, length, parameters, initial, divisor, part: InOut, total: InOut, out: InOut
+    x, length, inner, parameters, initial, divisor, out: InOut, first, part: InOut, total: InOut
 ):  # fmt: skip
     """Continue ``fold_columns`` with the entries in ``x``, for ``outer`` of 1 and a single parameter.
 

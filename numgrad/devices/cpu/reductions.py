@@ -32,12 +32,20 @@ def lines_of_columns(inner: int) -> tuple[int, int]:
     return reductions.side_by_side(inner), reductions.ROWS
 
 
+#: For kernels whose results are complete after many tiles, the kernels of tiles and their further parameters.
+_OF_TILES: dict[Any, tuple[Callable[..., None], tuple[str, ...]]] = {
+    FOLD_COLUMNS: (reductions.fold_columns_of_tile, ("first", "part", "total")),
+    FOLD_LEAVES: (reductions.fold_leaves_of_tile, ("length", "first", "lanes")),
+}
+
+
 def kernel_of_tile(kernel: Kernel) -> Kernel:
-    """Return the kernel that does tile by tile what this kernel of ``fold_columns`` does at once."""
-    _, compute, signature, parts = hand_written_kernels[kernel]
-    x, length, inner, *numbers, out = signature
-    of_tile = x, inner, int, length, *numbers, compute, compute, out
-    return hand_written(reductions.fold_columns_of_tile, compute, of_tile, 0, parts)
+    """Return the kernel that does tile by tile what this kernel of columns or leaves does at once."""
+    function, compute, signature, parts = hand_written_kernels[kernel]
+    of_tile, further = _OF_TILES[function]
+    kinds = [int if name in ("first", "length") else compute for name in further]
+    return hand_written(of_tile, compute, (*signature, *kinds), 0, parts)
+
 
 _INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)

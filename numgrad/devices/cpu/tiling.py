@@ -33,7 +33,6 @@ class Slice:
 
     place: Place | Scratch
     elements: int
-    units: int = 1
 
 
 @dataclass(slots=True)
@@ -147,7 +146,7 @@ class _TileWriter(StepWriter):
 
     def __init__(self, outer: StepWriter, tiles: Tiles):
         super().__init__(tuple(outer.passed))
-        self.known: dict[tuple[str, int, int], str] = {}  # the results of ``scaled``
+        self.known: dict[tuple[str, int], str] = {}  # the results of ``scaled``
         self.start.append("  %counter = alloca i64")
         if tiles.scratch:
             self.start.append(f"  %scratch = alloca [{tiles.scratch} x i8], align 64")
@@ -164,22 +163,22 @@ class _TileWriter(StepWriter):
             "  %next = add i64 %number, 1", "  store i64 %next, ptr %counter", "  br label %test", "end:",
         ]
 
-    def scaled(self, value: str, elements: int, units: int = 1) -> str:
-        """Return a number of units as one of elements, rounded up."""
-        key = value, elements, units
+    def scaled(self, value: str, elements: int) -> str:
+        """Return a number of units as one of elements."""
+        if elements == 1:
+            return value
+        key = value, elements
         if key not in self.known:
-            if units != 1:
-                value = self.add(f"udiv i64 {self.add(f'add i64 {value}, {units - 1}')}, {units}")
-            self.known[key] = value if elements == 1 else self.add(f"mul i64 {value}, {elements}")
+            self.known[key] = self.add(f"mul i64 {value}, {elements}")
         return self.known[key]
 
     def buffer(self, kind: Any, operand: Any) -> list[str]:
         size = as_dtype(kind.dtype).itemsize
         if isinstance(operand, Slice):
-            count = self.scaled("%count", operand.elements, operand.units)
+            count = self.scaled("%count", operand.elements)
             if isinstance(operand.place, Scratch):
                 return self.array(self.within("%scratch", operand.place.offset), count, size)
-            moved = self.scaled("%begin", operand.elements * size, operand.units)
+            moved = self.scaled("%begin", operand.elements * size)
             return self.array(self.within(self.pointer(operand.place), moved), count, size)
         if isinstance(operand, Scratch):  # of as many elements as the kernel reaches
             return self.array(self.within("%scratch", operand.offset), "0", size)
