@@ -4,9 +4,9 @@ Numba compiles each of several functions separately, with wrappers, and then aga
 50 to 100 ms per function.  All of them are therefore merged into one function.
 
 The text computes what Python would, although calls are evaluated first: the statements of a call are inserted before
-the statement that contains it.  A call that may not run, in one branch of a choice, must therefore be of a function
-that is a single expression, and a statement must not read an array that a call in it writes.  Both cases raise an
-error.
+the statement that contains it.  So a call in one branch of a conditional expression, which may not run, must be of a
+function that is a single expression.  And a statement must not read an array that one of its calls writes.  Both cases
+raise an error.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class _Body(ast.NodeTransformer):
         text = syntax_tree(called)
         expression = isinstance(text.body[0], ast.Return)
         if not (expression or self.always):
-            raise TypeError(f"{self.function.__qualname__}: '{called.__name__}' is called where it may not run once")
+            raise TypeError(f"{self.function.__qualname__}: the call of '{called.__name__}' may be skipped")
         names = [node for statement in text.body for node in ast.walk(statement) if isinstance(node, ast.Name)]
         variables: dict[str, ast.expr] = {}
         for parameter, argument in zip(text.args.args, arguments, strict=True):

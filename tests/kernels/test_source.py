@@ -150,7 +150,7 @@ NUMBERS = [1]
     ("function", "message"),
     [
         (from_a_loop, "_first_positive: a return in a kernel or inside a loop"),
-        (in_a_condition, "in_a_condition: '_sum_of_first' is called where it may not run once"),
+        (in_a_condition, "in_a_condition: the call of '_sum_of_first' may be skipped"),
         (with_a_call_that_writes, "with_a_call_that_writes: a statement reads x, which a call in it writes"),
         (as_an_argument_before, "a statement reads x, which a call"),
         (added_to_what_is_written, "a statement reads x, which a call"),

@@ -179,7 +179,7 @@ def _longer(run, end, other, other_end):
 
 
 def longest_runs(values, length, parts, runs: Out, ends: Out):
-    """For each part of a sorted line, the largest number of equal elements before one, and the first such one.
+    """For each part of a sorted line, the largest number of equal elements before an element, and that element.
 
     Each line has ``parts`` parts.  No NaN equals another.
     """

@@ -23,7 +23,7 @@ SMALLEST = 512
 
 
 class _PinnedBlock:
-    """A block of pinned memory, with an event after the last copy on each stream, by GPU and the stream's address."""
+    """A block of pinned memory, with an event after its last copy on each stream (by GPU and address)."""
 
     __slots__ = ("address", "events", "idle_events", "size")
 

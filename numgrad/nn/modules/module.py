@@ -140,7 +140,7 @@ class Module(ModuleState, Hooks):
                 tensor.data = converted  # keeps the identity of the parameter
         for name, buffer in self._buffers.items():
             if buffer is not None and is_lazy(buffer):
-                buffer.data = fn(buffer)  # keeps the buffer able to get a shape
+                buffer.data = fn(buffer)  # remains the same object, which gets its shape later
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
@@ -230,7 +230,7 @@ class Configured(Module):
             setattr(self, name, value)
 
     def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
-        """Add parameters of these shapes, whose elements are still undefined; only the name where a shape is None."""
+        """Add uninitialized parameters of these shapes; where a shape is None, register only the name."""
         for name, shape in shapes.items():
             parameter = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
             self.register_parameter(name, parameter)
@@ -260,7 +260,7 @@ class CallsFunction(Configured):
         self._arguments = tuple(arguments)
 
     def _keep(self, **arguments: Any) -> None:
-        """Keep further arguments of the function."""
+        """Store further arguments of the function."""
         self._arguments += tuple(arguments)
         for name, value in arguments.items():
             setattr(self, name, value)
@@ -275,7 +275,7 @@ class CallsFunction(Configured):
             cls._rank = rank
 
     def _keep_buffer(self, name: str, tensor: Tensor | None) -> None:
-        """Keep an argument of the function that is a tensor as a buffer."""
+        """Store a tensor argument of the function as a buffer."""
         self.register_buffer(name, tensor)
         self._arguments += (name,)
 

@@ -63,7 +63,7 @@ def _scaled(product, alpha):
     return alpha * product
 
 
-#: Ways to add a product if a factor is not 1: with both factors, or, if ``beta`` is 0, alone with or without ``alpha``.
+#: Kernels that add a product if a factor is not 1: with both factors, or for ``beta`` 0, with or without ``alpha``.
 WEIGHTED, SCALED, ALONE = "weighted", "scaled", "alone"
 
 
@@ -144,7 +144,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 
 def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
-    """Call an operation; ``first``, if given, replaces it for factors other than 1 and for layouts not yet seen."""
+    """Call an operation, or ``first`` instead, if there is one, for new layouts and for factors other than 1."""
     how = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
     try:
         if how and first is not None:

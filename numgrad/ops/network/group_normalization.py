@@ -91,8 +91,8 @@ def group_norm_backward(
         products = fused(p, "group_norm", _product, terms, dense)
         sums = [along_axis(p, "fold_axis", term, (0, 3), "sum", type.numpy) for term in (products, terms[0])]
         buffers = (of_input, *sums)
-    shapes = input.shape, channels, channels
-    return tuple([p.tensor(buffer, type, shape) for buffer, shape in zip(buffers, shapes, strict=True)])
+    of_each = zip(buffers, (input.shape, channels, channels), strict=True)
+    return tuple([p.tensor(buffer, type, shape) for buffer, shape in of_each])
 
 
 @differentiated_as(group_norm_backward)

@@ -28,7 +28,7 @@ class Entry:
             ``launch(*operands, target)`` overwrites the target.  None for a view, unless the view has another dtype:
             then ``launch(tensor)`` returns the tensor's memory in that dtype, and the view's offset.
         delta: the number of elements by which a view begins after the tensor; if numbers follow the tensor, the number
-            of elements for each 1 of the first number; for several views, a tuple.
+            of elements per unit of the first number; for several views, a tuple.
         plan: the steps that ``launch`` runs; None if there are none.
         layout: the layout of the result; a tuple for several results; None if it depends on values: then ``launch``
             returns it with the memory.
@@ -52,7 +52,7 @@ class Entry:
         self.delta: Any = None
         #: Backward plans, by the inputs that need a gradient, as bits.
         self.backward_plans: dict[int, BackwardPlan] = {}
-        #: Views of tensors that are not views themselves, by the mode.
+        #: Results of ``view`` for tensors that are not views themselves, by the mode.
         self.views: dict[int, Any] = {}
 
     def view(self, input: Tensor, mode: int) -> Any:

@@ -45,7 +45,8 @@ def call_of(
         in_place: if True, the first operand is overwritten.
         operator: if True, the call returns NotImplemented for a second operand of an unknown type.
         keywords: further parameters: ``out=None``, ``**numbers``, or both.
-        special: ``special(operands, numbers, out)``, without ``out`` if there is none, takes over if one is given.
+        special: the function that handles calls with ``keywords``, as ``special(operands, numbers, out)``; without
+            ``out`` if the call has no such parameter.
     """
     count, numbers = len(op.inputs), len(op.attributes) if configured else 0
     names = ("input", "other")[:count] if count <= 2 else ("input", *[f"operand{n}" for n in range(1, count)])
@@ -59,7 +60,7 @@ def _maker(
 ) -> Callable[..., Callable[..., Any]]:
     """Return ``make(op, special)``, which returns the call with operands of these names and ``count`` numbers."""
     numbers = [f"number{n}" for n in range(count)]
-    tensors = names[:1] if in_place or len(names) <= 2 else ()  # a call with a number for one of these finds no entry
+    tensors = names[:1] if in_place or len(names) <= 2 else ()  # no entry is cached for numbers in place of these
     if_tensor = {name: "" if name in tensors else f"{name}.__class__ not in NUMBERS and " for name in names}
     key = [
         f"{name}._layout" if name in tensors else

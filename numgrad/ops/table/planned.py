@@ -12,8 +12,8 @@ view's offset.  If a host function computes the result, ``prepare`` returns the 
 
 Decisions are remembered (see ``dispatch``).  The key consists of the layouts and all other arguments, except
 ``numbers``: these are operands of the plan, after the tensors.  For a view, such a number may be an index: then
-``prepare`` returns the number of elements by which each 1 of it moves the view, and ``key`` returns the values that the
-view's layout depends on.
+``prepare`` returns the number of elements by which one step of the index moves the view, and ``key`` returns the values
+that the view's layout depends on.
 
 In-place calls overwrite the first input.  The function that ``op.changing`` decorates decides how: it receives the
 target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` takes the arguments of ``op``.

@@ -241,8 +241,8 @@ _new = object.__new__
 def begin(entry: Entry, operands: Sequence[Any], target: Any = None) -> Any:
     """Return the argument of ``finish`` for a call about to run; None if nothing is to be recorded.
 
-    It contains the backward plan, the edges, the operands and, if ``target`` is about to be overwritten, the operands'
-    values that a node keeps: the target is copied first if the rules need it.
+    It contains the backward plan, the edges and the operands.  If ``target`` is about to be overwritten, it also
+    contains the values of operands that a node keeps; the target is copied if the rules need its old value.
     """
     if not (state.mode & GRAD and entry.recorded):
         return None
@@ -288,7 +288,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     node.backward_plan = plan
     node.saved, node.versions = None, ()
     if target is not None:
-        record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
+        record_inplace(target, node)  # before saving, whose hooks may raise: the target has been changed
     else:
         for number, result in enumerate(differentiable):
             result._edge = (node, number)

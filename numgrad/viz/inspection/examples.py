@@ -30,7 +30,7 @@ class _Template(NamedTuple):
 
 
 def _side(size: int, parts: int = 1) -> int:
-    """Return the side of a square, or of each of several, with so many elements in all."""
+    """Return the side of ``parts`` squares that have about ``size`` elements in all."""
     return max(math.isqrt(size // parts), 3)
 
 
