@@ -227,8 +227,8 @@ def _is_trusted(path: Path, facts: os.stat_result, link: bool = False) -> bool:
     if found and path not in _reported:
         _reported.add(path)
         warnings.warn(
-            f"{path} is not used because {found}, and its contents would be executed. Kernels are compiled in each "
-            "process instead; NUMGRAD_CACHE_DIR names a directory to keep them in",
+            f"{path} is not used: {found}. Its contents would be executed, so kernels are compiled in each process "
+            "instead; NUMGRAD_CACHE_DIR names a directory to keep them in",
             RuntimeWarning, stacklevel=2,
         )
     return not found
