@@ -22,7 +22,7 @@ _changes = [0]
 
 
 def rare_changes() -> int:
-    """Return the number of hooks added to a tensor, node, module or optimizer, and of changes of a module's class.
+    """Return the number of hooks added, of tensors given other memory, and of modules given another class.
 
     While the number stays the same, the search for such changes can be skipped.
     """

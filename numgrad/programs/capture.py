@@ -27,7 +27,7 @@ from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
 from .recorder import Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
 from .snapshots import TensorState, Undo
-from .trees import DEEPEST, dataclass_values_in, is_deeper, leaves
+from .trees import DEEPEST, classes_in, is_deeper, leaves
 
 #: Attributes in which the alias of an argument differs from the argument.
 _OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
@@ -56,7 +56,7 @@ def capture(
         CaptureError: with ``full``, the program cannot be recorded.
     """
     others = [leaf for leaf in leaves((tuple(args), keywords)) if not isinstance(leaf, Tensor)]
-    others += map(type, dataclass_values_in((tuple(args), keywords)))  # for their methods
+    others += classes_in((tuple(args), keywords))
 
     def look() -> Environment:
         return Environment(function, others)
@@ -108,6 +108,9 @@ def capture(
         recorder.break_off("whether gradients are recorded is another matter after the call")
     if recorder.broken is None:
         _compare(captured, look)
+    if originals:
+        changed = [source for source, _ in environment.changed(look())]
+        captured.kept = [source for source in changed if any(source.value is tensor for tensor in inputs)]
     return captured
 
 

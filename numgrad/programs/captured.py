@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from .environment import Environment
 from .linked import Arena
 from .recorder import Recorder
 from .snapshots import TensorState, Undo
+from .sources import Source
 from .trees import tensors_in
 
 
@@ -35,6 +37,7 @@ class Capture:
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
         undo: takes a trial back.
+        kept: the places where the call has put one of the inputs, if the function got aliases of the user's arguments.
     """
 
     recorder: Recorder
@@ -53,6 +56,13 @@ class Capture:
     arena: Arena | None = None
     gradient_owners: list[Tensor] = field(default_factory=list)
     undo: Undo | None = None
+    kept: Sequence[Source] = ()
+
+    def keep(self, originals: Mapping[int, Tensor]) -> None:
+        """Put the user's arguments, by the identity of those of the function, where the call has kept the latter."""
+        for source in self.kept:
+            if isinstance(source.holder, dict | list) and id(source.value) in originals:
+                source.holder[source.key] = originals[id(source.value)]
 
     def results(self) -> list[Tensor]:
         """Return the tensors among the results."""

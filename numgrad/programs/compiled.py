@@ -381,6 +381,7 @@ class Compiled:
                 first,
             )
             captured.arena = self._arena
+            captured.keep(originals)
         finally:
             for tensor in inner.values():
                 if id(tensor) in originals:

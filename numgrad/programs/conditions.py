@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..tensors.tensor import Tensor
 
 #: Errors of conditions on objects that no longer exist.
 MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+#: Names of objects in expressions.
+_NAME = re.compile(r"\bv\d+\b")
 
 
 class Conditions:
@@ -57,6 +62,9 @@ class Conditions:
         except MISSING:
             return False
 
-    def function(self, conditions: Iterable[str], parameters: str = "") -> Callable[..., bool]:
+    def function(self, conditions: Iterable[str], parameters: Sequence[str] = ()) -> Callable[..., bool]:
         """Return a function that is True if all conditions hold, and may raise errors in MISSING."""
-        return eval(f"lambda {parameters}: {' and '.join(conditions) or 'True'}", self.names)
+        condition = " and ".join(conditions) or "True"
+        used = [name for name in dict.fromkeys(_NAME.findall(condition)) if name in self.names]
+        variables = [f"{name}={name}" for name in used]  # faster than globals
+        return eval(f"lambda {', '.join([*parameters, *variables])}: {condition}", self.names)

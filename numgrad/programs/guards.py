@@ -16,7 +16,7 @@ from ..core import types
 from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from ..tensors.tensor import Tensor
-from .attached import has_hooks
+from .attached import has_attributes, has_hooks
 from .captured import Capture
 from .conditions import MISSING, Conditions
 from .object_kinds import attributes_of, is_installed, is_own
@@ -40,7 +40,7 @@ class Guard:
     def __init__(self, captured: Capture):
         self._conditions = Conditions(
             equivalent=equivalent, equivalent_items=equivalent_items, is_empty=_is_empty, get=dict.get, ABSENT=ABSENT,
-            array_state=_array_state, items_of=items_of, identities=_identities,
+            array_state=_array_state, items_of=items_of, identities=_identities, facts=_facts,
         )
         self._name, self._require = self._conditions.name, self._conditions.require
         self._rare: dict[str, str] = {}  # conditions that only a rare change may have broken
@@ -63,9 +63,9 @@ class Guard:
         for source in optimizers:
             self._add_optimizer(source)
         self._add_grads(captured, used)
-        self._environment_holds = self._conditions.function(self._conditions.described)
+        self._compile()
         of_arguments = [*argument_conditions(captured, used, self._conditions, self._compared)]
-        self._arguments_hold = self._conditions.function(of_arguments, "inputs") if of_arguments else None
+        self._arguments_hold = self._conditions.function(of_arguments, ["inputs"]) if of_arguments else None
 
     def add_memory(self, roots: set[int]) -> None:
         """Add the tensors on this memory, on which backward works."""
@@ -73,7 +73,11 @@ class Guard:
         self._add_sources(tensors)
         for source in tensors:
             self._add_tensor(source)
+        self._compile()
+
+    def _compile(self) -> None:
         self._environment_holds = self._conditions.function(self._conditions.described)
+        self._rare_hold = self._conditions.function(self._rare)
 
     @property
     def conditions(self) -> list[str]:
@@ -90,17 +94,15 @@ class Guard:
 
     def environment_holds(self) -> bool:
         """Return True if the environment is as it was."""
-        if rare_changes() != self._changes and not self._is_unchanged():
-            return False
         try:
-            return self._environment_holds()
+            return (rare_changes() == self._changes or self._is_unchanged()) and self._environment_holds()
         except MISSING:
             return False
 
     def _is_unchanged(self) -> bool:
         """Return True if no rare change since the last check was one in the environment."""
         changes = rare_changes()
-        if has_hooks(self._environment) or not all(map(self._conditions.holds, self._rare)):
+        if has_hooks(self._environment) or not self._rare_hold():
             return False
         self._changes = changes
         return True
@@ -126,7 +128,7 @@ class Guard:
     def failed(self) -> list[str]:
         """Return descriptions of the changes."""
         try:
-            if self._environment_holds() and all(map(self._conditions.holds, self._rare)):
+            if self._environment_holds() and self._rare_hold():
                 return []
         except MISSING:
             pass
@@ -150,8 +152,7 @@ class Guard:
 
     def _add_tensor(self, source: Source) -> None:
         name = self._name(source.value)
-        for condition in self._conditions.same_memory(name, source.value):
-            self._require(condition, source.name())
+        self._rare |= dict.fromkeys(self._conditions.same_memory(name, source.value), source.name())
         self._add_requires_grad(name, source.value, source.name())
 
     def _add_layout(self, expression: str, tensor: Tensor, what: str) -> None:
@@ -183,8 +184,7 @@ class Guard:
                 self._require(f"{expression} is not None", _HAS_GRADIENT)
             elif id(root_of(grad._storage)) in used:
                 self._conditions.require_same(expression, grad, _GRADIENT)
-                for condition in self._conditions.same_memory(expression, grad):
-                    self._require(condition, _GRADIENT)
+                self._rare |= dict.fromkeys(self._conditions.same_memory(self._name(grad), grad), _GRADIENT)
             elif id(tensor) not in replaced:
                 self._require(f"{expression} is not None", _HAS_GRADIENT)
                 if reads:
@@ -256,7 +256,11 @@ class Guard:
             self._require(f"{expression} is {value}", what)
         elif isinstance(value, Tensor) and id(value) not in self._inputs:
             # the program does not use its elements, but may compare it with arguments
-            self._add_layout(expression, value, what)
+            facts = _facts(value)
+            if facts is None:
+                self._conditions.require_same(expression, value, what)
+            else:
+                self._require(f"facts({expression}) == {self._name(facts)}", what)
             self._compared.append(expression)
         elif isinstance(value, _COMPARED):
             self._conditions.require_equivalent(expression, value, what)
@@ -321,6 +325,14 @@ class Guard:
 def _array_state(array: np.ndarray) -> tuple[Any, ...]:
     """Return all that functions read of an array."""
     return array.dtype, array.shape, array.strides, array.flags.num, array.tobytes()
+
+
+def _facts(tensor: Any) -> tuple[Any, ...] | None:
+    """Return all that a function may read of a tensor apart from its elements; None if that includes other objects."""
+    is_simple = isinstance(tensor, Tensor) and tensor._grad is tensor._edge is tensor._view is tensor._hooks is None
+    if not is_simple or has_attributes(tensor):
+        return None
+    return tensor.__class__, tensor._layout, tensor._requires_grad
 
 
 def _identities(tensors: Sequence[Tensor]) -> list[int]:

@@ -24,6 +24,7 @@ import re
 import sys
 import sysconfig
 import types
+import typing
 import uuid
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
@@ -202,8 +203,11 @@ _C_FUNCTIONS = frozenset({
     "nb_method", "_lru_cache_wrapper", "_lru_list_elem",
 })
 
-#: Packages whose objects do not change, as far as functions read them: this one's, types, symbols.
+#: Packages whose objects, of subclasses too, do not change, as far as functions read them: this one's, types, symbols.
 _UNCHANGING = ("numgrad", "typing", "abc", "_abc", "_weakrefset", "sympy", "numba.core", "numpy.lib", "numpy._globals")
+
+#: Bases of classes that say nothing about what objects hold.
+_MARKS = (abc.ABC, typing.Generic, typing.Protocol)
 
 #: Modules whose functions return another value in each call.
 _RANDOM = ("random.", "secrets.", "uuid.", "numpy.random.")
@@ -258,7 +262,7 @@ def _change_unseen(value: Any) -> str | None:
 def _is_guarded(cls: Any) -> bool:
     return (
         issubclass(cls, _GUARDED) or is_own(cls) or _module_name(cls).startswith(_OPEN) or cls.__name__ in _C_FUNCTIONS
-        or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1])
+        or any(_module_name(base).startswith(_UNCHANGING) for base in cls.__mro__[:-1] if base not in _MARKS)
     )
 
 

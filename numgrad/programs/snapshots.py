@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.hooks import note_rare_change
 from ..tensors.tensor import Tensor
 from .environment import Environment
 from .recorded_steps import root_of
@@ -50,6 +51,7 @@ class TensorState:
         tensor = self.tensor
         tensor._grad, tensor._edge, tensor._requires_grad = self.grad, self.edge, self.requires_grad
         tensor._storage, tensor._layout, tensor._offset = self.storage, self.layout, self.offset
+        note_rare_change()
         if tensor._counter.__class__ is list:
             tensor._counter[0] = self.version
 

@@ -67,10 +67,10 @@ def _like(tree: Any, subtrees: list[Any]) -> Any:
     return new_instance(cls, dict(zip(fields_of(tree), subtrees, strict=True)))
 
 
-def dataclass_values_in(tree: Any) -> list[Any]:
-    """Return the instances of dataclasses in a tree."""
-    inner = [value for subtree in branches(tree) or () for value in dataclass_values_in(subtree)]
-    return [tree, *inner] if is_dataclass_value(tree) else inner
+def classes_in(tree: Any) -> list[type]:
+    """Return the classes of the dataclasses and named tuples in a tree, whose methods a function may call."""
+    inner = [cls for subtree in branches(tree) or () for cls in classes_in(subtree)]
+    return [type(tree), *inner] if is_dataclass_value(tree) or hasattr(tree, "_fields") else inner
 
 
 def leaves(tree: Any) -> list[Any]:

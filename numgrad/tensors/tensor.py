@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..autograd.checks import is_inference, new_counter
 from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
+from ..autograd.hooks import note_rare_change
 from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
@@ -223,6 +224,7 @@ def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offs
 def show_elements_of(tensor: Tensor, other: Tensor) -> None:
     """Make a tensor use the layout and memory of another, so that both have the same elements from now on."""
     tensor._layout, tensor._storage, tensor._offset = other._layout, other._storage, other._offset
+    note_rare_change()
 
 
 def check_in_place(tensor: Tensor, *others: Any) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fuzz.states import STATES, State
+from fuzz.states_of_calls import STATES_OF_CALLS
 
 import numgrad
 
@@ -51,7 +52,11 @@ def run(compile):
         if isinstance(value, torch.Tensor):
             bits = value.detach().contiguous().numpy().tobytes()
             return str(value.dtype), tuple(value.shape), value.requires_grad, bits, value.tolist()
-        return tuple(map(plain, value)) if isinstance(value, tuple | list) else value
+        if isinstance(value, dict):
+            return tuple((key, plain(item)) for key, item in value.items())
+        if isinstance(value, tuple | list):
+            return tuple(map(plain, value))
+        return value if isinstance(value, int | float | None) else type(value).__name__
 
     @contextlib.contextmanager
     def noting():
@@ -63,11 +68,11 @@ def run(compile):
     def ramp(size):
         return torch.linspace(-1.0, 2.0, size)
 
-    def call(function, x):
+    def call(function, x, *others):
         with noting():
-            log.append(plain(function(x)))
+            log.append(plain(function(x, *others)))
         log.append(plain(x.grad if x.is_leaf else None))
-        log.append(plain(x))
+        log.append(plain((x, *others)))
 
     names = {"log": log, "plain": plain, "noting": noting, "ramp": ramp, "call": call, "compile": compile}
     exec(SCRIPT, {**globals(), **names, "__name__": __name__})
@@ -91,12 +96,14 @@ class Script:
     steps: tuple[str, ...]
     after: tuple[str, ...]
     is_local: bool
+    parameters: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The script, whose names are globals, or variables that the function has in its closure."""
         lines = [line for state in self.states for line in state.splitlines()]
-        lines += ["def f(x):", "    h = x", *[f"    {line}" for line in self.body], "f = compile(f)"]
+        lines += [f"def f({', '.join(('x', *self.parameters))}):", "    h = x"]
+        lines += [f"    {line}" for part in self.body for line in part.splitlines()] + ["f = compile(f)"]
         for step in self.steps:
             lines += [step] if step.startswith("call(") else ["with noting():", f"    {step}"]
         for step in self.after:
@@ -116,7 +123,7 @@ def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
     def lines(number: int, text: str) -> str:
         return PLACE.sub(lambda found: str(number) if found[0] == "#" else choose.choice(VALUES), text)
 
-    drawn = states or [choose.choice(STATES) for _ in range(choose.choice((1, 1, 2, 2, 3, 4)))]
+    drawn = states or [choose.choice((*STATES, *STATES_OF_CALLS)) for _ in range(choose.choice((1, 1, 2, 2, 3, 4)))]
     pieces = [*enumerate(drawn)]
     setups, body, arguments = [], [], [*ARGUMENTS]
     for number, piece in pieces:
@@ -126,14 +133,17 @@ def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
         if read.startswith("!"):
             body.append(read[1:])
         else:
-            body.append(re.sub(r"\bR\b", lambda _: read, choose.choice(TENSORS if piece.is_tensor else NUMBERS)))  # noqa: B023
+            use = choose.choice(TENSORS if piece.is_tensor else NUMBERS)
+            body.append(re.sub(r"\bR\b", lambda _: read, use))  # noqa: B023
+    given = [(number, piece) for number, piece in pieces if piece.given]
     if choose.random() < 0.4:
         body.append("h.sum().backward() if h.requires_grad else None")
     body.append("return h")
     preferred, steps = [choose.choice(arguments) for _ in range(2)], []
     for _ in range(choose.randint(5, 9)):
         argument = choose.choice(preferred) if choose.random() < 0.8 else choose.choice(arguments)
-        steps += [f"call(f, {argument})"] * choose.choice((1, 2, 2))
+        others = [lines(number, choose.choice(piece.given)) for number, piece in given]
+        steps += [f"call(f, {', '.join((argument, *others))})"] * choose.choice((1, 2, 2))
         for _ in range(choose.choice((0, 1, 1, 2))):
             number, piece = choose.choice(pieces)
             steps.append(lines(number, choose.choice(piece.changes)))
@@ -141,7 +151,8 @@ def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
         if piece.after:
             steps.append(f"log.append(plain({lines(number, piece.after)}))")
     after = [lines(number, piece.restore) for number, piece in pieces if piece.restore]
-    return Script(tuple(setups), tuple(body), tuple(steps), tuple(after), choose.random() < 0.4)
+    parameters = tuple(f"a{number}" for number, _ in given)
+    return Script(tuple(setups), tuple(body), tuple(steps), tuple(after), choose.random() < 0.4, parameters)
 
 
 def _logs(script: Script, compiled: bool) -> tuple[list, bool]:
@@ -169,13 +180,13 @@ def difference(script: Script) -> tuple[str | None, bool]:
 def shorter_scripts(script: Script) -> Iterator[Script]:
     """Yield scripts without a line, with the plainest argument, or with names that are globals."""
     for name in ("steps", "body", "states"):
-        if name == "states" and script.after:  # which restore what these keep
+        if name == "states" and (script.after or script.parameters):  # which need them
             continue
         lines = getattr(script, name)
         for number in range(len(lines)):
             yield replace(script, **{name: lines[:number] + lines[number + 1:]})
     plain = tuple(f"call(f, {ARGUMENTS[0]})" if step.startswith("call(") else step for step in script.steps)
-    if plain != script.steps:
+    if plain != script.steps and not script.parameters:
         yield replace(script, steps=plain)
     if script.is_local:
         yield replace(script, is_local=False)

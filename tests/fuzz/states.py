@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["STATES", "State"]
+__all__ = ["CLASS", "FULL", "STATES", "State"]
 
 @dataclass(frozen=True)
 class State:
-    """A kind of state.  A read that begins with ``!`` is a statement of the function's."""
+    """A kind of state.
+
+    A read that begins with ``!`` is a statement of the function's.  The function has one more parameter, ``a#``, for a
+    kind that is ``given``: arguments for it.
+    """
 
     name: str
     setup: str
@@ -21,20 +25,21 @@ class State:
     after: str = ""
     restore: str = ""
     arguments: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def _tensor(name: str, setup: str, reads: tuple[str, ...], changes: tuple[str, ...], **rest: str) -> State:
     return State(name, setup, reads, changes, is_tensor=True, **rest)
 
 
-_CLASS = "class C#:\n    w = ?\n    def read(self): return self.w\ns# = C#()"
-_FULL = "torch.full((4,), float(?))"
+CLASS = "class C#:\n    w = ?\n    def read(self): return self.w\ns# = C#()"
+FULL = "torch.full((4,), float(?))"
 
 _OBJECTS = (
     State("variable", "s# = ?", ("s#",), ("s# = ?", "s# = ?", "del s#")),
     State("cell", "def made#(value):\n    def put(new):\n        nonlocal value\n        value = new\n"
           "    return (lambda: value), put\nget#, put# = made#(?)", ("get#()",), ("put#(?)", "get#, put# = made#(?)")),
-    State("object", _CLASS, ("s#.w", "s#.read()", "getattr(s#, 'w')", "vars(C#)['w']", "getattr(s#, 'v', 1.5)",
+    State("object", CLASS, ("s#.w", "s#.read()", "getattr(s#, 'w')", "vars(C#)['w']", "getattr(s#, 'v', 1.5)",
           "(lambda g: g(s#, 'w' + ''))(getattr)", "float('{0.w}'.format(s#))", "operator.attrgetter('w')(s#)",
           "s#.__dict__.get('w', 0.5)", "float(f'{s#.w}')", "len(vars(s#))", "hasattr(s#, 'v') + 1"),
           ("s#.w = ?", "s#.w = ?", "C#.w = ?", "del s#.w", "s# = C#()", "s#.__dict__['w'] = ?", "s#.__dict__.clear()",
@@ -78,10 +83,12 @@ _OBJECTS = (
           ("s#.w = ?", "del s#.w", "s#.v = ?", "s# = types.SimpleNamespace(w=?)")),
     State("module object", "s# = types.ModuleType('m#')\ns#.w = ?", ("s#.w", "getattr(s#, 'v', 1.5)"),
           ("s#.w = ?", "s#.v = ?", "del s#.w")),
-    State("described", "class C#: 'a'\nclass D#(C#): b: int\ndef g#(): 'abc'", ("len(g#.__name__)", "len(g#.__doc__)",
+    State("described", "e# = []\nclass C#: 'a'\nclass D#(C#): b: int\ndef g#(): 'abc'", ("len(g#.__name__)",
+          "len(g#.__doc__)",
           "len(g#.__qualname__)", "len(type(D#()).__name__)", "len(C#.__doc__)", "len(C#.__subclasses__())",
           "len(D#.__annotations__)"), ("g#.__name__ = 'ab'", "g#.__doc__ = 'd'", "g#.__qualname__ = 'e'",
-          "D#.__name__ = 'other'", "C#.__doc__ = 'abcd'", "class E#(C#): pass", "D#.__annotations__['c'] = int")),
+          "D#.__name__ = 'other'", "C#.__doc__ = 'abcd'", "e#.append(type('E#', (C#,), {}))",
+          "D#.__annotations__['c'] = int")),
     State("bases", "class A#:\n    w = ?\n    def g(self): return ?\nclass B#:\n    w = ?\n    def g(self): return ?\n"
           "class C#(A#):\n    def g(self): return super().g() * 2\ns# = C#()", ("s#.w", "s#.g()", "C#.w"),
           ("C#.__bases__ = (B#,)", "C#.__bases__ = (A#,)", "C#.__bases__ = (A#, B#)", "B#.w = ?")),
@@ -91,7 +98,7 @@ _OBJECTS = (
     State("own access", "class C#:\n    w = ?\n    def __getattribute__(self, name):\n        if name[0] == '_': raise "
           "TypeError\n        return object.__getattribute__(self, name)\ns# = C#()", ("s#.w",), ("s#.w = ?",
           "C#.w = ?")),
-    State("weak reference", _CLASS + "\nr# = weakref.ref(s#)", ("r#().w",), ("s#.w = ?",
+    State("weak reference", CLASS + "\nr# = weakref.ref(s#)", ("r#().w",), ("s#.w = ?",
           "s# = C#()\n    gc.collect()")),
     State("linked", "class C#:\n    def __init__(self, w, next): self.w, self.next = w, next\ns# = C#(?, C#(?, None))",
           ("s#.next.w", "(1.0 if s#.next is None else s#.next.w)"), ("s#.next.w = ?", "s#.next = None",
@@ -183,7 +190,7 @@ _FUNCTIONS = (
     State("table of functions", "s# = {'f': lambda a: a * ?, 'g': math.sqrt}\nw# = 'f'",
           ("s#[w#](4.0)",), ("s#['f'] = lambda a: ?",
           "w# = 'g'", "w# = 'f'", "s#['g'] = abs")),
-    State("bound method", _CLASS + "\nm# = s#.read", ("m#()",), ("s#.w = ?", "m# = C#().read", "C#.w = ?",
+    State("bound method", CLASS + "\nm# = s#.read", ("m#()",), ("s#.w = ?", "m# = C#().read", "C#.w = ?",
           "C#.read = lambda self: ?")),
     State("vectorized", "k# = ?\ns# = np.vectorize(lambda a: a * k#)", ("float(s#(2.0))",), ("k# = ?",
           "s# = np.vectorize(abs)")),
@@ -255,20 +262,20 @@ _LIBRARIES = (
 )
 
 _MODULE = ("class M#(nn.Module):\n    k = ?\n    def __init__(self):\n        super().__init__()\n"
-           f"        self.w = nn.Parameter({_FULL})\n        self.register_buffer('b', {_FULL})\n        self.c = ?\n"
+           f"        self.w = nn.Parameter({FULL})\n        self.register_buffer('b', {FULL})\n        self.c = ?\n"
            "    def forward(self, x): return x * self.w + self.b if self.training else x * self.c - self.k\n"
            "s# = M#()\n")
 
 _TENSORS = (
     _tensor("module", _MODULE, ("s#(x)", "s#(h)", "s#.w", "s#.b", "sum(p.sum() for p in s#.parameters())"), (
-        "s#.train()", "s#.eval()", "s#.w.data.fill_(?)", f"s#.w = nn.Parameter({_FULL})", f"s#.b = {_FULL}",
+        "s#.train()", "s#.eval()", "s#.w.data.fill_(?)", f"s#.w = nn.Parameter({FULL})", f"s#.b = {FULL}",
           "s#.b.fill_(?)",
-        "s#.w.requires_grad_(False)", "s#.w.requires_grad_(True)", "del s#.b", f"s#.register_buffer('b', {_FULL})",
+        "s#.w.requires_grad_(False)", "s#.w.requires_grad_(True)", "del s#.b", f"s#.register_buffer('b', {FULL})",
         "s#.forward = lambda x: x * ?", "s#.load_state_dict(M#().state_dict())", "s#.w.grad = None", "s#.c = ?",
           "M#.k = ?",
         "s#.k = ?", "s#.register_forward_hook(lambda m, a, r: r * ?)", "s#._forward_hooks.clear()", "s#.double()",
           "s#.float()",
-        f"s#.v = nn.Parameter({_FULL})", "s# = M#()", f"s#.w.data = {_FULL}",
+        f"s#.v = nn.Parameter({FULL})", "s# = M#()", f"s#.w.data = {FULL}",
           "M#.forward = lambda self, x: x * self.w"),
         after="[s#.w, s#.w.grad]"),
     _tensor("modules", _MODULE + "m# = nn.Sequential(nn.Tanh(), s#)\n"
@@ -280,7 +287,7 @@ _TENSORS = (
             "s#.train()", "m#[0] = nn.Tanh()", "s#.c = ?", "del m#[0]",
           "m#.register_forward_pre_hook(lambda m, a: (a[0] * ?,))"),
             after="[s#.w, s#.w.grad]"),
-    State("optimizer", f"p# = nn.Parameter({_FULL})\nq# = nn.Parameter({_FULL})\no# = torch.optim.SGD([p#], lr=0.5)\n"
+    State("optimizer", f"p# = nn.Parameter({FULL})\nq# = nn.Parameter({FULL})\no# = torch.optim.SGD([p#], lr=0.5)\n"
           "t# = torch.optim.lr_scheduler.StepLR(o#, 2)",
           ("!o#.zero_grad(); ((p# + q#) * x).sum().backward(); o#.step()",
           "!((p# + q#) * x).sum().backward(); o#.step()"), ("o#.param_groups[0]['lr'] = ?",
@@ -288,14 +295,14 @@ _TENSORS = (
           "o#.param_groups[0]['weight_decay'] = 0.25", "o#.add_param_group({'params': [q#]})", "o#.zero_grad()",
           "p#.grad = torch.ones(4)", "o# = torch.optim.SGD([p#], lr=0.25, momentum=0.5)", "o#.state.clear()",
           "p#.requires_grad_(False)",
-          "p#.requires_grad_(True)", "o#.load_state_dict(o#.state_dict())", f"p#.data = {_FULL}",
+          "p#.requires_grad_(True)", "o#.load_state_dict(o#.state_dict())", f"p#.data = {FULL}",
           "o#.param_groups[0]['nesterov'] = True", "t#.step()", "p#.grad = None"), after="[p#, q#, p#.grad, q#.grad]"),
-    _tensor("tensors in containers", f"t# = {_FULL}\ns# = [t#, {_FULL}]\nd# = {{'a': t#}}", ("s#[0]", "s#[-1]",
+    _tensor("tensors in containers", f"t# = {FULL}\ns# = [t#, {FULL}]\nd# = {{'a': t#}}", ("s#[0]", "s#[-1]",
           "d#['a']", "t#",
-            "(t# if s#[0] is t# else t# * 2)", "sum(s#)"), (f"s#[0] = {_FULL}", "s#[0].fill_(?)",
-            f"s#.append({_FULL})", f"t# = {_FULL}", "t#.mul_(2)", "s#.reverse()", "d#['a'] = s#[1]", "s#[0] = t#",
+            "(t# if s#[0] is t# else t# * 2)", "sum(s#)"), (f"s#[0] = {FULL}", "s#[0].fill_(?)",
+            f"s#.append({FULL})", f"t# = {FULL}", "t#.mul_(2)", "s#.reverse()", "d#['a'] = s#[1]", "s#[0] = t#",
           "t#.requires_grad_()",
-            "t#.requires_grad_(False)", "s#[0], s#[-1] = s#[-1], s#[0]", f"t#.data = {_FULL}", f"t#.set_({_FULL})",
+            "t#.requires_grad_(False)", "s#[0], s#[-1] = s#[-1], s#[0]", f"t#.data = {FULL}", f"t#.set_({FULL})",
           "t#.resize_(2)",
             "t# = t#.double()", "t# = t#[:1]", "t#.grad = None"), after="[t#, s#[0].grad]"),
     _tensor("view", "b# = torch.arange(8.0)\nt# = b#[1:5]\na# = np.ones(4, 'float32')\nn# = torch.from_numpy(a#)",
@@ -304,7 +311,7 @@ _TENSORS = (
           "t# = torch.arange(5.0)[1:]",
             "a#[1] = ?", "b# = torch.ones(8)", "t#.data = b#[2:6]", "t#.data = b#[::2]",
             "n# = torch.from_numpy(a#[::-1].copy())"), after="[b#, t#]"),
-    _tensor("gradient", f"p# = nn.Parameter({_FULL})\nf# = torch.zeros(8)", ("p#.grad",
+    _tensor("gradient", f"p# = nn.Parameter({FULL})\nf# = torch.zeros(8)", ("p#.grad",
           "(p#.grad if p#.grad is not None else p#)",
             "p#"), ("p#.grad = torch.ones(4)", "p#.grad.mul_(2)", "p#.grad = f#[:4]", "p#.grad = f#[4:]",
           "p#.grad.data = f#[4:]",
@@ -312,30 +319,34 @@ _TENSORS = (
           "p#.grad = p#.grad.clone()",
             "p#.requires_grad_(False)", "p#.requires_grad_()", "p#.grad.zero_()", "p#.register_hook(lambda g: g * ?)",
             "del p#.grad"), after="[p#.grad, f#]"),
-    State("flat gradients", f"p# = nn.Parameter({_FULL})\nf# = torch.zeros(12)\np#.grad = f#[:4]",
+    State("flat gradients", f"p# = nn.Parameter({FULL})\nf# = torch.zeros(12)\np#.grad = f#[:4]",
           ("!(p# * x).sum().backward()", "!(p# * p# * x).sum().backward(); h = h + p#.grad"), ("p#.grad = f#[:4]",
           "p#.grad = f#[4:8]",
           "p#.grad.data = f#[4:8]", "p#.grad.data = f#[::3]", "p#.grad.set_(f#[8:])", "f#.zero_()", "p#.grad = None",
           "f# = torch.zeros(12); p#.grad = f#[2:6]", "p#.grad = p#.grad",
           "p#.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))"),
           after="[p#.grad, f#]"),
-    State("tensor with attribute", f"t# = {_FULL}\nt#.w = ?", ("t#.w", "getattr(t#, 'v', 1.5)",
+    State("tensor with attribute", f"t# = {FULL}\nt#.w = ?", ("t#.w", "getattr(t#, 'v', 1.5)",
           "t#.requires_grad + 1", "t#.is_leaf + 1",
           "t#._version + 1", "t#.shape[0]", "t#.stride()[0]", "t#.storage_offset() + 1",
           "getattr(x, 'v', 1.5)"), ("t#.w = ?", "t#.v = ?",
           "del t#.w", "t#.requires_grad_()", "t#.mul_(2)", "t# = torch.ones(8)[1::2]", "t#.grad = torch.ones(4)",
           "torch.Tensor.v = ?"),
           restore="del torch.Tensor.v"),
-    State("argument", f"t# = {_FULL}\nu# = {_FULL}\ns# = [t#]", ("(2.0 if x is t# else 1.0)", "x.stride()[0]",
+    State("argument", f"t# = {FULL}\nu# = {FULL}\ns# = [t#]", ("(2.0 if x is t# else 1.0)", "x.stride()[0]",
           "x.storage_offset() + 1",
           "(any(x is t for t in s#) + 1)", "x.requires_grad + 1", "x._version + 1", "x.is_leaf + 1",
           "(1.0 if x.grad is None else 2.0)", "x.is_contiguous() + 1",
           "(x.data_ptr() == t#.data_ptr()) + 1"), ("t#, u# = u#, t#",
-          "s#.append(u#)", "s#.clear()", f"t# = {_FULL}", "t#.mul_(2)", "t#.requires_grad_()",
+          "s#.append(u#)", "s#.clear()", f"t# = {FULL}", "t#.mul_(2)", "t#.requires_grad_()",
           "t#.grad = torch.ones(4)"),
           arguments=("t#", "t#", "u#", "t#[:]", "u#"), after="t#"),
     State("base of an argument", "", ("(x._base is None) + 1",), ("ramp(4)",)),
-    State("gradient of an unused tensor", f"t# = {_FULL}", ("(t#.grad is None) + 1",), ("t#.grad = torch.ones(4)",
+    State("gradient of a replaced tensor", f"def w#(k):\n    t = {FULL}.requires_grad_()\n    t.grad = "
+          f"torch.full((4,), "
+          "float(k))\n    return t\nt# = w#(?)", ("t#.grad", "t#.grad.sum()"), ("t# = w#(?)", "t#.grad.fill_(?)",
+          "t#.grad = torch.full((4,), float(?))", "t#.grad = None"), is_tensor=True),
+    State("gradient of an unused tensor", f"t# = {FULL}", ("(t#.grad is None) + 1",), ("t#.grad = torch.ones(4)",
           "t#.grad = None")),
     State("method of a module made within", "forward# = nn.ReLU.forward", ("nn.ReLU()(h)",),
           ("nn.ReLU.forward = lambda self, x: x * ?", "nn.ReLU.forward = forward#"), is_tensor=True,
@@ -345,23 +356,23 @@ _TENSORS = (
           "    @torch.no_grad()\n    def step(self):\n        for p in self.param_groups[0]['params']:\n"
           "            state = self.state[p]\n            if 'm' not in state: state['m'] = torch.zeros_like(p)\n"
           "            p.sub_(state['m'].mul_(0.5).add_(p.grad) * self.param_groups[0]['lr'])\n"
-          f"p# = nn.Parameter({_FULL})\nq# = nn.Parameter({_FULL})\no# = O#([p#])",
+          f"p# = nn.Parameter({FULL})\nq# = nn.Parameter({FULL})\no# = O#([p#])",
           ("!o#.zero_grad(); (p# * x).sum().backward(); o#.step()",), ("o#.state.clear()", "del o#.state[p#]['m']",
           "o#.state[p#]['m'] = torch.ones(4)", "o#.state[p#] = {}", "o#.param_groups[0]['lr'] = ?",
           "o#.param_groups[0]['params'].append(p#)", "p#.grad = p#.data"), after="[p#, p#.grad]"),
-    State("twice in a list", f"p# = nn.Parameter({_FULL})\nq# = nn.Parameter({_FULL})\ns# = [p#, p#]\n"
+    State("twice in a list", f"p# = nn.Parameter({FULL})\nq# = nn.Parameter({FULL})\ns# = [p#, p#]\n"
           "o# = torch.optim.SGD([p#], lr=0.5)", ("!sum((p * x).sum() for p in s#).backward()",
           "!(p# * x).sum().backward(); o#.step(); o#.zero_grad()", "!p#.grad = p#.data",
           "!p#.grad = x.detach() * 2; (p# * x).sum().backward()"), ("s#[1] = q#", "s#[1] = p#", "s#[0] = q#",
           "o#.param_groups[0]['params'].append(q#)", "o#.param_groups[0]['params'][-1] = p#", "p#.grad = None",
           "p#.grad = p#.data", "p#.data.fill_(?)", "p#.grad.mul_(2)"), after="[p#, q#, p#.grad, q#.grad]"),
-    State("view made without gradients", f"p# = nn.Parameter({_FULL})", ("!h = torch.no_grad()(lambda: p#[1:])()",
+    State("view made without gradients", f"p# = nn.Parameter({FULL})", ("!h = torch.no_grad()(lambda: p#[1:])()",
           "!h = torch.no_grad()(lambda: x[1:])()"), ("p#.data.fill_(?)", "p#.requires_grad_(False)",
           "p#.requires_grad_()")),
-    State("state of an optimizer", f"p# = nn.Parameter({_FULL})\no# = torch.optim.SGD([p#], lr=0.5)",
+    State("state of an optimizer", f"p# = nn.Parameter({FULL})\no# = torch.optim.SGD([p#], lr=0.5)",
           ("!(p# * x).sum().backward(); o#.step()",), ("log.append(len(o#.state))", "o#.state.clear()")),
-    State("identity of found tensors", f"t# = {_FULL}\nu# = t#", ("(t# is u#) + 1", "[t#, u#].index(u#) + 1"),
-          (f"u# = {_FULL}", "u# = t#", f"t# = {_FULL}")),
+    State("identity of found tensors", f"t# = {FULL}\nu# = t#", ("(t# is u#) + 1", "[t#, u#].index(u#) + 1"),
+          (f"u# = {FULL}", "u# = t#", f"t# = {FULL}")),
 )
 
 STATES: tuple[State, ...] = (*_OBJECTS, *_CONTAINERS, *_FUNCTIONS, *_LIBRARIES, *_TENSORS)

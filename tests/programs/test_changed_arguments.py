@@ -2,6 +2,7 @@
 
 # ruff: noqa: B007 - functions defined before the loops read their variables
 
+import collections
 import math
 
 import numpy as np
@@ -9,6 +10,25 @@ from programs.comparison import compared_with_eager, ramp
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
+
+
+@compared_with_eager
+def test_the_class_of_a_named_tuple_changes(compiled, see):
+    Pair = collections.namedtuple("Pair", "one other")
+    f = compiled(lambda x, pair: x * pair.one)
+    see(f(ramp(3), Pair(2.0, 3.0)), f(ramp(3), Pair(2.0, 3.0)))
+    Pair.one = property(lambda self: self.other)
+    see(f(ramp(3), Pair(2.0, 3.0)))
+
+
+@compared_with_eager(falls_back=True)
+def test_an_argument_with_a_graph_that_is_kept(compiled, see):
+    held = {}
+    f = compiled(lambda x: held.update(last=x))
+    for _ in range(6):
+        x = ramp(3).requires_grad_()[:2]
+        f(x)
+        see(held["last"] is x)
 
 
 @compared_with_eager

@@ -88,6 +88,11 @@ def polynomial():
     return lambda x: x * float(one(3.0)), lambda: one.coeffs.fill(3.0)
 
 
+def of_an_abstract_base():
+    one = np.polynomial.Polynomial([1.0, 2.0])  # its base derives from abc.ABC
+    return lambda x: x * float(one(3.0)), lambda: one.coef.fill(3.0)
+
+
 def vectorized():
     held = Holder()
     held.weight = 1.0
@@ -117,7 +122,7 @@ def without_module():
 
 
 @pytest.mark.parametrize("made", [
-    event, queued, thread, polynomial, vectorized, template, context, without_module,
+    event, queued, thread, polynomial, of_an_abstract_base, vectorized, template, context, without_module,
 ])
 def test_an_object_of_an_unknown_class_ends_a_program(made):
     f, change = made()

@@ -18,6 +18,32 @@ LATER_GLOBAL = None
 del LATER_GLOBAL
 
 
+def with_gradient(value):
+    tensor = ramp(3).requires_grad_()
+    tensor.grad = numgrad.full((3,), value)
+    return tensor
+
+
+def with_attribute(value):
+    tensor = ramp(3)
+    tensor.scale = value
+    return tensor
+
+
+@pytest.mark.parametrize("read", [
+    lambda t: getattr(t, "scale", 1.5), lambda t: 2.0 if isinstance(t, numgrad.nn.Parameter) else 1.0,
+    lambda t: t.grad if t.is_leaf and t.grad is not None else 2.0, lambda t: t.is_leaf + 1,
+    lambda t: 2.0 if t.grad_fn is None else 1.0,
+])
+def test_a_tensor_of_which_no_elements_are_used_gives_way_to_another(read):
+    held = Holder()
+    compiled = numgrad.compile(lambda x: x * read(held.tensor))
+    others = ramp(3), with_attribute(2.0), with_attribute(3.0), with_gradient(4.0), with_gradient(5.0)
+    for held.tensor in (*others, numgrad.nn.Parameter(ramp(3)), ramp(3).requires_grad_() * 2, ramp(3)):
+        for _ in range(3):
+            assert numgrad.equal(compiled(ramp(3)), ramp(3) * read(held.tensor))
+
+
 @compared_with_eager
 def test_arrays_in_containers(compiled, see):
     ones = [np.ones(3, np.float32) for _ in range(6)]

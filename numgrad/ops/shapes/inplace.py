@@ -41,7 +41,7 @@ def _in_place(op: Planned, input: Tensor, *args: Any) -> Tensor:
         return transformed(ShapeCall(op, functools.partial(_in_place, op), (input, *args)))
     check_writable(input)
     seen = _RECORDED[op](input, *args)
-    input._layout, input._offset = seen._layout, seen._offset
+    show_elements_of(input, seen)
     input._counter[0] += 1
     reshaped_in_place(input, seen._edge and seen._edge[0], (op, args))
     return input
