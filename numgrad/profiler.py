@@ -71,9 +71,9 @@ def schedule(
     Raises:
         ValueError: a number is negative, or ``active`` is 0.
     """
-    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
-    if min(given.values()) < 0 or active == 0:
-        numbers = [f"{name}={value} (need {'>' if name == 'active' else '>='} 0)" for name, value in given.items()]
+    counts = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+    if min(counts.values()) < 0 or active == 0:
+        numbers = [f"{name}={value} (need {'>' if name == 'active' else '>='} 0)" for name, value in counts.items()]
         raise ValueError(f"Invalid profiler schedule arguments. Got {', '.join(numbers)}.")
     if warmup == 0:
         warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)

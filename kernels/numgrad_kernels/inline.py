@@ -142,15 +142,15 @@ class _Scope(ast.NodeTransformer):
         return self._scalar_call(name, list(bound.args)) if inner is None else self._inline(inner, bound)
 
     def _inline(self, function: Callable[..., Any], bound: inspect.BoundArguments) -> ast.expr:
-        given: dict[str, ast.expr] = {}
+        arguments: dict[str, ast.expr] = {}
         for name, parameter in bound.signature.parameters.items():
             value = bound.arguments.get(name)
             if value is None:
                 value = ast.Constant(parameter.default)
             elif not isinstance(value, ast.Name | ast.Constant):
                 value = self.inliner.assign(name, value)  # it may be used more than once
-            given[name] = value
-        return self.inliner.expand(function, given)
+            arguments[name] = value
+        return self.inliner.expand(function, arguments)
 
     def _scalar_call(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         if name == "where":

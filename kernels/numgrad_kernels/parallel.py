@@ -75,10 +75,10 @@ class _Loops(ast.NodeTransformer):
             raise TypeError(f"a round of a prange loop writes {', '.join(shared)}, known outside of the rounds, too")
         if _can_end(body):
             raise TypeError("a round of a prange loop can end the loop")
-        given = sorted({node.id for node in names} & known)
-        variables.elts = [ast.Name(name, ast.Load()) for name in given]
+        captured = sorted({node.id for node in names} & known)
+        variables.elts = [ast.Name(name, ast.Load()) for name in captured]
         (function,) = ast.parse(
-            f"@njit\ndef rounds_{number}({', '.join(['_first', '_stop', *given])}):\n"
+            f"@njit\ndef rounds_{number}({', '.join(['_first', '_stop', *captured])}):\n"
             f"    for {index.id} in range(_first, _stop):\n        pass"
         ).body
         function.body[0].body = body  # type: ignore[attr-defined]
@@ -106,12 +106,12 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
     rounds = types.void(types.int64, types.int64, *variables)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        _, count, given = values
+        _, count, captured = values
         compiled = _compiled_within(context, function.dispatcher.py_func, rounds)
         get_threads = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_INT32, []), "get_num_threads")
         threads = builder.call(get_threads, [])
         pieces = builder.sext(threads, _INT64)
-        bound = cgutils.pack_struct(builder, [given, count, pieces])
+        bound = cgutils.pack_struct(builder, [captured, count, pieces])
         data = cgutils.alloca_once_value(builder, bound)
         callback = _callback(context, builder.module, builder.function.name, compiled, rounds, bound.type)
         # A loop over elements one byte apart, the first at address 0: the address of each is its number.
@@ -135,8 +135,8 @@ def call(typing_context: Any, function: Any, arguments: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         compiled = _compiled_within(context, function.dispatcher.py_func, own)
         context.active_code_library.get_function(compiled.llvm_func_name).add_function_attribute("noinline")
-        given = cgutils.unpack_tuple(builder, values[1])
-        context.call_internal_no_propagate(builder, compiled, own, given)
+        captured = cgutils.unpack_tuple(builder, values[1])
+        context.call_internal_no_propagate(builder, compiled, own, captured)
         return context.get_dummy_value()
 
     return types.void(function, arguments), generate
@@ -180,10 +180,11 @@ def _callback(context: Any, module: Any, name: str, function: Any, signature: An
     builder = ir.IRBuilder(callback.append_basic_block())
     elements, sizes, _, data = callback.args
     bound = builder.load(builder.bitcast(data, data_type.as_pointer()))
-    given, count, pieces = cgutils.unpack_tuple(builder, bound)
+    captured, count, pieces = cgutils.unpack_tuple(builder, bound)
     first = builder.ptrtoint(builder.load(elements), _INT64)
     ends = first, builder.add(first, builder.load(sizes))
     rounds = [builder.sdiv(builder.mul(end, count), pieces) for end in ends]
-    context.call_internal_no_propagate(builder, function, signature, (*rounds, *cgutils.unpack_tuple(builder, given)))
+    values = *rounds, *cgutils.unpack_tuple(builder, captured)
+    context.call_internal_no_propagate(builder, function, signature, values)
     builder.ret_void()
     return callback

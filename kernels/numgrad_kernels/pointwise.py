@@ -230,14 +230,14 @@ def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str
 
 def flat_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel over buffers."""
-    return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
+    return pointwise_facts(program, program.parameters, lambda args: getattr(args, program.written[0]).size)
 
 
 def nest_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel over a nest of loops."""
     rows = 1 + len(program.all_arrays)
     return pointwise_facts(
-        program, _nest_parameters(program), lambda given: math.prod(given.nest[: given.nest.size // rows].tolist())
+        program, _nest_parameters(program), lambda args: math.prod(args.nest[: args.nest.size // rows].tolist())
     )
 
 
@@ -249,8 +249,8 @@ def pointwise_facts(program: PointwiseProgram, parameters: Sequence[str], most: 
 
 def _nest_parameters(program: PointwiseProgram) -> list[str]:
     arrays = program.all_arrays
-    given = [(name, f"{name}_o") if name in arrays else (name,) for name in program.parameters]
-    return [*itertools.chain(*given), "nest"]
+    names = [(name, f"{name}_o") if name in arrays else (name,) for name in program.parameters]
+    return [*itertools.chain(*names), "nest"]
 
 
 def _nest_of(program: PointwiseProgram, rank: int) -> list[str]:

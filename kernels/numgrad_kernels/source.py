@@ -180,8 +180,8 @@ class _Body(ast.NodeTransformer):
     def _function(self, node: ast.expr) -> Any:
         """Return the function that a name refers to if it is to be pasted, else None."""
         name = node.id if isinstance(node, ast.Name) else ""
-        given = self.variables.get(name)
-        found = given.value if isinstance(given, ast.Constant) else None if name in self.locals else self._global(name)
+        bound = self.variables.get(name)
+        found = bound.value if isinstance(bound, ast.Constant) else None if name in self.locals else self._global(name)
         return found if isinstance(found, FunctionType) and found.__module__ not in _IMPORTED else None
 
     def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:

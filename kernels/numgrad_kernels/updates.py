@@ -71,17 +71,17 @@ class UpdateRule:
             *[f"{name} = T(numbers[{width} * which + {i}])" for i, name in enumerate(self.numbers)],
         ]
 
-    def elements(self, given: Any) -> dict[str, int]:
+    def elements(self, args: Any) -> dict[str, int]:
         """Return the number of elements of each operand that a run of the kernel reaches."""
-        present = np.reshape(given.addresses.tolist(), (-1, len(self.operands))) != 0
-        which, _, counts = np.reshape(given.blocks.tolist(), (-1, 3)).T
+        present = np.reshape(args.addresses.tolist(), (-1, len(self.operands))) != 0
+        which, _, counts = np.reshape(args.blocks.tolist(), (-1, 3)).T
         return dict(zip(self.operands, (counts @ present[which]).tolist(), strict=True))
 
     def call(self, lane: str = "", without: Collection[str] = ()) -> str:
         """Return the statement that updates one element, in variables whose names end in ``lane``."""
-        given = {name: f"{name}{lane}" if name in self.operands else name for name in self.parameters}
-        given.update({f"has_{name}": "False" for name in without}, **dict.fromkeys(without, "T(0)"))
-        return f"{', '.join(f'{name}{lane}' for name in ('param', *self.kept))} = rule({', '.join(given.values())})"
+        values = {name: f"{name}{lane}" if name in self.operands else name for name in self.parameters}
+        values.update({f"has_{name}": "False" for name in without}, **dict.fromkeys(without, "T(0)"))
+        return f"{', '.join(f'{name}{lane}' for name in ('param', *self.kept))} = rule({', '.join(values.values())})"
 
 
 def update(*kept: str) -> Callable[[Callable[..., Any]], UpdateRule]:

@@ -231,13 +231,13 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
         index = None if gradient is None else _first_bad(gradient)
         if index is not None:
             if isinstance(incoming, list):
-                given = {f"the incoming gradient {number}": part for number, part in enumerate(incoming)}
+                named = {f"the incoming gradient {number}": part for number, part in enumerate(incoming)}
             else:
-                given = {"the incoming gradient": incoming}
+                named = {"the incoming gradient": incoming}
             saved = {f"the saved '{name}'": value for name, value in node.saved_values().items()}
             happened = f"Function '{node.name()}' returned {{}} values in its {number}th output."
-            message = _account(happened, "this gradient", gradient, index, given | saved)
-            if _has_bad(given.values()):
+            message = _account(happened, "this gradient", gradient, index, named | saved)
+            if _has_bad(named.values()):
                 message += "\nThe node is not the culprit: it was given such a gradient."
             elif _has_bad(saved.values()):
                 message += (
@@ -305,7 +305,7 @@ def _name(call: Any) -> str:
     return name if call.target is None or name.endswith("_") else f"{name}_"
 
 
-def _account(happened: str, which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
+def _account(happened: str, which: str, value: Any, index: Index, named: dict[str, Any]) -> str:
     """Return a report of the first bad value, with ``happened`` formatted with its kind, and the given values there."""
     elements = _elements(value)
     assert elements is not None
@@ -313,7 +313,7 @@ def _account(happened: str, which: str, value: Any, index: Index, given: dict[st
     position = f" at {list(index)}" if index else ""
     first = f"The first {noun} stands{position} in {which}, of shape {list(elements.shape)}."
     lines = [happened.format(kind), first]
-    for name, own in given.items():
+    for name, own in named.items():
         parts = {f"{name}[{n}]": part for n, part in enumerate(own)} if isinstance(own, tuple | list) else {name: own}
         for part_name, part in parts.items():
             known = _elements(part)

@@ -139,13 +139,13 @@ def grad(
         )
     wanted = (inputs,) if is_tensor(inputs) else _as_inputs(inputs, "grad")
     results = (outputs,) if is_tensor(outputs) else _as_tuple(outputs)
-    given = _as_gradients(grad_outputs, len(results))
+    vectors = _as_gradients(grad_outputs, len(results))
     keep = create_graph if retain_graph is None else retain_graph
     edges = _edges(wanted)
     if is_grads_batched:
-        gradients = _batched(results, given, edges, keep, create_graph)
+        gradients = _batched(results, vectors, edges, keep, create_graph)
     else:
-        gradients = run_backward(*_roots(results, given), keep, create_graph, edges)
+        gradients = run_backward(*_roots(results, vectors), keep, create_graph, edges)
     for index, gradient in enumerate(gradients):
         if gradient is None:
             if materialize_grads:
@@ -188,7 +188,7 @@ def _output(index: int, output: Any) -> Output:
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[tuple[Node, int]], list[Any]]:
     """Return the edges where backward starts and their gradients."""
-    roots, given = [], []
+    roots, checked = [], []
     for index, output in enumerate(outputs):
         edge: Edge = getattr(output, "_edge", None)
         if edge is None or output._view is not None:
@@ -205,8 +205,8 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[t
                 gradient = _checked_gradient(index, gradient, layout)
             gradient._shared = gradient._shared or SHARED_OUTSIDE
         roots.append(edge)
-        given.append(gradient)
-    return roots, given
+        checked.append(gradient)
+    return roots, checked
 
 
 def _checked_gradient(index: int, gradient: Any, layout: Layout) -> Any:

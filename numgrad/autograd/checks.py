@@ -19,10 +19,10 @@ def check_gradient(gradient: Any) -> Any:
     return gradient
 
 
-def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
+def mismatch(index: int, shape: Any, expected: Any) -> RuntimeError:
     """Return the error for a gradient that does not have its output's shape."""
     return RuntimeError(
-        f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
+        f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(shape)}) and output[{index}] has "
         f"a shape of torch.Size({list(expected)})."
     )
 

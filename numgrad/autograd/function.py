@@ -203,8 +203,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
-        given = gradients[0] if gradients and isinstance(gradients[0], list) else gradients  # see boxed_grads_call
-        differentiable = state.mode & GRAD and any(is_tensor(g) and g.requires_grad for g in given)
+        listed = gradients[0] if gradients and isinstance(gradients[0], list) else gradients  # see boxed_grads_call
+        differentiable = state.mode & GRAD and any(is_tensor(g) and g.requires_grad for g in listed)
         with no_grad():
             results = backward(ctx, *gradients)
         if not differentiable:

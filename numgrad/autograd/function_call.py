@@ -44,7 +44,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
             named = _taken(marked, "non_differentiable")
             constants = _identities(named, "mark_non_differentiable only accepts variable arguments")
         marked.pop("saved_for_forward", None)
-    given = set(map(id, inputs))
+    input_ids = set(map(id, inputs))
     results: list[Any] = []
     layouts: list[Layout] = []
     origin_of: list[tuple[int, Any]] = []  # outputs with this node as their origin, with their indices
@@ -55,7 +55,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
             if differentiable and identity in dirty:
                 _record_change(output, node, len(results), inputs, len(outputs))
             else:
-                if identity in given:
+                if identity in input_ids:
                     output = _output_view(output, differentiable, identity in dirty)
                 if differentiable:
                     _record(output, node, len(results))
@@ -78,9 +78,9 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     return results
 
 
-def _taken(given: dict[str, Any], name: str) -> tuple[Any, ...]:
+def _taken(attributes: dict[str, Any], name: str) -> tuple[Any, ...]:
     """Remove and return the tensors marked by one method of the context: outputs left there would hold their node."""
-    tensors = given.pop(name, None)
+    tensors = attributes.pop(name, None)
     if tensors is None:
         return ()
     if tensors.__class__ is not tuple:
@@ -217,7 +217,7 @@ class FunctionCall(Call):
             result = around.run(with_duals, transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
-            given = [  # zeros for differentiable tensors without a tangent, unless the Function opts for None
+            arguments = [  # zeros for differentiable tensors without a tangent, unless the Function opts for None
                 operations.zeros(value._layout.shape, value._layout.type)
                 if tangent is None and context.materialize_grads and _differentiable(value)
                 else tangent
@@ -225,7 +225,7 @@ class FunctionCall(Call):
             ]
             context.saved_for_forward = self.saved
             try:
-                results = undisturbed(self.function.jvp, context, *given)
+                results = undisturbed(self.function.jvp, context, *arguments)
             finally:
                 context.__dict__.pop("saved_for_forward", None)
         results = results if isinstance(results, tuple) else (results,)

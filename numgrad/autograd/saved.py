@@ -142,8 +142,8 @@ class PackedTensor:
         self.tangents = getattr(tensor, "_duals", None)  # hooks do not see these
         self.histories = histories_of(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
-        given = tensor.detach() if detached else tensor
-        self.packed = undisturbed(in_mode, with_recording(state.mode, False), pack_hook, given)
+        packable = tensor.detach() if detached else tensor
+        self.packed = undisturbed(in_mode, with_recording(state.mode, False), pack_hook, packable)
         self.version = self.packed._counter[0] if is_tensor(self.packed) else None
         if tensor._counter[0] != version:
             raise RuntimeError(

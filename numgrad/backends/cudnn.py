@@ -36,9 +36,9 @@ def flags(
 ) -> Iterator[None]:
     """Return a context manager that sets the module's variables to these values in the block."""
     own = globals()
-    given = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
-    before = {name: own[name] for name in given}
-    own.update(given)
+    changed = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
+    before = {name: own[name] for name in changed}
+    own.update(changed)
     try:
         yield
     finally:

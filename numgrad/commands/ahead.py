@@ -73,9 +73,9 @@ def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
 
 def differentiate(name: str, args: Sequence[Any], attributes: Mapping[str, Any]) -> None:
     """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
-    given = [tuple(map(_stand_in, arg)) if type(arg) is tuple else _stand_in(arg) for arg in args]
+    stand_ins = [tuple(map(_stand_in, arg)) if type(arg) is tuple else _stand_in(arg) for arg in args]
     op: Any = ops[name]
-    out = op(*given) if isinstance(op, Planned) else op.run(given, attributes)
+    out = op(*stand_ins) if isinstance(op, Planned) else op.run(stand_ins, attributes)
     outputs = [tensor for tensor in (out if isinstance(out, tuple) else (out,)) if tensor.requires_grad]
     numgrad.autograd.backward(outputs, [numgrad.empty_like(output) for output in outputs])
 

@@ -112,10 +112,10 @@ class Writer:
         if isinstance(step, Step):
             self.lines += self.run(step, ", ".join(map(self.operand, step.operands)))
             return
-        given = [
+        arguments = [
             self.whole(operand) if operand.__class__ is Buffer else self.operand(operand) for operand in step.operands
         ]
-        call = f"{self.constant(step.function)}({', '.join(given)})"
+        call = f"{self.constant(step.function)}({', '.join(arguments)})"
         if step.outputs:
             names = "".join([f"{self.name((output.memory, 0, output.size))}, " for output in step.outputs])
             call = f"{names}= {call}"

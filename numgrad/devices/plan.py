@@ -159,13 +159,13 @@ class Plan:
 
     # -- operands ----------------------------------------------------------------------------------------------------
 
-    def operand(self, given: Any) -> Any:
+    def operand(self, kind: Any) -> Any:
         """Return the next operand of a launch: a tensor of the given layout or a number of the given class, or None."""
         number = self.count
         self.count += 1
-        if given.__class__ is Layout:
-            return TensorRef(_input(number), given)
-        return None if given is None else Given(number, given)
+        if kind.__class__ is Layout:
+            return TensorRef(_input(number), kind)
+        return None if kind is None else Given(number, kind)
 
     def new(self, size: int, dtype: np.dtype, zeroed: bool = False) -> Buffer:
         """Return a new buffer of ``size`` elements."""
@@ -263,14 +263,14 @@ class Plan:
         """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
         if not size:
             return
-        given: list[Any] = []
+        buffers: list[Any] = []
         for operand in operands:
             if operand.__class__ is TensorRef:
                 memory, layout, start = operand
-                written = len(given) >= len(operands) - len(program.outputs)
+                written = len(buffers) >= len(operands) - len(program.outputs)
                 operand = Buffer(memory, size if written or memory.__class__ is New else None, layout.type.numpy, start)
-            given.append(operand)
-        self.backend.row_step(self, program, given, size)
+            buffers.append(operand)
+        self.backend.row_step(self, program, buffers, size)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
         """Add a step that copies a buffer to another of the same size and dtype."""

@@ -42,10 +42,10 @@ class _Extent(NamedTuple):
 
 def kernel_traffic(facts: Facts, arguments: Sequence[Any]) -> Traffic:
     """Return the traffic of a run of a kernel, for the CPU or a GPU, with these arguments."""
-    given = SimpleNamespace(**dict(zip(facts.parameters, arguments, strict=True)))
-    most = facts.most(given)
-    parts = {name: _Extent(name, count, facts.compute.itemsize) for name, count in facts.hidden(given).items()}
-    for name, value in vars(given).items():
+    args = SimpleNamespace(**dict(zip(facts.parameters, arguments, strict=True)))
+    most = facts.most(args)
+    parts = {name: _Extent(name, count, facts.compute.itemsize) for name, count in facts.hidden(args).items()}
+    for name, value in vars(args).items():
         if isinstance(value, np.ndarray | DeviceBuffer):
             value = _Extent(_location(value), value.size, value.itemsize)
         if value.__class__ is _Extent:

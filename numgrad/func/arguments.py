@@ -24,9 +24,9 @@ def at_argnums(
     alone = isinstance(argnums, int)
     positions = _positions((argnums,) if alone else argnums, len(args))
 
-    def function(given: Any) -> Any:
+    def function(differentiated: Any) -> Any:
         arguments = list(args)
-        for position, value in zip(positions, (given,) if alone else given, strict=True):
+        for position, value in zip(positions, (differentiated,) if alone else differentiated, strict=True):
             arguments[position] = value
         return func(*arguments, **kwargs)
 

@@ -138,11 +138,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         """Return the products of the cotangents with the Jacobian, one for each of the primals."""
-        vectors, given = flatten(cotangents)
-        if given != structure:
+        vectors, actual = flatten(cotangents)
+        if actual != structure:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given}, primal output: {structure}"
+                f"function. cotangents: {actual}, primal output: {structure}"
             )
         if create_graph is None:
             create_graph = is_grad_enabled()
@@ -197,12 +197,12 @@ def jvp(
             f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
     points, structure = flatten(primals)
-    directions, given = flatten(tangents)
-    if given != structure:
+    directions, actual = flatten(tangents)
+    if actual != structure:
         raise RuntimeError(
             f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
-            f"structure {given}"
+            f"structure {actual}"
         )
     for which, leaves in (("primals", points), ("tangents", directions)):
         if not leaves:
@@ -295,9 +295,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def jvp_fn(*tangents: Any) -> Any:
         """Return the product of the Jacobian with the tangents, one for each of the primals."""
-        vectors, given = flatten(tangents)
-        if given != structure:
-            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")
+        vectors, actual = flatten(tangents)
+        if actual != structure:
+            raise RuntimeError(f"Expected the tangents {actual} to have the same argspec as the primals {structure}")
         for index, (vector, point) in enumerate(zip(vectors, points, strict=True)):
             for attribute in ("shape", "device", "dtype"):
                 of_vector, of_point = getattr(vector, attribute), getattr(point, attribute)

@@ -102,20 +102,20 @@ def _stacked(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
 # -- replacing -----------------------------------------------------------------------------------------------
 
 
-def _one_dictionary(given: Any) -> dict[str, Tensor]:
-    if isinstance(given, dict):
-        return given
-    if not isinstance(given, Sequence):
+def _one_dictionary(dictionaries: Any) -> dict[str, Tensor]:
+    if isinstance(dictionaries, dict):
+        return dictionaries
+    if not isinstance(dictionaries, Sequence):
         raise ValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dictionaries)}"
         )
-    if not all(isinstance(tensors, dict) for tensors in given):
+    if not all(isinstance(tensors, dict) for tensors in dictionaries):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    names = [name for tensors in given for name in tensors]
+    names = [name for tensors in dictionaries for name in tensors]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
         raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-    return {name: tensor for tensors in given for name, tensor in tensors.items()}
+    return {name: tensor for tensors in dictionaries for name, tensor in tensors.items()}
 
 
 @contextmanager
@@ -142,22 +142,22 @@ def _tied(names: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Ten
         groups.setdefault(id(tensor), []).append(name)
     result = dict(tensors)
     for group in groups.values():
-        given = [name for name in group if name in tensors]
-        if len({id(tensors[name]) for name in given}) > 1:
+        specified = [name for name in group if name in tensors]
+        if len({id(tensors[name]) for name in specified}) > 1:
             raise ValueError(
-                f"functional_call got multiple values for keys {sorted(given)}, which are tied. Consider using "
+                f"functional_call got multiple values for keys {sorted(specified)}, which are tied. Consider using "
                 "tie_weights=False"
             )
-        if given:
-            result.update(dict.fromkeys(group, tensors[given[0]]))
+        if specified:
+            result.update(dict.fromkeys(group, tensors[specified[0]]))
     return result
 
 
-def _check_names(module: Module, names: dict[str, Tensor], given: dict[str, Tensor]) -> None:
+def _check_names(module: Module, names: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
     lines = [
-        f"\n\t{problem} key(s): {', '.join([repr(name) for name in sorted(found)])}."
-        for problem, found in (("Unexpected", given.keys() - names.keys()), ("Missing", names.keys() - given.keys()))
-        if found
+        f"\n\t{problem} key(s): {', '.join([repr(name) for name in sorted(keys)])}."
+        for problem, keys in (("Unexpected", tensors.keys() - names.keys()), ("Missing", names.keys() - tensors.keys()))
+        if keys
     ]
     if lines:
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{''.join(lines)}")

@@ -138,12 +138,12 @@ class Tape:
         for tensor in tensors:
             if not is_tensor(tensor):
                 raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
-        given = {id(input): tensor for input, tensor in zip(self.inputs, self.given, strict=True)}
+        tensor_of_input = {id(input): tensor for input, tensor in zip(self.inputs, self.given, strict=True)}
         stay = self._lead_out(tensors) if recorded else [False] * len(tensors)
         results = []
         for tensor, stays in zip(tensors, stay, strict=True):
-            if id(tensor) in given:
-                result = given[id(tensor)]
+            if id(tensor) in tensor_of_input:
+                result = tensor_of_input[id(tensor)]
             elif stays or not tensor.requires_grad:
                 result = tensor
             else:

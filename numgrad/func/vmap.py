@@ -110,10 +110,10 @@ def _run(
 
     def mapped_over() -> Any:
         with Batched(size, randomness) as level:
-            given = [
+            batched = [
                 leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
             ]
-            outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
+            outputs, output_structure = flatten(func(*structure.unflatten(batched), **kwargs))
             dims_out = _out_dims(name, out_dims, output_structure)
             with below(level):
                 results = [_result(name, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
@@ -144,7 +144,7 @@ def _result(name: str, level: Batched, output: Any, dim: int | None) -> Any:
 # -- dimensions of batches -----------------------------------------------------------------------------------
 
 
-def _in_dims(name: str, in_dims: Dims, leaves: list[Any], structure: Structure, given: bool) -> list[int | None]:
+def _in_dims(name: str, in_dims: Dims, leaves: list[Any], structure: Structure, specified: bool) -> list[int | None]:
     """Return for each leaf of the arguments the dimension of the batch, counted from the front."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
@@ -152,7 +152,7 @@ def _in_dims(name: str, in_dims: Dims, leaves: list[Any], structure: Structure, 
             f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
-    if not given:
+    if not specified:
         raise ValueError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
             "over a function with no inputs. The latter is unsupported."

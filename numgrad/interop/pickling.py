@@ -178,8 +178,8 @@ class _TensorPickler(_PythonPickler):
             args: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], view), requires_grad, OrderedDict()
             return (FUNCTIONS[f"{name}_with_state"], (*args, attributes)) if attributes else (FUNCTIONS[name], args)
         if attributes:
-            given = _Name(_REBUILD), _Name("torch.Tensor"), view, attributes
-            return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], given
+            arguments = _Name(_REBUILD), _Name("torch.Tensor"), view, attributes
+            return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], arguments
         return FUNCTIONS[_REBUILD], view
 
     def _reduced(self, value: Any) -> tuple[Any, ...]:

@@ -16,14 +16,14 @@ _safe: dict[str, Callable[..., Any]] = {}
 
 def name_of(function: Any) -> str:
     """Return the name of a class or function in files: the registered name, or its module and qualified name."""
-    given = [name for name, registered in _safe.items() if registered is function]
-    return given[0] if given else f"{function.__module__}.{function.__qualname__}"
+    registered_names = [name for name, registered in _safe.items() if registered is function]
+    return registered_names[0] if registered_names else f"{function.__module__}.{function.__qualname__}"
 
 
-def _entry(given: SafeGlobal) -> tuple[str, Callable[..., Any]]:
-    function, name = given if isinstance(given, tuple) else (given, f"{given.__module__}.{given.__qualname__}")
+def _entry(entry: SafeGlobal) -> tuple[str, Callable[..., Any]]:
+    function, name = entry if isinstance(entry, tuple) else (entry, f"{entry.__module__}.{entry.__qualname__}")
     if not callable(function) or type(name) is not str:
-        raise TypeError(f"a safe global is a class or function, or a pair of one and its name in files, not {given!r}")
+        raise TypeError(f"a safe global is a class or function, or a pair of one and its name in files, not {entry!r}")
     return name, function
 
 

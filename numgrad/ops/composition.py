@@ -30,12 +30,12 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
         names = parameters(compose)
 
         def rule(gradients: Any, needed: Sequence[bool], *values: Any) -> list[Tensor | None]:
-            given = dict(zip(names, values, strict=True))
+            arguments = dict(zip(names, values, strict=True))
             wanted = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
             several = len(op.outputs) > 1
             with recording_apart() as recorded:
-                variables = [as_variable(given[name]) for name in wanted]
-                outputs = compose(**{**given, **dict(zip(wanted, variables, strict=True))})
+                variables = [as_variable(arguments[name]) for name in wanted]
+                outputs = compose(**{**arguments, **dict(zip(wanted, variables, strict=True))})
                 pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
                 reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
                 computed = _gradients(reached, variables, recorded)

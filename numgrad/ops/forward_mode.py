@@ -94,7 +94,7 @@ def _pointwise_tangent(
 
     if compute.dtype.is_complex:  # rules may treat real and imaginary part differently
         output: Output = (shape, type, out)
-        return _transposed(lambda given: [(of_rule(rule, given[0]), t) for rule, t in wanted], [output], tangents)[0]
+        return _transposed(lambda grads: [(of_rule(rule, grads[0]), t) for rule, t in wanted], [output], tangents)[0]
     terms = [of_rule(rule, tangent) for rule, tangent in wanted]
     return _own(_fitted(functools.reduce(add, terms), shape, type), tangents)
 

@@ -57,8 +57,8 @@ class Differentiable(Description):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set ``requires_grad`` and return the tensor."""
         if not isinstance(requires_grad, bool):
-            given = type(requires_grad).__name__
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {kind}")
         if not (requires_grad and (self._edge is not None or self.grad_fn is not None)):
             if requires_grad:
                 check_differentiable(self, "only Tensors of floating point dtype")
@@ -98,8 +98,8 @@ class Differentiable(Description):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Differentiable):
-                given = type(value).__name__
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
+                kind = type(value).__name__
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._layout.type.device is not self._layout.type.device:

@@ -42,8 +42,8 @@ def set_printoptions(
         sci_mode: True or False to force scientific notation on or off.  Unlike the other options, it does not keep its
             value when omitted: None lets each tensor's values decide.
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes = {name: value for name, value in given.items() if value is not None}
+    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes = {name: value for name, value in options.items() if value is not None}
     vars(_options).update(**{**_PROFILES.get(profile, {}), **changes}, sci_mode=sci_mode)
 
 

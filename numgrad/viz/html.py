@@ -19,8 +19,8 @@ class Html(str):
 
 def element(name: str, /, *content: Any, **attributes: str) -> Html:
     """Return an element with this content, escaped unless it is HTML; ``class_`` stands for the attribute ``class``."""
-    given = "".join([f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items()])
-    return Html(f"<{name}{given}>{joined(content)}</{name}>")
+    attribute_text = "".join([f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items()])
+    return Html(f"<{name}{attribute_text}>{joined(content)}</{name}>")
 
 
 def joined(parts: Iterable[Any], separator: str = "") -> Html:

@@ -54,8 +54,8 @@ def _whole_lanes(count):
     return min(TILE, (count + LANES - 1) // LANES * LANES)
 
 
-def _largest(given):
-    stacks, heads, queries, keys, width, *_ = given.plan.tolist()
+def _largest(args):
+    stacks, heads, queries, keys, width, *_ = args.plan.tolist()
     return stacks * heads * max(queries, keys) * width
 
 

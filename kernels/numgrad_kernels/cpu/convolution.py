@@ -37,8 +37,8 @@ _STEPS = (
 )  # fmt: skip
 
 
-def _reached(given):
-    plan = given.plan.tolist()
+def _reached(args):
+    plan = args.plan.tolist()
     places, taps = plan[LAYERS] * plan[ROWS] * plan[COLUMNS], plan[BACK] * plan[DOWN] * plan[RIGHT]
     span = 1 + sum([(plan[count] - 1) * plan[step] for count, step in _STEPS])
     filters = plan[GROUPS] * plan[FILTERS] * plan[CHANNELS] * taps

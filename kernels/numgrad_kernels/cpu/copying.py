@@ -14,7 +14,7 @@ PIECE = 16384
 T = np.float32
 
 
-@reaches(lambda given: given.outer * given.middle * given.rows * given.width)
+@reaches(lambda args: args.outer * args.middle * args.rows * args.width)
 def copy_runs(
     x, start, x_outer, x_middle, x_row, x_step, out: Part, target, out_outer, out_middle, out_row, outer, middle, rows,
     width
@@ -53,7 +53,7 @@ def _repeat(value, out):
         out[i] = value
 
 
-@reaches(lambda given: given.outer * (given.x_width + given.y_width))
+@reaches(lambda args: args.outer * (args.x_width + args.y_width))
 def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out: Part):
     """Write ``outer`` rows from each of two arrays next to each other to ``out``.
 
@@ -71,7 +71,7 @@ def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, s
             out[target + i] = y[begin + i]
 
 
-@reaches(lambda given: given.matrices * given.rows * given.columns)
+@reaches(lambda args: args.matrices * args.rows * args.columns)
 def keep_triangle(
     x, start, x_step, x_row, x_column, out: Part, target, out_step, out_row, out_column, matrices, rows, columns,
     diagonal, above

@@ -50,7 +50,7 @@ def extreme_leaves(x, candidates: Out):
         candidates[leaf] = low + _index_of_extreme(x, low, min(LEAF, x.size - low))
 
 
-@reaches(lambda given: given.candidates.size)
+@reaches(lambda args: args.candidates.size)
 def combine_extremes(x, candidates, out: Out, indices: Out):
     """The extreme of the elements at these ascending indices."""
     index = candidates[0]

@@ -104,7 +104,7 @@ def _copy(values, out):
         out[i] = values[i]
 
 
-@reaches(lambda given: given.outer * given.indices.size * given.inner)
+@reaches(lambda args: args.outer * args.indices.size * args.inner)
 def take_rows(
     x, start, outer_step, indices, index_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Report
 ):
@@ -136,7 +136,7 @@ def take_rows(
                         out[target + c] = x[source + c * inner_step]
 
 
-@reaches(lambda given: given.outer * given.indices.size * given.inner)
+@reaches(lambda args: args.outer * args.indices.size * args.inner)
 def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, outer,
     inner, chunk, columns, out: InOut, wrong: Report
@@ -206,7 +206,7 @@ def _put_each(values, source, value_step, base, indices, step, size, out):
     return good
 
 
-@reaches(lambda given: given.indices.size)
+@reaches(lambda args: args.indices.size)
 def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Report):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     outer = x.size // max(length * inner, 1)
@@ -241,7 +241,7 @@ def _gather(x, indices, out):
     return good
 
 
-@reaches(lambda given: given.indices.size)
+@reaches(lambda args: args.indices.size)
 def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Report):
     """Store ``values[o, j, c]`` at ``out[o, indices[o, j, c], c]`` by ``combined`` with the ``mode``.
 

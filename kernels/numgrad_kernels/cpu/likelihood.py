@@ -29,7 +29,7 @@ def _is_class(index, classes):
     return (index >= 0) & (index < classes)
 
 
-@reaches(lambda given: given.target.size)
+@reaches(lambda args: args.target.size)
 def negative_likelihood(
     x, classes, inner, target, weight, ignored, mean, losses: Out, parts: Out, out: Out, total_weight: Out,
     wrong: Report

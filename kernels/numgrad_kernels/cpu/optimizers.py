@@ -34,15 +34,15 @@ def update_kernel(name: str) -> Callable[..., None]:
         *update.unpacked(),
     ]
     for there in itertools.product([True, False], repeat=len(update.optional)):
-        given = dict(zip(update.optional, there, strict=True))
-        operands = [operand for operand in update.operands if given.get(operand, True)]
-        tests = [f"has_{operand} == {is_there}" for operand, is_there in given.items()]
+        present = dict(zip(update.optional, there, strict=True))
+        operands = [operand for operand in update.operands if present.get(operand, True)]
+        tests = [f"has_{operand} == {is_there}" for operand, is_there in present.items()]
         body += [
             f"if {' and '.join(tests) or True}:",
             *[f"    {operand}_row = array_at({operand}_at, start, count, T)" for operand in operands],
             "    for i in range(count):",
             *[f"        {operand} = {operand}_row[i]" for operand in operands],
-            f"        {update.call(without=[operand for operand in given if not given[operand]])}",
+            f"        {update.call(without=[operand for operand in present if not present[operand]])}",
             *[f"        {operand}_row[i] = {operand}" for operand in operands if operand != "grad"],
         ]
     return function_of(update, ["for block in prange(blocks.size // 3):", *indented(body)], _NAMES)

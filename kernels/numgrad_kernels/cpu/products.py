@@ -12,8 +12,8 @@ from ..foreign import dot, gemm, gemv
 T = np.float32
 
 
-def _largest(given):
-    count, m, n, k, *_ = given.plan.tolist()
+def _largest(args):
+    count, m, n, k, *_ = args.plan.tolist()
     return count * max(m * n, m * k, k * n)
 
 

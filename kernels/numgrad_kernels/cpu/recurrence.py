@@ -33,8 +33,8 @@ ADDED = 4
 COLUMNS, SLICES, BACKWARDS, ROWS = 5, 6, 7, 8
 
 
-def _reached(given):
-    plan = given.plan.tolist()
+def _reached(args):
+    plan = args.plan.tolist()
     return max(plan[ROWS], 2 * plan[EXAMPLES], plan[SIZE], 1) * max(plan[GATES], plan[SIZE])
 
 

@@ -11,7 +11,7 @@ from ..facts import InOut, reaches
 T = np.float32
 
 
-@reaches(lambda given: int(given.sizes.prod()))
+@reaches(lambda args: int(args.sizes.prod()))
 def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
     """Add values to elements, several of which may be the same one, one value after the other.
 

@@ -120,8 +120,8 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
     """
 
     def decorate(generate: Any) -> Any:
-        def implementation(typing_context: Any, *given: Any) -> Any:
-            return signature(*given), generate
+        def implementation(typing_context: Any, *argument_types: Any) -> Any:
+            return signature(*argument_types), generate
 
         own = inspect.signature(public)
         context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_ONLY)
@@ -143,12 +143,12 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     from numba.cuda import nvvmutils  # numba-cuda need not be installed
 
-    (buffer, index, value), given = arguments, signature.args[0]
-    if isinstance(given, types.Array):  # in shared memory
-        buffer = context.make_array(given)(context, builder, buffer).data
+    (buffer, index, value), buffer_type = arguments, signature.args[0]
+    if isinstance(buffer_type, types.Array):  # in shared memory
+        buffer = context.make_array(buffer_type)(context, builder, buffer).data
     target = builder.gep(buffer, [index])
-    if isinstance(given.dtype, types.Float):  # NVVM has functions for it, but no instruction
-        add = getattr(nvvmutils, f"declare_atomic_add_{given.dtype.name}")(builder.module)
+    if isinstance(buffer_type.dtype, types.Float):  # NVVM has functions for it, but no instruction
+        add = getattr(nvvmutils, f"declare_atomic_add_{buffer_type.dtype.name}")(builder.module)
         builder.call(add, [target, value])
     else:
         builder.atomic_rmw("add", target, value, "monotonic")

@@ -97,8 +97,8 @@ def strided_facts(program: PointwiseProgram, rank: int) -> Facts:
     return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
 
 
-def _count(given: Any) -> int:
-    return given.n
+def _count(args: Any) -> int:
+    return args.n
 
 
 class _Text:

@@ -202,8 +202,8 @@ class WatchedArray:
     def address(self, index: Any) -> int:
         """Return the address of an element."""
         address, array = self._start, self.unwatched
-        given = index if isinstance(index, tuple) else (index,)
-        for index, size, stride in zip(given, array.shape, array.strides, strict=True):
+        indices = index if isinstance(index, tuple) else (index,)
+        for index, size, stride in zip(indices, array.shape, array.strides, strict=True):
             address += (int(index) + size if index < 0 else int(index)) * stride
         return address
 

@@ -53,11 +53,11 @@ def _run(kernel: Any, arguments: Sequence[Any]) -> None:
     blocks, threads = normalize_kernel_dimensions(kernel.grid_dim, kernel.block_dim)
     module = CudaModule(blocks, threads, True, kernel.dynshared_size)
     ends: list[Callable[[], Any]] = []
-    given = [_argument(value, kernel, module, ends) for value in arguments]
+    converted = [_argument(value, kernel, module, ends) for value in arguments]
 
     def work() -> None:
         with np.errstate(divide="raise") if kernel._debug else contextlib.nullcontext():
-            kernel.fn(*given)
+            kernel.fn(*converted)
 
     with _push_kernel_context(module), swapped_cuda_module(kernel.fn, module):
         module.work = work

@@ -184,8 +184,8 @@ def gradients(
         RuntimeError: the outputs belong to a level of ``vmap`` and an input does not, so its gradient would be lost.
     """
     _check_levels([output for output in outputs if output is not None], inputs)
-    given = (None,) * len(outputs) if vectors is None else vectors
-    return gradients_of_recorded(outputs, inputs, given, retain_graph, create_graph)
+    weights = (None,) * len(outputs) if vectors is None else vectors
+    return gradients_of_recorded(outputs, inputs, weights, retain_graph, create_graph)
 
 
 def gradients_of_recorded(

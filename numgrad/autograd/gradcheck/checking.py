@@ -117,8 +117,8 @@ class Comparison:
 
     def _raise_for_dtypes(self, differing: DtypePairs) -> None:
         if self._check_dtypes:
-            for expected, given in differing:
-                raise GradcheckError(f"Gradient has dtype mismatch: it is {given}, but is to be {expected}")
+            for expected, actual in differing:
+                raise GradcheckError(f"Gradient has dtype mismatch: it is {actual}, but is to be {expected}")
 
     @functools.cached_property
     def _measured(self) -> list[Derivatives]:
@@ -246,9 +246,9 @@ def check_undefined_gradients(problem: Problem) -> None:
     count = len(problem.outputs)
     for undefined in [set(range(count)), *([{number} for number in range(count)] if count > 1 else [])]:
         outputs = problem.evaluate()
-        given = [_Undefined.apply(y) if number in undefined else y for number, y in enumerate(outputs)]
+        results = [_Undefined.apply(y) if number in undefined else y for number, y in enumerate(outputs)]
         try:
-            gradients = grad(given, problem.inputs, [jacobians.zeros_like(y) for y in outputs], allow_unused=True)
+            gradients = grad(results, problem.inputs, [jacobians.zeros_like(y) for y in outputs], allow_unused=True)
         except RuntimeError as error:
             raise _undefined_error("Expected backward function to handle undefined output grads.") from error
         if _any_nonzero(gradients):

@@ -29,13 +29,13 @@ def _differentiable(values: Iterable[Any]) -> list[int]:
     return [number for number, value in enumerate(values) if _continuous(value) and value.requires_grad]
 
 
-def _differentiable_inputs(given: Iterable[Any]) -> list[int]:
+def _differentiable_inputs(arguments: Iterable[Any]) -> list[int]:
     """Return the indices of the arguments that a function is differentiated with respect to.
 
     Raises:
         ValueError: no argument requires a gradient.
     """
-    numbers = _differentiable(given)
+    numbers = _differentiable(arguments)
     if not numbers:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -81,10 +81,10 @@ class Problem:
         return [y for y in self._results({}) if _continuous(y)]
 
     def _results(self, replaced: dict[int, Any]) -> tuple[Any, ...]:
-        given = list(self._given)
+        arguments = list(self._given)
         for key, value in replaced.items():
-            given[self.arguments[key]] = value
-        results = as_tuple(self._func(*given))
+            arguments[self.arguments[key]] = value
+        results = as_tuple(self._func(*arguments))
         for number, result in enumerate(results):
             if not is_tensor(result):
                 raise TypeError(
@@ -138,10 +138,10 @@ def gradient_of(
     Raises:
         ValueError: no input or no output requires a gradient.
     """
-    given = as_tuple(inputs)
-    chosen = _differentiable_inputs(given)
+    values = as_tuple(inputs)
+    chosen = _differentiable_inputs(values)
     if grad_outputs is None:
-        results = as_tuple(func(*given))
+        results = as_tuple(func(*values))
         weights = tuple(_random_gradient(results[number], with_gaps) for number in _differentiable(results))
     else:
         weights = as_tuple(grad_outputs)
@@ -149,17 +149,17 @@ def gradient_of(
         raise ValueError("gradgradcheck expects a function with an output that requires a gradient, but it has none")
 
     def gradient(*arguments: Any) -> tuple[Any, ...]:
-        results = as_tuple(func(*arguments[: len(given)]))
+        results = as_tuple(func(*arguments[: len(values)]))
         recorded = [results[number] for number in _differentiable(results)]
         if len(recorded) != len(weights):
             raise RuntimeError(f"got {len(recorded)} tensors and {len(weights)} gradients")
-        sent = [(y, weight) for y, weight in zip(recorded, arguments[len(given) :], strict=True) if weight is not None]
+        sent = [(y, weight) for y, weight in zip(recorded, arguments[len(values) :], strict=True) if weight is not None]
         outputs, gradients = zip(*sent, strict=True)
         wanted = [arguments[number] for number in chosen]
         computed = grad(outputs, wanted, gradients, create_graph=True, allow_unused=True)
         return tuple(value for value in computed if value is not None)
 
-    return gradient, (*given, *weights)
+    return gradient, (*values, *weights)
 
 
 def _random_gradient(y: Any, with_gaps: bool) -> Any:

@@ -117,13 +117,13 @@ class ProfileRecording(Watcher):
         if thread not in self.threads:
             self.threads[thread] = len(self.threads) + 1, threading.get_native_id()
         number, native = self.threads[thread]
-        given = list(arguments) if self.with_shapes else []
+        values = list(arguments) if self.with_shapes else []
         event = FunctionEvent(
             0, name, number, 0.0, 0.0, scope=_SCOPES.get(kind, 0), trace_name=name, device_resource_id=native,
             stack=_calls() if self.with_stack and kind in ("", BLOCK) and begun is None else [],
-            input_shapes=[list(value._layout.shape) if is_tensor(value) else [] for value in given],
-            input_dtypes=[value._layout.type.dtype.name if is_tensor(value) else "" for value in given],
-            concrete_inputs=[v if isinstance(v, bool | int | float | complex | str) else None for v in given],
+            input_shapes=[list(value._layout.shape) if is_tensor(value) else [] for value in values],
+            input_dtypes=[value._layout.type.dtype.name if is_tensor(value) else "" for value in values],
+            concrete_inputs=[v if isinstance(v, bool | int | float | complex | str) else None for v in values],
         )
         self.events.append(event)
         self._open.append(event)

@@ -102,8 +102,8 @@ def window_products(
     summed = blocks * steps.size * lanes
     parts = min(_PARTS, plan[kernels.IMAGES] * -(-lines // tall), max(1, _SUMS // summed))
     scratch, sums = p.new(parts * blocks * tall * columns * lanes, dtype), p.new(parts * summed, dtype)
-    given = np.array(plan, np.int64), steps, parts, tall, grad, *p.strided(image), scratch, sums, results
-    p.run(direct.direct_convolution_weight, dtype, *given, work=work, LANES=lanes)
+    arguments = np.array(plan, np.int64), steps, parts, tall, grad, *p.strided(image), scratch, sums, results
+    p.run(direct.direct_convolution_weight, dtype, *arguments, work=work, LANES=lanes)
     return results
 
 

@@ -98,10 +98,10 @@ class Tiles:
 
 def write_tiles(writer: StepWriter, tiles: Tiles, name: str) -> list[str]:
     """Write the instructions that run the tiles, and return the functions, of this name, that they call."""
-    given = "".join([f", ptr %{parameter}" for parameter in writer.parameters])
-    loop = _TileWriter(writer, tiles).function(name, f"i64 %first, i64 %stop{given}")
+    parameters = "".join([f", ptr %{parameter}" for parameter in writer.parameters])
+    loop = _TileWriter(writer, tiles).function(name, f"i64 %first, i64 %stop{parameters}")
     if not tiles.parallel:
-        writer.add(f"call i64 @{name}(i64 0, i64 {tiles.count}{given})")
+        writer.add(f"call i64 @{name}(i64 0, i64 {tiles.count}{parameters})")
         return [loop]
     # The threading layer passes a single address to the threads, so the values that they need are stored there.  It
     # divides an array of bytes at address 0, whose addresses are the numbers of the pieces; see
@@ -135,7 +135,7 @@ def write_tiles(writer: StepWriter, tiles: Tiles, name: str) -> list[str]:
         )],
         f"  %some = icmp slt i64 %stop.c, {tiles.count}",
         f"  %stop.d = select i1 %some, i64 %stop.c, i64 {tiles.count}",
-        f"  %done = call i64 @{name}(i64 %first.c, i64 %stop.d{given})",
+        f"  %done = call i64 @{name}(i64 %first.c, i64 %stop.d{parameters})",
         "  ret void", "}", "",
     ]
     return [loop, "\n".join(rounds)]

@@ -120,11 +120,11 @@ def run_kernel(kernel: CudaKernel, blocks: int, threads: int, stream: StreamHand
     )
 
 
-def argument_type(given: Any) -> Any:
+def argument_type(kind: Any) -> Any:
     """Return Numba's type of a buffer of a dtype, or of a number of a Python class."""
-    if isinstance(given, np.dtype):
-        return adapter.pointer_type(from_dtype(given))
-    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
+    if isinstance(kind, np.dtype):
+        return adapter.pointer_type(from_dtype(kind))
+    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
 
 
 def blocks_for(size: int) -> int:
@@ -144,7 +144,7 @@ def hand_written(
     if kernel is None:
         text = module_text(function, compute, {**parts, "THREADS": threads})
         kernel = _hand_written[key] = compile_kernel(
-            function.__name__, text, tuple([argument_type(given) for given in signature]), facts_of(function, compute)
+            function.__name__, text, tuple([argument_type(kind) for kind in signature]), facts_of(function, compute)
         )
     return kernel
 

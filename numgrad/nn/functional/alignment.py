@@ -81,16 +81,16 @@ def _misfit(expected: str, argument: str) -> RuntimeError:
     )
 
 
-def _lengths(name: str, given: Tensor | Sequence[int], count: int, most: int | None) -> list[int]:
+def _lengths(name: str, value: Tensor | Sequence[int], count: int, most: int | None) -> list[int]:
     """Return one length for each of ``count`` examples.
 
     Raises:
         RuntimeError: the number of lengths is wrong, or a length is not an integer or out of range.
         TypeError: the lengths are neither a tensor nor a sequence.
     """
-    if isinstance(given, Tensor) and (given.is_floating_point() or given.is_complex()):
-        raise RuntimeError(f"{name} must be integral, not {given.dtype}")
-    lengths: list[Any] = given.reshape(-1).tolist() if isinstance(given, Tensor) else list(given)
+    if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+        raise RuntimeError(f"{name} must be integral, not {value.dtype}")
+    lengths: list[Any] = value.reshape(-1).tolist() if isinstance(value, Tensor) else list(value)
     if not all(isinstance(length, int) for length in lengths):
         raise TypeError(f"ctc_loss(): argument '{name}' must be a tuple of ints: {lengths}")
     check(len(lengths) == count, "{} must be of size batch_size, which is {}, not {}", name, count, len(lengths))

@@ -117,8 +117,8 @@ def multi_head_attention_forward(
             check_assertion(static is None, "bias cannot be added to static {}.", name)
         k, v = [cat([x, bias.expand(1, batch, -1)]) for x, bias in ((k, bias_k), (v, bias_v))]
     elif bias_k is not None or bias_v is not None:
-        given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
-        raise AssertionError(f"{given} is set but {missing} is None")
+        present, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{present} is set but {missing} is None")
     sizes = batch, num_heads, width
     q = _heads(q, *sizes)
     k = _heads(k, *sizes) if static_k is None else _given_heads("static_k", static_k, *sizes)

@@ -97,36 +97,36 @@ def _nll_shapes(
     input: Layout, target: Layout, weight: Layout | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the shapes to which to reshape input and target, None for no change; raise unless they fit together."""
-    given, wanted, dtype = input.shape, target.shape, input.type.dtype
-    check_value(given, "Expected 1 or more dimensions (got {})", len(given))
-    if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
+    shape, wanted, dtype = input.shape, target.shape, input.type.dtype
+    check_value(shape, "Expected 1 or more dimensions (got {})", len(shape))
+    if len(shape) > 1 and shape[0] != (wanted[0] if wanted else 0):
         raise ValueError(
-            f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
-            f"of shape {list(given)}, target of shape {list(wanted)}."
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
+            f"of shape {list(shape)}, target of shape {list(wanted)}."
         )
     check(
         target.type.dtype in (int64, uint8),
         "expected target dtype to be Long or Byte, but got {}", target.type.dtype.legacy, wanted,
     )
-    if len(given) == 1:
+    if len(shape) == 1:
         if numel(wanted) != 1 or len(wanted) > 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {list(wanted)}")
-    elif wanted != given[:1] + given[2:]:
+    elif wanted != shape[:1] + shape[2:]:
         raise RuntimeError(
-            f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
+            f"Expected target size {list(shape[:1] + shape[2:])}, got {list(wanted)} (input of shape {list(shape)})"
         )
     check_supported(input, "f", "nll_loss_out_frame")
-    classes = given[min(1, len(given) - 1)]
+    classes = shape[min(1, len(shape) - 1)]
     _check_weight(weight, classes, "")
     if weight is not None and weight.type is not input.type:
         check_one_device(input, weight)
         raise RuntimeError(f"expected scalar type {dtype.legacy} but found {weight.type.dtype.legacy}")
-    if len(given) == 1:
-        return (given, ()) if wanted else None
-    if len(given) in (2, 4):
+    if len(shape) == 1:
+        return (shape, ()) if wanted else None
+    if len(shape) in (2, 4):
         return None
-    rest = numel(given[2:])
-    return (given[0], classes, 1, rest), (given[0], 1, rest)
+    rest = numel(shape[2:])
+    return (shape[0], classes, 1, rest), (shape[0], 1, rest)
 
 
 def _check_weight(weight: Layout | None, classes: int, name: str) -> None:

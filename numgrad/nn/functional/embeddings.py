@@ -205,18 +205,18 @@ def _starts(offsets: Tensor, size: int, include_last: bool) -> Tensor:
     Raises:
         RuntimeError: the offsets are invalid.
     """
-    given = offsets.detach().cpu().numpy().astype(np.int64)
-    if include_last and not given.size:
+    array = offsets.detach().cpu().numpy().astype(np.int64)
+    if include_last and not array.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    starts: Any = given if include_last else np.append(given, size if given.size else 0)
-    if given.size and given[0] != 0:
+    starts: Any = array if include_last else np.append(array, size if array.size else 0)
+    if array.size and array[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {given[0]}"
+            f"got {array[0]}"
         )
-    if given.size and given[-1] > size:
+    if array.size and array[-1] > size:
         raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {size} but got offsets[-1] of {given[-1]}"
+            f"offsets[-1] can not be greater than input's length {size} but got offsets[-1] of {array[-1]}"
         )
     falls = np.flatnonzero(np.diff(starts) < 0)
     if falls.size:

@@ -283,12 +283,12 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         wrong is None,
         "argument #2 'target' is out of range: {} is neither one of {} classes nor -1", wrong, classes, target,
     )
-    rows, given = input.reshape(batch, classes), target.reshape(batch, classes)
-    counted = (given < 0).cumsum(1) == 0
+    rows, classes_of_rows = input.reshape(batch, classes), target.reshape(batch, classes)
+    counted = (classes_of_rows < 0).cumsum(1) == 0
     if batch and not is_batched(target):  # at most as many columns as an example has targets
         most = int(counted.sum(1).max())
-        counted, given = counted[:, :most], given[:, :most]
-    targets = where(counted, given, 0)
+        counted, classes_of_rows = counted[:, :most], classes_of_rows[:, :most]
+    targets = where(counted, classes_of_rows, 0)
     is_target = zeros_like(rows, dtype=int64).scatter_add(1, targets, counted.long()) > 0
     short = 1 - rows.gather(1, targets).unsqueeze(2) + rows.unsqueeze(1)
     counts = counted.unsqueeze(2) & ~is_target.unsqueeze(1) & (short > 0)

@@ -243,9 +243,9 @@ def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[A
     ])
 
 
-def like_parts(given: Any, parts: tuple[Any, ...]) -> Any:
-    """Return the parts as a list, tuple or named tuple of the class of ``given``."""
-    cls = given.__class__
+def like_parts(sequence: Any, parts: tuple[Any, ...]) -> Any:
+    """Return the parts as a list, tuple or named tuple of the class of ``sequence``."""
+    cls = sequence.__class__
     return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
 
 

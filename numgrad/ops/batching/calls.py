@@ -159,8 +159,8 @@ def _is_declared(op: Any, args: tuple[Any, ...]) -> bool:
 def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
     """Call an entry once, with the batch dimension in front of each input, or merged with the first one."""
     kept = [op.parameters.index(name) for name in op.shared]
-    given = [None if position in kept else value for position, value in enumerate(args)] if kept else args
-    values = list(mapped_to(given, _merged if op.batch else expanded))
+    mapped_args = [None if position in kept else value for position, value in enumerate(args)] if kept else args
+    values = list(mapped_to(mapped_args, _merged if op.batch else expanded))
     for position in kept:
         values[position] = physical(args[position])
     for name in op.shapes:
@@ -203,14 +203,14 @@ def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, 
 def each(call: EachCall, level: Batched) -> Any:
     """Call a function for each example, or once if the result is the same for all."""
     names, count = tuple(call.keywords), len(call.positional)
-    given = _all_lifted(level, call.args)
-    shared = level.randomness != "different" if call.draws else all(map(is_shared, tensors_in(given)))
+    lifted = _all_lifted(level, call.args)
+    shared = level.randomness != "different" if call.draws else all(map(is_shared, tensors_in(lifted)))
 
     def run(*values: Any) -> Any:
         return call.function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
     with below(level):
-        done = run(*_example(given, 0)) if shared else each_example(run, level, given)
+        done = run(*_example(lifted, 0)) if shared else each_example(run, level, lifted)
     return mapped_to((done,), lambda tensor: mapped(level, tensor, not shared))[0]
 
 
@@ -242,9 +242,9 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
 
 def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     """Overwrite a tensor, with another one or with values that have no derivative."""
-    given, source = call.target, call.source
+    unlifted, source = call.target, call.source
     name = "fill_" if call.node.op_name == "Fill" else "inplace arithmetic"
-    target = _to_overwrite(level, given, (source,), name)
+    target = _to_overwrite(level, unlifted, (source,), name)
     source = None if source is None else lifted(level, source)
     edges = call.begin(target, source)
     with below(level):
@@ -258,7 +258,7 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     call.commit(target, edges)
     if counted:
         target._counter[0] -= 1  # the physical tensor has counted with the same counter
-    return given
+    return unlifted
 
 
 def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:

@@ -184,8 +184,8 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            given = wrapped(inputs, flags)
-            of_inputs = {id(value): own for value, own in zip(inputs, given, strict=True)}
+            batched_inputs = wrapped(inputs, flags)
+            of_inputs = {id(value): own for value, own in zip(inputs, batched_inputs, strict=True)}
             outputs = output if isinstance(output, tuple) else (output,)
             shown = tuple([
                 of_inputs.get(id(value), own)
@@ -194,7 +194,7 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
             own = ctx.own = _ExampleContext()
             own.needs_input_grad = ctx.needs_input_grad
             with inner.resumed():
-                function.setup_context(own, tuple(given), shown if isinstance(output, tuple) else shown[0])
+                function.setup_context(own, tuple(batched_inputs), shown if isinstance(output, tuple) else shown[0])
             ctx.flags = _keep(ctx.save_for_backward, inner, own.to_save)
             ctx.forward_flags = _keep(ctx.save_for_forward, inner, own.saved_for_forward)
             own.to_save = own.saved_for_forward = None

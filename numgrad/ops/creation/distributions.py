@@ -132,11 +132,11 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     type = input._layout.type
     source = random.given_or_default(generator, type.device)
     if p is None:
-        given: Any = _checked(input)
+        probability: Any = _checked(input)
     else:
         _check_probability(p)
-        given = float(p)
-    result = new_drawn("bernoulli", layout_of(type, input._layout.shape), source, given, 1.0)
+        probability = float(p)
+    result = new_drawn("bernoulli", layout_of(type, input._layout.shape), source, probability, 1.0)
     return _drawn(result, _BernoulliBackward0, input)
 
 
@@ -150,8 +150,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if isinstance(p, Tensor):
         if is_batched(p):
             return copy_(self, bernoulli(expand(p.detach(), self._layout.shape)))
-        given = _checked(expand(p, self._layout.shape))
-        return overwrite_drawn(self, _BernoulliBackward1, "bernoulli", source, given, 1.0)
+        probability = _checked(expand(p, self._layout.shape))
+        return overwrite_drawn(self, _BernoulliBackward1, "bernoulli", source, probability, 1.0)
     _check_probability(p)
     return overwrite_drawn(self, _BernoulliBackward2, "bernoulli", source, float(p), 1.0)
 

@@ -41,20 +41,20 @@ from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_
 _draws = Entries()
 
 
-def _drawing(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> Entry:
+def _drawing(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> Entry:
     """Return the entry that draws numbers for a new tensor of this layout, or ``into`` an existing one.
 
-    ``given`` holds the classes of the numbers passed with the call, or layouts of tensors.
+    ``kinds`` holds the classes of the numbers passed with the call, or layouts of tensors.
     """
-    key = draw, layout, into, given
+    key = draw, layout, into, kinds
     entry = _draws.find(key)
     return entry or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
 
 
-def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> devices.Plan:
+def _plan_of(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> devices.Plan:
     type = layout.type
     p = devices.Plan(type.backend, type.device.index)
-    generator, operands = p.operand(random.Generator), [p.operand(kind) for kind in given]
+    generator, operands = p.operand(random.Generator), [p.operand(kind) for kind in kinds]
     operands = [p.contiguous(operand) if isinstance(operand, devices.TensorRef) else operand for operand in operands]
     target = p.operand(layout) if into else p.new_tensor(layout)
     whole = layout.contiguous
@@ -71,18 +71,18 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
     return p.returns(*() if into else (target,))
 
 
-def new_drawn(draw: str, layout: Layout, source: Any, *given: Any) -> Tensor:
+def new_drawn(draw: str, layout: Layout, source: Any, *parameters: Any) -> Tensor:
     """Return a new contiguous tensor of random numbers; real and imaginary parts of complex ones are drawn in turn."""
     dtype = layout.type.dtype
     if dtype.is_complex:
-        parts = new_drawn(draw, _parts_of(layout), source, *given)
+        parts = new_drawn(draw, _parts_of(layout), source, *parameters)
         return tensor_of(layout, parts._storage.view(dtype.numpy))
-    entry = _drawing(draw, layout, False, _kinds(given))
-    return tensor_of(layout, entry.launch(source, *given))
+    entry = _drawing(draw, layout, False, _kinds(parameters))
+    return tensor_of(layout, entry.launch(source, *parameters))
 
 
-def _kinds(given: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple([tensor._layout if isinstance(tensor, Tensor) else tensor.__class__ for tensor in given])
+def _kinds(parameters: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple([tensor._layout if isinstance(tensor, Tensor) else tensor.__class__ for tensor in parameters])
 
 
 def _parts_of(layout: Layout) -> Layout:
@@ -167,17 +167,17 @@ def randint(
         >>> numgrad.randint(10, (4,))
         tensor([4, 9, 3, 0])
     """
-    given = list(args)
+    remaining = list(args)
     if size is None:
-        if not given:
+        if not remaining:
             raise TypeError("randint(): missing argument 'size'")
-        size = given.pop()
+        size = remaining.pop()
     if high is None:
-        if not given:
+        if not remaining:
             raise TypeError("randint(): missing argument 'high'")
-        high = given.pop()
-    start: Any = given.pop() if given else 0 if low is None else low
-    if given:
+        high = remaining.pop()
+    start: Any = remaining.pop() if remaining else 0 if low is None else low
+    if remaining:
         raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
     type = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
     bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
@@ -242,7 +242,7 @@ _UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = [
 ]
 
 
-def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: Any, *given: Any) -> Tensor:
+def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: Any, *parameters: Any) -> Tensor:
     """Fill the tensor with numbers from a distribution, in the memory order of its elements."""
 
     def fill(target: Tensor) -> None:
@@ -251,12 +251,12 @@ def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: An
             buffer = target._flat
             if buffer is None:
                 steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-                numbers = new_drawn(draw, layout_of(layout.type, layout.shape), source, *given)
+                numbers = new_drawn(draw, layout_of(layout.type, layout.shape), source, *parameters)
                 write(target, strided(numbers._storage, layout.shape, steps, 0, layout.type))
                 return
             layout = _parts_of(layout)
             target = tensor_of(layout, buffer.view(layout.type.numpy))
-        _drawing(draw, layout, True, _kinds(given)).launch(source, *given, target)
+        _drawing(draw, layout, True, _kinds(parameters)).launch(source, *parameters, target)
 
     return OverwriteCall(f"{node.op_name.lower()}_", fill, node, input, draws=True).run()
 
@@ -276,11 +276,11 @@ def _drawn_in_buffer(input: Tensor, draw: str, first: float, second: float) -> b
 def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
     if len(args) > 2 or kwargs.keys() - {"from", "to"}:
         raise TypeError(f"{name}() takes 'from' and 'to', not {[*args, *kwargs]}")
-    given = dict(zip(("from", "to"), args, strict=False))
-    if given.keys() & kwargs.keys():
-        raise TypeError(f"{name}() got multiple values for argument '{(given.keys() & kwargs.keys()).pop()}'")
-    given.update(kwargs)
-    return given.get("from", low), given.get("to", high)
+    bounds = dict(zip(("from", "to"), args, strict=False))
+    if bounds.keys() & kwargs.keys():
+        raise TypeError(f"{name}() got multiple values for argument '{(bounds.keys() & kwargs.keys()).pop()}'")
+    bounds.update(kwargs)
+    return bounds.get("from", low), bounds.get("to", high)
 
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:

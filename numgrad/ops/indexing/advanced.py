@@ -119,17 +119,17 @@ _plans = Entries()
 
 def _planned(again: bool, op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _IndexPlan | None:
     """Return the plan for these layouts; None for combined masks, indices to convert, and invalid indices."""
-    given = tuple([index for index in indices if index is not None])
+    present = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
-    if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):
-        return _planned_mask(input, given[0], again)
+    if values is None and len(indices) == 1 and present[0].type == tensor_type(bool_, input.type.device):
+        return _planned_mask(input, present[0], again)
     if len(indices) > len(input.shape) or any(
-        index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
+        index.type.dtype is not int64 or index.type.device is not input.type.device for index in present
     ):
         return None
-    flat_index, fold = given[0], None
+    flat_index, fold = present[0], None
     if len(dims) != 1:
-        flat_index, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
+        flat_index, fold = _folding(present, tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
         return _IndexPlan(dims, fold, caller(op.prepared((input, flat_index, dims, False), again=again), again))
     if values.type is not input.type:
@@ -157,7 +157,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         RuntimeError: if a tensor is on a GPU, and the input on another device.
     """
     shape, dim = input._layout.shape, 0
-    given: list[tuple[Tensor, int]] = []
+    indexed_dims: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
             dim += 1
@@ -167,21 +167,21 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if index._layout.type.device is not input._layout.type.device:
             index = _on_device_of(index, input)
-        given.append((index, dim))
+        indexed_dims.append((index, dim))
         dim += len(index._layout.shape) if dtype in (bool_, uint8) else 1
     if dim > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
-    for index, dim in given:
+    for index, dim in indexed_dims:
         if index._layout.type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
         elif is_batched(index):  # operations make its flat index, and they do not check bounds
             _check_bounds(index, shape, dim)
-    if len(given) == 1:
-        index, dim = given[0]
+    if len(indexed_dims) == 1:
+        index, dim = indexed_dims[0]
         if index._layout.type.dtype in (bool_, uint8):
             return Selection(_mask_index(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
-    return _combined(input, given)
+    return _combined(input, indexed_dims)
 
 
 def _on_device_of(index: Tensor, input: Tensor) -> Tensor:
@@ -219,10 +219,10 @@ def _outside(error: devices.OutOfBoundsError, dims: Ints) -> IndexError:
     return IndexError(f"{error.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else error
 
 
-def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
+def _combined(input: Tensor, indexed_dims: list[tuple[Tensor, int]]) -> Selection:
     """Return the selection by several indices: one flat index over all their dimensions."""
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
-    for index, dim in given:
+    for index, dim in indexed_dims:
         if index._layout.type.dtype in (bool_, uint8):
             rows = physical_of(_mask_indices(index))
             layout = layout_of(rows._layout.type, rows._layout.shape[1:])
@@ -254,8 +254,8 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout
         ) from None
     type = indices[0].type
     p = Plan(type.backend, type.device.index)
-    given = [p.contiguous(p.operand(one).viewed(expanded_layout(one, shape)), int64) for one in indices]
-    flat_index = p.tensor(p.backend.fold_indices(p, given, sizes, dims), type.with_dtype(int64), shape)
+    expanded = [p.contiguous(p.operand(one).viewed(expanded_layout(one, shape)), int64) for one in indices]
+    flat_index = p.tensor(p.backend.fold_indices(p, expanded, sizes, dims), type.with_dtype(int64), shape)
     fold, layout = p.returns(flat_index), flat_index.layout
     return layout, lambda *indices: tensor_of(layout, fold(*indices))
 

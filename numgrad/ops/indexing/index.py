@@ -300,11 +300,11 @@ def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accum
         "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, "
         "index.numel() = {}", source.size, index.size,
     )
-    own, given = input.type.dtype, source.type.dtype
+    dtype, source_dtype = input.type.dtype, source.type.dtype
     check(
-        given is own,
+        source_dtype is dtype,
         "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
-        own, given,
+        dtype, source_dtype,
     )
     values = p.tensor(p.contiguous(source), source.type, index.shape)
     put(p, input, index, all_dims(input.shape), values, accumulate, False)

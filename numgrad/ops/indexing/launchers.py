@@ -176,12 +176,13 @@ def put(
     elif values.size == 1:
         buffer = p.contiguous(values.viewed(layout_of(values.type, ())), type.dtype)
     else:
-        own, given = values.layout, values.shape
-        if own.contiguous and own.size == inner and given == walk.shape[len(walk.shape) - len(given) :]:
+        layout, value_shape = values.layout, values.shape
+        last = walk.shape[len(walk.shape) - len(value_shape) :]
+        if layout.contiguous and layout.size == inner and value_shape == last:
             value_steps = 0, 0, 1
         else:
             value_steps = indices.size * inner, inner, 1
-            values = values if given == walk.shape else values.viewed(expanded_layout(own, walk.shape))
+            values = values if value_shape == walk.shape else values.viewed(expanded_layout(layout, walk.shape))
         buffer = p.contiguous(values, type.dtype)
     devices.check_values(buffer.size, value_steps, steps, indices.size)
     storage, start = p.strided(target)

@@ -35,8 +35,8 @@ def masked_fill_number(p: Plan, input: TensorRef, mask: TensorRef, value: Given)
 @masked_fill_number.batched
 def _(input, mask, value):
     rank = max(len(input._layout.shape), len(mask._layout.shape))
-    given = expanded(input) if is_shared(input) else aligned(input, rank)
-    return masked_fill_number(given, aligned(mask, rank), value)
+    broadcast = expanded(input) if is_shared(input) else aligned(input, rank)
+    return masked_fill_number(broadcast, aligned(mask, rank), value)
 
 
 @operation("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])

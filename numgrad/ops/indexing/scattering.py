@@ -116,11 +116,11 @@ def _reduce(
     dtype = input.type.dtype
     counts = None
     if reduce == "mean":  # counts of the elements to divide by; 1 if there are none
-        own, given = [filled(p, 1, input.type, tensor.shape) for tensor in (input, index)]
+        input_ones, index_ones = [filled(p, 1, input.type, tensor.shape) for tensor in (input, index)]
         if not include_self:
-            scatter_into(p, own, index, filled(p, 0, input.type), dim, "set")
-        scatter_into(p, own, index, given, dim, "add")
-        counts = own
+            scatter_into(p, input_ones, index, filled(p, 0, input.type), dim, "set")
+        scatter_into(p, input_ones, index, index_ones, dim, "add")
+        counts = input_ones
     if not include_self:
         scatter_into(p, input, index, filled(p, _identity(dtype, reduce), input.type), dim, "set")
     scatter_into(p, input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
@@ -150,8 +150,8 @@ def _identity(own: dtype, reduce: str) -> Any:
 
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """Return the number of elements that each result is the mean of; 1 if there are none."""
-    own, given = [filled_of(tensor._layout.shape, 1, like._layout.type) for tensor in (like, index)]
-    return scatter_add_op(_without_self(own, index, dim, include_self), index, given, dim)
+    input_ones, index_ones = [filled_of(tensor._layout.shape, 1, like._layout.type) for tensor in (like, index)]
+    return scatter_add_op(_without_self(input_ones, index, dim, include_self), index, index_ones, dim)
 
 
 def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -286,8 +286,8 @@ def scatter(
     if src.__class__ is Tensor and reduce is None and not inplace:
         return _scattered(input, dim, index, src)
     check(reduce in _SCATTERS, "reduce argument must be either add or multiply.")
-    given = value if src is None else src
-    number = not isinstance(given, Tensor)
+    source = value if src is None else src
+    number = not isinstance(source, Tensor)
     tensors: tuple[Tensor, ...] = input, index
     if reduce is not None and not number:
         warnings.warn(
@@ -296,14 +296,14 @@ def scatter(
             UserWarning,
             stacklevel=3 + inplace,
         )
-    dim = _check(input._layout, dim, index._layout, None if number else given._layout)
+    dim = _check(input._layout, dim, index._layout, None if number else source._layout)
     if number and reduce is None:
-        op, others = scatter_value, [as_number(given)]
+        op, others = scatter_value, [as_number(source)]
     else:
         if number:
-            given = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
+            source = filled_of(index._layout.shape, number_in(source, input._layout.type), input._layout.type)
         op, *others = _SCATTERS[reduce]
-        tensors = input, index, _reached(given, index)
+        tensors = input, index, _reached(source, index)
     if inplace:
         check_apart(*tensors)
     try:

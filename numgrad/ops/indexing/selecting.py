@@ -289,14 +289,14 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
         "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}",
         input.type.dtype.legacy, source.type.dtype.legacy,
     )
-    own, given = input.shape, source.shape
+    shape, source_shape = input.shape, source.shape
     _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
-    rest = own[:dim] + own[dim + 1 :]
-    if given and given[:dim] + given[dim + 1 :] != rest:
+    rest = shape[:dim] + shape[dim + 1 :]
+    if source_shape and source_shape[:dim] + source_shape[dim + 1 :] != rest:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
-            f"{' '.join(map(str, given[:dim] + given[dim + 1 :]))} at dimension 0."
+            f"{' '.join(map(str, source_shape[:dim] + source_shape[dim + 1 :]))} at dimension 0."
         )
     count, extent = index.size, _extent(source, dim)
     check_index(

@@ -345,15 +345,15 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
             values = number_as(value, part._layout.type) if number else _without_leading_ones(value)
             write_selected(part, indices, values)
         return
-    shape, given = part._layout.shape, value._layout.shape
-    if given == shape:
+    shape, value_shape = part._layout.shape, value._layout.shape
+    if value_shape == shape:
         copy_(part, value)
-    elif not given:
+    elif not value_shape:
         fill_(part, value)
     else:
         if overlaps(physical_of(part), physical_of(value)):
             value = clone(value)  # elements that are read repeatedly must not be overwritten before
-        copy_(part, expand(view_as_shape(value, _inner_shape(given)), shape))
+        copy_(part, expand(view_as_shape(value, _inner_shape(value_shape)), shape))
 
 
 def _written(self: Tensor, index: Any, value: Any) -> bool:
@@ -402,10 +402,10 @@ def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None
 
     Such a mask makes it unnecessary to find the indices of its true elements.
     """
-    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    dim, mask = given[0]
+    present = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    dim, mask = present[0]
     layout, whole = mask._layout, part._layout
-    if len(given) > 1 or layout.type.dtype is not bool_ or layout.type.device is not whole.type.device:
+    if len(present) > 1 or layout.type.dtype is not bool_ or layout.type.device is not whole.type.device:
         return None
     rest = len(whole.shape) - dim - len(layout.shape)
     if layout.shape != whole.shape[dim : dim + len(layout.shape)]:

@@ -270,8 +270,8 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
     if dtype is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
-    given = [convert(tensor, dtype) for tensor in (input, vec1, vec2)]
-    return addr_op(*given, *_factors(dtype, beta, alpha), how)
+    converted = [convert(tensor, dtype) for tensor in (input, vec1, vec2)]
+    return addr_op(*converted, *_factors(dtype, beta, alpha), how)
 
 
 # -- stacks of matrices -------------------------------------------------------------------------------------------

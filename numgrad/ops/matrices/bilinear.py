@@ -39,12 +39,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 def _check(input1: Layout, input2: Layout, weight: Layout, bias: Layout | None) -> None:
     """Raise unless the shapes fit and the dtypes are equal."""
-    given = {"input1": input1, "input2": input2, "weight": weight}
+    tensors_by_name = {"input1": input1, "input2": input2, "weight": weight}
     if bias is not None:
-        given["bias"] = bias
-    tensors = given.values()
+        tensors_by_name["bias"] = bias
+    tensors = tensors_by_name.values()
     check_one_device(*tensors)
-    dtypes = ", ".join([f"{name}: {layout.type.dtype.legacy.lower()}" for name, layout in given.items()])
+    dtypes = ", ".join([f"{name}: {layout.type.dtype.legacy.lower()}" for name, layout in tensors_by_name.items()])
     same = all(layout.type is input1.type for layout in tensors)
     check(same, "All tensors must have the same dtype, got {}", dtypes, *tensors)
     first, second = len(input1.shape), len(input2.shape)

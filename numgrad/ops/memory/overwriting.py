@@ -132,9 +132,9 @@ class OverwriteCall(Call):
             (check_in_place if self.draws else check_writable)(target)
             return (edge_of(target), *self.more_edges) if recorded else ()
         check_in_place(target, source)
-        own, given = target._layout.shape, source._layout.shape
-        if given != own and (shape := broadcast_shapes(own, given)) != own:
-            raise outgrown(own, shape)
+        target_shape, source_shape = target._layout.shape, source._layout.shape
+        if source_shape != target_shape and (shape := broadcast_shapes(target_shape, source_shape)) != target_shape:
+            raise outgrown(target_shape, shape)
         return (edge_of(target), edge_of(source)) if recorded else ()
 
     def commit(self, target: Tensor, edges: tuple[Any, ...]) -> None:

@@ -42,8 +42,8 @@ def ctc_loss_op(
         zero_infinity: True if the rule sets the gradient to 0 where the loss is infinite.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
-    given = map(p.contiguous, (log_probs, labels, steps, lengths))
-    losses, *of_states = p.backend.ctc_losses(p, *given, time, batch, classes, width)
+    operands = map(p.contiguous, (log_probs, labels, steps, lengths))
+    losses, *of_states = p.backend.ctc_losses(p, *operands, time, batch, classes, width)
     log_alpha, errors = [p.tensor(state, log_probs.type, (batch, time, width)) for state in of_states]
     return p.tensor(losses, log_probs.type, (batch,)), log_alpha, errors
 
@@ -68,8 +68,8 @@ def ctc_loss_backward(
     the logarithms is ``-grad_output * p``; the rule of ``log_softmax`` maps both to the same result.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
-    given = map(p.contiguous, (grad_output, log_probs, labels, steps, lengths, log_alpha, errors))
-    out = p.backend.ctc_gradients(p, *given, time, batch, classes, width, zero_infinity)
+    operands = map(p.contiguous, (grad_output, log_probs, labels, steps, lengths, log_alpha, errors))
+    out = p.backend.ctc_gradients(p, *operands, time, batch, classes, width, zero_infinity)
     return p.tensor(out, log_probs.type, log_probs.shape)
 
 

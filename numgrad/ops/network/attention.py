@@ -172,23 +172,23 @@ def attention_backward(
 
     The rule accounts for the result and ``statistics`` being functions of these.
     """
-    given = query, key, value
-    grads = tuple([p.new_tensor(_like(gradient)) for gradient in given])
+    inputs = query, key, value
+    grads = tuple([p.new_tensor(_like(gradient)) for gradient in inputs])
     if _has_kernel(query, key):
-        tensors = (*given, out, grad_output)
+        tensors = (*inputs, out, grad_output)
         p.backend.attention_backward(p, tensors, grads, p.contiguous(statistics), is_causal, scale)
     else:
-        layouts = [layout_of(layout.type, layout.shape) for layout in given]
-        computed = p.host(_slopes, layouts, *_given(grad_output, *given), is_causal, scale)
+        layouts = [layout_of(layout.type, layout.shape) for layout in inputs]
+        computed = p.host(_slopes, layouts, *_given(grad_output, *inputs), is_causal, scale)
         for gradient, grad in zip(computed, grads, strict=True):
             p.assign(gradient, grad)
     return grads
 
 
-def _slopes(*given: Any) -> list[Any]:
+def _slopes(*arguments: Any) -> list[Any]:
     """Return the storage of each gradient, computed by other operations."""
     with no_grad():
-        return [contiguous(gradient)._storage for gradient in _gradients(*given)]
+        return [contiguous(gradient)._storage for gradient in _gradients(*arguments)]
 
 
 @differentiated_as(attention_backward)
@@ -219,16 +219,16 @@ def _like(heads: TensorRef) -> Layout:
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
-    given = (query, key, value)
-    if any(x._layout.type is not query._layout.type for x in given):
-        check_one_device(*given)
+    inputs = (query, key, value)
+    if any(x._layout.type is not query._layout.type for x in inputs):
+        check_one_device(*inputs)
         check(
             False, "Expected query, key, and value to have the same dtype, but got {}, {}, {}",
-            *[x.dtype for x in given], *given,
+            *[x.dtype for x in inputs], *inputs,
         )
     check(
-        all(len(x._layout.shape) >= 2 for x in given),
-        "Expected query, key, and value to all be at least 2 dimensional, but got {}, {}, {}", *given,
+        all(len(x._layout.shape) >= 2 for x in inputs),
+        "Expected query, key, and value to all be at least 2 dimensional, but got {}, {}, {}", *inputs,
     )
     if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
         raise RuntimeError(
@@ -237,7 +237,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         )
     check_implemented(
         not query._layout.type.dtype.is_complex,
-        "\"softmax_lastdim_kernel_impl\" not implemented for '{}'", query.dtype.legacy, *given,
+        "\"softmax_lastdim_kernel_impl\" not implemented for '{}'", query.dtype.legacy, *inputs,
     )
 
 

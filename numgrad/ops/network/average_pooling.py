@@ -60,8 +60,8 @@ def _avg_pool(rank: int) -> Any:
         ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
-        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
-        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
+        window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
         image, last = input, len(input.shape) - 1
         if rank == 1:  # an image of one row
             _check_lines(name, input)
@@ -235,8 +235,8 @@ def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, intern
         if isinstance(output_size, tuple | list) and len(output_size) != 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
         _check_lines(name, input)
-        given = output_size if isinstance(output_size, tuple | list) else (output_size,)
-        return sizes_of((), given, f"{name}(): argument 'output_size' (position 2)")
+        wanted_sizes = output_size if isinstance(output_size, tuple | list) else (output_size,)
+        return sizes_of((), wanted_sizes, f"{name}(): argument 'output_size' (position 2)")
     if isinstance(output_size, int):
         return (output_size,) * rank
     count = len(output_size)

@@ -78,17 +78,17 @@ def batch_norm_backward(
     training: bool, eps: float,
 ) -> tuple[TensorRef, ...]:
     """Add the steps that compute the gradients of input, weight and bias; in training, statistics depend on input."""
-    type, given = input.type, (grad_output, input, mean, scale)
+    type, operands = input.type, (grad_output, input, mean, scale)
     if training and _is_fused(p, input):
-        rows = [tensor and p.contiguous(tensor) for tensor in (*given, weight)]
+        rows = [tensor and p.contiguous(tensor) for tensor in (*operands, weight)]
         buffers = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True)
         return p.tensor(buffers[0], type, input.shape), *[p.tensor(tensor, type, mean.shape) for tensor in buffers[1:]]
-    sums = [sum_dims.build(p, tensor, _dims(input), False) for tensor in (_fused(p, _product, *given), grad_output)]
+    sums = [sum_dims.build(p, tensor, _dims(input), False) for tensor in (_fused(p, _product, *operands), grad_output)]
     if not training:
         return _fused(p, _scaled, grad_output, scale, weight or 1.0), *sums
     share = mean.size / input.size if input.size else 0.0
     tilt, shift = [fused(p, "batch_norm", _average, [tensor], tensor.layout, passed=[share]) for tensor in sums]
-    return _fused(p, _slope, *given, weight or 1.0, shift, tilt), *sums
+    return _fused(p, _slope, *operands, weight or 1.0, shift, tilt), *sums
 
 
 @differentiated_as(batch_norm_backward)
@@ -144,13 +144,13 @@ def _average(total, share):
     return total * share
 
 
-def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *given: TensorRef | float) -> TensorRef:
+def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *others: TensorRef | float) -> TensorRef:
     """Add a fused elementwise step over ``first`` and further operands, which hold one element per channel or all."""
     behind = len(first.shape) - 2
     operands = [
         layout.viewed(layout_of(layout.type, (*layout.shape, *(1,) * behind), (*layout.layout.strides, *(0,) * behind)))
         if isinstance(layout, TensorRef) and len(layout.shape) == 1 else layout
-        for layout in given
+        for layout in others
     ]
     return fused(p, "batch_norm", function, [first, *operands], layout_of(first.type, first.shape))
 
@@ -175,9 +175,9 @@ def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> N
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_index(len(input.shape) >= 2, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     check_supported(input, "f", "batch_norm")
-    given = [argument for argument in arguments.values() if argument is not None]
-    if any(own.type is not input.type for own in given):
-        others = any(own.type.dtype is not float32 for own in given)
+    present = [argument for argument in arguments.values() if argument is not None]
+    if any(own.type is not input.type for own in present):
+        others = any(own.type.dtype is not float32 for own in present)
         wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."
         raise RuntimeError(f"mixed dtype (CPU): {wanted}")
 

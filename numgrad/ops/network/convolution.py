@@ -162,8 +162,8 @@ def _correlated(
     type, kernel, shape = input.type, weight.shape[2:], (input.shape[0], weight.shape[0], *extents)
     if not (input.size and weight.size):
         return _nothing(p, type, shape, bias)
-    given = input, weight, bias
-    out = _depthwise(p, "convolution", given, input.shape, weight.shape, extents, stride, padding, dilation, groups)
+    operands = input, weight, bias
+    out = _depthwise(p, "convolution", operands, input.shape, weight.shape, extents, stride, padding, dilation, groups)
     if out is None:
         each_dim = zip(extents, kernel, stride, dilation, strict=True)
         seen = [(count - 1) * s + d * (k - 1) + 1 for count, k, s, d in each_dim]
@@ -190,9 +190,9 @@ def _spread(
         return _nothing(p, type, shape, bias)
     one_by_one = max(stride) == 1
     if not (one_by_one and filters == groups):
-        given = grad_output, weight, bias
+        operands = grad_output, weight, bias
         out = _depthwise(
-            p, "convolution_input", given, shape, weight.shape, windows[2:], stride, padding, dilation, groups
+            p, "convolution_input", operands, shape, weight.shape, windows[2:], stride, padding, dilation, groups
         )
         if out is not None:
             return p.tensor(out, type, shape)
@@ -228,16 +228,16 @@ def _nothing(p: Plan, type: Any, shape: Ints, bias: TensorRef | None) -> TensorR
 
 
 def _depthwise(
-    p: Plan, name: str, given: tuple[Any, ...], images: Ints, filters: Ints, windows: Ints, stride: Ints, padding: Ints,
-    dilation: Ints, groups: int,
+    p: Plan, name: str, tensors: tuple[Any, ...], images: Ints, filters: Ints, windows: Ints, stride: Ints,
+    padding: Ints, dilation: Ints, groups: int,
 ) -> Any:
     """Add the kernel for filters that see one channel of several, which copies no windows; return None without one."""
-    if groups == 1 or filters[1] != 1 or not p.backend.depthwise_is_fused(given[0].type, stride[-1]):
+    if groups == 1 or filters[1] != 1 or not p.backend.depthwise_is_fused(tensors[0].type, stride[-1]):
         return None
     numbers: list[int] = []
     for each, otherwise in ((images[2:], 1), (filters[2:], 1), (stride, 1), (padding, 0), (dilation, 1), (windows, 1)):
         numbers += (*(otherwise,) * (3 - len(each)), *each)
-    return p.backend.depthwise(p, name, *given, images[0], images[1], filters[0] // groups, numbers)
+    return p.backend.depthwise(p, name, *tensors, images[0], images[1], filters[0] // groups, numbers)
 
 
 def _padded_sizes(images: Ints, padding: Ints) -> list[int]:

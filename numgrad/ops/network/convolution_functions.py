@@ -20,19 +20,19 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 
 def _each(name: str, value: Any, rank: int) -> Ints:
     """Return one number for each dimension, given one for all or one for each."""
-    given = for_each_dimension(value, rank, name)
-    if len(given) != rank:
-        raise _unmatched(name, given, rank)
+    numbers = for_each_dimension(value, rank, name)
+    if len(numbers) != rank:
+        raise _unmatched(name, numbers, rank)
     least = 0 if "padding" in name else 1
-    if min(given) < least:
+    if min(numbers) < least:
         raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
-    return given
+    return numbers
 
 
-def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:
+def _unmatched(name: str, numbers: Ints, rank: int) -> RuntimeError:
     return RuntimeError(
         f"expected {name} to be a single integer value or a list of {rank} values to match the convolution dimensions, "
-        f"but got {name}={list(given)}"
+        f"but got {name}={list(numbers)}"
     )
 
 
@@ -77,11 +77,11 @@ def _check(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
             f"size [{list(weight.shape)}] instead"
         )
-    given = "transposed=1" if transposed else f"groups={groups}"
+    setting = "transposed=1" if transposed else f"groups={groups}"
     taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
     check(
         input.shape[1] == taken, "Given {}, {}, expected input{} to have {} channels, but got {} channels instead",
-        given, shown, input, taken, input.shape[1],
+        setting, shown, input, taken, input.shape[1],
     )
     if bias is not None and bias.shape != (made,):
         raise RuntimeError(
@@ -191,9 +191,9 @@ def _transposed_convolution(rank: int) -> Any:
         widths, extras = _each("padding", padding, rank), _each("output_padding", output_padding, rank)
         _check(images, weight, bias, groups, True)
         if any(extra >= max(step, gap) for extra, step, gap in zip(extras, steps, gaps, strict=True)):
-            given = ("output_padding", extras), ("stride", steps), ("dilation", gaps)
+            named = ("output_padding", extras), ("stride", steps), ("dilation", gaps)
             sizes = " ".join([
-                f"{what}_{dim}: {number}" for what, numbers in given
+                f"{what}_{dim}: {number}" for what, numbers in named
                 for dim, number in zip(("depth", "height", "width")[-rank:], numbers, strict=True)
             ])
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {sizes}")

@@ -66,7 +66,7 @@ def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> 
     """Return the layout of all windows of the images: (..., c, *kernel_size, *positions)."""
     positions = _counts(image.shape[-2:], kernel_size, dilation, (0, 0), stride)
     wide, between = [
-        [each * step for each, step in zip(given, image.strides[-2:], strict=True)] for given in (stride, dilation)
+        [each * step for each, step in zip(steps, image.strides[-2:], strict=True)] for steps in (stride, dilation)
     ]
     shape = *image.shape[:-2], *kernel_size, *positions
     return layout_of(image.type, shape, (*image.strides[:-2], *between, *wide))
@@ -77,9 +77,9 @@ def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> 
 
 def _pair(name: str, value: Any) -> Ints:
     """Return two numbers, given as a pair or as one for both."""
-    given = sizes_of((), value if isinstance(value, tuple | list) else (value, value), f"argument '{name}'")
-    check(len(given) == 2, "It is expected {} equals to 2, but got size {}", name, len(given))
-    return given
+    pair = sizes_of((), value if isinstance(value, tuple | list) else (value, value), f"argument '{name}'")
+    check(len(pair) == 2, "It is expected {} equals to 2, but got size {}", name, len(pair))
+    return pair
 
 
 def _checked(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, Ints, Ints, Ints]:
@@ -93,17 +93,17 @@ def _checked(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tupl
         (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
     ]
     kernel, gaps, widths, steps = pairs
-    for name, short, given in (("kernel size", "kernel", kernel), ("dilation", "dilation", gaps)):
-        _check_least(name, short, given, 1)
+    for name, short, pair in (("kernel size", "kernel", kernel), ("dilation", "dilation", gaps)):
+        _check_least(name, short, pair, 1)
     _check_least("padding", "pad", widths, 0)
     _check_least("stride", "stride", steps, 1)
     return kernel, gaps, widths, steps
 
 
-def _check_least(name: str, short: str, given: Ints, least: int) -> None:
-    if min(given) < least:
+def _check_least(name: str, short: str, pair: Ints, least: int) -> None:
+    if min(pair) < least:
         must = "greater than zero" if least else "non-negative"
-        raise RuntimeError(f"{name} should be {must}, but got {short}_height: {given[0]} {short}_width: {given[1]}")
+        raise RuntimeError(f"{name} should be {must}, but got {short}_height: {pair[0]} {short}_width: {pair[1]}")
 
 
 @lookup(export=False, method=False)

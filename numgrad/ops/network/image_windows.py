@@ -19,16 +19,16 @@ def window_numbers(name: str, argument: str, value: Numbers, rank: int) -> Ints:
     Raises:
         RuntimeError: the argument has more or fewer numbers.
     """
-    given = for_each_dimension(value, rank, argument)
-    if len(given) != rank:
+    numbers = for_each_dimension(value, rank, argument)
+    if len(numbers) != rank:
         if rank == 1 and not name.startswith("max"):
-            raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(given)})")
+            raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(numbers)})")
         must = {"stride": "must either be omitted,", "dilation": "must be either"}.get(argument, "must either be")
         if name == "avg_pool3d":
             must = must.replace("either be omitted", "be omitted").replace("either be", "be")
         count = ("one int", "two ints", "three ints")[rank - 1]
         raise RuntimeError(f"{name}: {argument} {must} a single int, or a tuple of {count}")
-    return given
+    return numbers
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
@@ -74,9 +74,9 @@ def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints,
             p, k, d,
         )
     numbers = ("kernel size", "k", kernel_size), ("stride", "d", stride), ("dilation", "dilation", dilation)
-    for name, letter, given in numbers:
-        if min(given) < 1:
-            sizes = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], given, strict=True)])
+    for name, letter, extents in numbers:
+        if min(extents) < 1:
+            sizes = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], extents, strict=True)])
             raise RuntimeError(f"{name} should be greater than zero, but got {sizes}")
     if 0 in input.shape[-rank - 1 :]:
         raise RuntimeError(f"Expected {ranks} with optional 0 dim batch size for input, but got:{list(input.shape)}")

@@ -57,10 +57,10 @@ class Loss(Planned):
         numbers = self.each.op.attributes
 
         def decide(p: Plan, *args: Any) -> TensorRef:
-            given = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
-            factors = [_or_one(given[name]) for name in operands]
-            losses = self.each.op.build(p, *factors, **{name: given[name] for name in numbers})
-            weight, reduction = given.get("weight"), given["reduction"]
+            arguments = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
+            factors = [_or_one(arguments[name]) for name in operands]
+            losses = self.each.op.build(p, *factors, **{name: arguments[name] for name in numbers})
+            weight, reduction = arguments.get("weight"), arguments["reduction"]
             if weight is not None:
                 losses = mul.op.build(p, losses, weight)
             if reduction == "none":
@@ -95,10 +95,10 @@ class Loss(Planned):
         numbers = self.each.op.attributes
 
         def rule(grad: Tensor, *args: Any) -> Tensor:
-            given = dict(zip(self.parameters, args, strict=True))
-            each = spread(grad, given["input"]._layout.shape, given["reduction"], given.get("weight"))
-            operands = [given[role] for role in roles] + [_or_one(given[factor]) for factor in factors]
-            return backward(each, *operands, **{name: given[name] for name in numbers})
+            bound = dict(zip(self.parameters, args, strict=True))
+            each = spread(grad, bound["input"]._layout.shape, bound["reduction"], bound.get("weight"))
+            operands = [bound[role] for role in roles] + [_or_one(bound[factor]) for factor in factors]
+            return backward(each, *operands, **{name: bound[name] for name in numbers})
 
         rule.parameters = ("grad", *self.parameters)  # type: ignore[attr-defined]
         rule.__module__ = self.function.__module__
@@ -111,9 +111,9 @@ class Loss(Planned):
     def _of_examples(self, *args: Any) -> Tensor:
         """Return the losses of a batch of calls."""
         rank = max([len(tensor._layout.shape) for tensor in tensors_in(args)])
-        given = dict(zip(self.parameters, mapped_to(args, lambda mapped: aligned(mapped, rank)), strict=True))
-        reduction, given["reduction"] = given["reduction"], "none"
-        losses = self(*given.values())
+        arguments = dict(zip(self.parameters, mapped_to(args, lambda mapped: aligned(mapped, rank)), strict=True))
+        reduction, arguments["reduction"] = arguments["reduction"], "none"
+        losses = self(*arguments.values())
         if reduction == "none":
             return losses
         return (sum_dims if reduction == "sum" else mean_dims)(losses, tuple(range(1, rank + 1)), False)

@@ -312,8 +312,8 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
         ``ignored``; the second result is the total weight of the other targets.
         """
         weights = None if weight is None else p.contiguous(weight)
-        given = p.contiguous(input), p.contiguous(target), weights
-        out, total = p.backend.likelihood(p, *given, input.shape, ignored, reduction)
+        operands = p.contiguous(input), p.contiguous(target), weights
+        out, total = p.backend.likelihood(p, *operands, input.shape, ignored, reduction)
         shape = target.shape if reduction == "none" else ()
         return p.tensor(out, input.type, shape), p.tensor(total, input.type, ())
 
@@ -324,8 +324,8 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
         """Add the steps of zeros of ``shape`` with ``-weight[t] * grad_output`` at target ``t``, divided for a mean."""
         divisor = p.contiguous(total_weight) if reduction == "mean" else None
         weights = None if weight is None else p.contiguous(weight)
-        given = p.contiguous(grad_output), p.contiguous(target), weights, divisor
-        return p.tensor(p.backend.likelihood_gradient(p, *given, shape, ignored), grad_output.type, shape)
+        operands = p.contiguous(grad_output), p.contiguous(target), weights, divisor
+        return p.tensor(p.backend.likelihood_gradient(p, *operands, shape, ignored), grad_output.type, shape)
 
     forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"
     others = ["target", "weight", "total_weight"]

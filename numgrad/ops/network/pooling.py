@@ -135,8 +135,8 @@ def _max_pool(rank: int, indices: bool) -> Any:
         dilation: Numbers = 1, ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
-        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding, "dilation": dilation}
-        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
+        window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding, "dilation": dilation}
+        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
         image, last = input, len(input.shape) - 1
         if rank == 1 and last > 0:  # an image of one row
             image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))

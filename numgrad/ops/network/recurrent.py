@@ -47,27 +47,27 @@ def recurrent(
     per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
     rank = 3 if batch_sizes is None else 2
     check(len(input._layout.shape) == rank, "input must have {} dimensions, got {}", rank, len(input._layout.shape))
-    given = transpose_op(input, 0, 1) if batch_first else input
+    sequence = transpose_op(input, 0, 1) if batch_first else input
     if batch_sizes is not None:
-        _check_sizes(batch_sizes, given)
-    elif not given._layout.shape[0]:
+        _check_sizes(batch_sizes, sequence)
+    elif not sequence._layout.shape[0]:
         raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN, but got shape {list(input.shape)}")
-    examples = given._layout.shape[1] if batch_sizes is None else int(batch_sizes[0])
+    examples = sequence._layout.shape[1] if batch_sizes is None else int(batch_sizes[0])
     states = _states(kind, input, examples, hx, per_layer)
     ends: list[Sequence[Tensor]] = []
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             number = layer * directions + direction
-            out, *end = _layer(kind, given, batch_sizes, states[number], per_layer[number], bool(direction))
+            out, *end = _layer(kind, sequence, batch_sizes, states[number], per_layer[number], bool(direction))
             outputs.append(out)
             ends.append(end)
-        given = outputs[0] if directions == 1 else cat(outputs, len(outputs[0]._layout.shape) - 1)
+        sequence = outputs[0] if directions == 1 else cat(outputs, len(outputs[0]._layout.shape) - 1)
         if dropout_p and train and layer < num_layers - 1:
-            given = dropout(given, dropout_p, True)
+            sequence = dropout(sequence, dropout_p, True)
     if batch_first:
-        given = transpose_op(given, 0, 1)
-    return given, *[stack(parts) for parts in zip(*ends, strict=True)]
+        sequence = transpose_op(sequence, 0, 1)
+    return sequence, *[stack(parts) for parts in zip(*ends, strict=True)]
 
 
 def _states(

@@ -109,9 +109,9 @@ def recurrent_layer(
     type, backend = own.type, p.backend
     layouts = layout_of(type, (*input.shape[:-1], own.size)), layout_of(type, begin.shape)
     if not (own.rows and own.size and backend.recurrence_is_fused(type)):
-        given = _given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
+        operands = _given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
         none = layout_of(type, (0,))
-        return *p.host(_by_operations, layouts, *given, kind, backwards), p.new_tensor(none), p.new_tensor(none)
+        return *p.host(_by_operations, layouts, *operands, kind, backwards), p.new_tensor(none), p.new_tensor(none)
     if bias is not None and bias_hh is not None and kind != "gru":  # the steps add both at once
         bias, bias_hh = None, add.op.build(p, bias, bias_hh)
     added, other = [None if tensor is None else p.contiguous(tensor) for tensor in (bias, bias_hh)]
@@ -129,10 +129,10 @@ def _given(*tensors: TensorRef | None) -> list[Given | None]:
     return [None if tensor is None else Given(tensor.memory.number) for tensor in tensors]
 
 
-def _by_operations(*given: Any) -> list[Any]:
+def _by_operations(*arguments: Any) -> list[Any]:
     """Return the storage of the result and of the state, computed by other operations."""
     with no_grad():
-        return [contiguous_op.function(tensor)._storage for tensor in steps_of_layer(*given)]
+        return [contiguous_op.function(tensor)._storage for tensor in steps_of_layer(*arguments)]
 
 
 def steps_of_layer(
@@ -186,8 +186,8 @@ def recurrent_layer_backward(
     if gates.shape == (0,):
         shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (own.gates,), (own.gates,)
         layouts = [layout_of(type, shape if tensor else (0,)) for shape, tensor in zip(shapes, wanted, strict=True)]
-        given = _given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
-        return p.host(_gradients_by_operations, layouts, *given, kind, backwards, wanted)
+        operands = _given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
+        return p.host(_gradients_by_operations, layouts, *operands, kind, backwards, wanted)
     grads = p.new_tensor(layout_of(type, begin.shape), zeroed=grad_end is None)
     if grad_end is not None:
         p.assign(grad_end, grads)
@@ -216,10 +216,10 @@ def recurrent_layer_backward(
     return result
 
 
-def _gradients_by_operations(*given: Any) -> list[Any]:
+def _gradients_by_operations(*arguments: Any) -> list[Any]:
     """Return the storage of each gradient, computed by other operations."""
     with no_grad():
-        return [contiguous_op.function(gradient)._storage for gradient in _gradients(*given)]
+        return [contiguous_op.function(gradient)._storage for gradient in _gradients(*arguments)]
 
 
 @differentiated_as(recurrent_layer_backward)
@@ -229,12 +229,12 @@ def _gradients(
     wanted: tuple[bool, ...],
 ) -> list[Tensor]:
     """Return the gradients of the inputs, from autograd through the single steps."""
-    given = input, begin, weight, weight_hh, bias, bias_hh
+    differentiable = input, begin, weight, weight_hh, bias, bias_hh
     nothing = input.new_empty(0)
     with recording_apart() as recorded:
-        chosen = zip(given, wanted, strict=True)
+        chosen = zip(differentiable, wanted, strict=True)
         variables = [as_variable(tensor) if is_wanted and tensor is not None else None for tensor, is_wanted in chosen]
-        used: list[Any] = [old if new is None else new for old, new in zip(given, variables, strict=True)]
+        used: list[Any] = [old if new is None else new for old, new in zip(differentiable, variables, strict=True)]
         outputs = steps_of_layer(*[*used, sizes, kind, backwards])
         pairs = [(output, own) for output, own in zip(outputs, (grad_out, grad_end), strict=True) if own is not None]
         reached, cotangents = zip(*pairs, strict=True)

@@ -113,8 +113,8 @@ def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...])
     ``name`` determines the node that records the operation; see ``resampled``.
     """
     shape, first, out = list(input.shape), len(input.shape) - len(maps), input
-    given = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
-    for dim, own in sorted(given, key=lambda each: each[1].count / max(each[1].length, 1)):
+    effective = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
+    for dim, own in sorted(effective, key=lambda each: each[1].count / max(each[1].length, 1)):
         outer, length, inner = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
         products = p.backend.csr_axis(
             p, p.contiguous(out), outer, length, inner, max(outer, 1), own.count, own.matrix(input.type),

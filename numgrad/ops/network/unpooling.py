@@ -74,18 +74,18 @@ def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints
     usual = tuple([(size - 1) * s + k - 2 * p for size, k, s, p in each_dim])
     if output_size is None:
         return usual
-    given = tuple(output_size)[2:] if len(output_size) == rank + 2 else tuple(output_size)
+    sizes = tuple(output_size)[2:] if len(output_size) == rank + 2 else tuple(output_size)
     check_value(
-        len(given) == rank,
+        len(sizes) == rank,
         "output_size should be a sequence containing {} or {} elements, but it has a length of '{}'",
         rank, rank + 2, len(output_size),
     )
-    for dim, (size, wanted, step) in enumerate(zip(given, usual, stride, strict=True)):
+    for dim, (size, wanted, step) in enumerate(zip(sizes, usual, stride, strict=True)):
         if not wanted - step < size < wanted + step:
             raise ValueError(
-                f'invalid output_size "{given}" (dim {dim} must be between {wanted - step} and {wanted + step})'
+                f'invalid output_size "{sizes}" (dim {dim} must be between {wanted - step} and {wanted + step})'
             )
-    return given
+    return sizes
 
 
 def _check_unpooling(image: Layout, indices: Layout, stride: Ints, dims: int) -> None:
@@ -128,8 +128,8 @@ def _max_unpool(rank: int) -> Any:
         output_size: Sequence[int] | None = None,
     ) -> Any:
         steps = kernel_size if stride is None else stride
-        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
-        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
+        window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
         size = _unpooled_size(input, how[0], how[1], how[2], output_size)
         behind = (1,) * (dims - rank)  # images of one column
         image, index = [layout_of(each.type, (*each.shape, *behind)) for each in (input, indices)]
@@ -228,11 +228,11 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
     name = f"fractional_max_pool{rank}d"
 
     def numbers(argument: str, value: Numbers) -> Ints:
-        given = (value,) * rank if isinstance(value, int) else tuple(value)
-        if len(given) != rank:
+        values = (value,) * rank if isinstance(value, int) else tuple(value)
+        if len(values) != rank:
             ints = "tuple of Ints" if rank == 2 else "tuple of three Ints"
             raise RuntimeError(f"{name}: {argument} must either be a single Int or {ints}")
-        return given
+        return values
 
     def check_windows(input: Tensor, kernel: Ints, counts: Ints) -> None:
         shape = input._layout.shape

@@ -279,9 +279,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.legacy} and {weight.dtype.legacy}")
-    shape, given = input._layout.shape, weight._layout.shape
-    if len(given) > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(given)}")
+    shape, weight_shape = input._layout.shape, weight._layout.shape
+    if len(weight_shape) > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight_shape)}")
     if weight.numel() != 1:
         if not shape:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -291,7 +291,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. "
                 f"Found parameter numbers = {weight.numel()} and channel size = {channels}."
             )
-    if len(given) != len(shape):
+    if len(weight_shape) != len(shape):
         weight = reshape(weight, (1, weight.numel(), *[1] * (len(shape) - 2))[: len(shape)])
     return prelu_op(input, weight)
 

@@ -48,9 +48,9 @@ def cov(
     check(input.dtype is not bool_, "cov(): bool dtype is not supported for input")
     rows = input if len(shape) == 2 else reshape(input, (1, -1))
     count = rows._layout.shape[1]
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is not None:
-            _check_weights(name, given, count)
+    for name, factors in (("fweights", fweights), ("aweights", aweights)):
+        if factors is not None:
+            _check_weights(name, factors, count)
     weights: Any = aweights if fweights is None else fweights if aweights is None else fweights * aweights
     total: Any = count if weights is None else weights.sum()
     check(weights is None or total != 0, "cov(): weights sum to zero, can't be normalized")

@@ -69,16 +69,16 @@ def histogramdd(
     """
     shape = input._layout.shape
     check(len(shape) >= 2, "{}: input tensor should have at least 2 dimensions, but got {}", _NAME, len(shape))
-    given = [bins] * shape[-1] if isinstance(bins, int) else list(bins)
+    bins_per_dim = [bins] * shape[-1] if isinstance(bins, int) else list(bins)
     check(
-        len(given) == shape[-1],
+        len(bins_per_dim) == shape[-1],
         "{}: The size of bins must be equal to the innermost dimension of the input: {} bins, shape {}",
-        _NAME, len(given), shape,
+        _NAME, len(bins_per_dim), shape,
     )
     if weight is not None and weight._layout.shape != shape[:-1]:
         raise _other_shape(input, weight)
     row = None if weight is None else reshape(weight.detach(), (-1,))
-    counts, edges = _counted(reshape(input.detach(), (-1, shape[-1])), given, range, row, density)
+    counts, edges = _counted(reshape(input.detach(), (-1, shape[-1])), bins_per_dim, range, row, density)
     return _HistogramDd(counts, tuple(edges))
 
 
@@ -95,7 +95,7 @@ def _counted(
             f"got input({points.dtype}), and weight({weight.dtype})"
         )
     columns = points.unbind(1)
-    edges = [_edges(dim, column, given, limits) for dim, (column, given) in enumerate(zip(columns, bins, strict=True))]
+    edges = [_edges(dim, column, ends, limits) for dim, (column, ends) in enumerate(zip(columns, bins, strict=True))]
     sizes = [edge.numel() - 1 for edge in edges]
     index: Any = 0
     inside: Any = True

@@ -143,10 +143,10 @@ def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
 
     def call(*tensors: Any) -> OneOrSeveral:
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
-        given = tensors[0] if several and len(tensors) == 1 else tensors
-        for tensor in given:
+        arguments = tensors[0] if several and len(tensors) == 1 else tensors
+        for tensor in arguments:
             check_tensors(name, input=tensor)
-        results = tuple([function(tensor) for tensor in given])
+        results = tuple([function(tensor) for tensor in arguments])
         return results if several else results[0]
 
     return composite(named(call, name, function.__doc__), method=False)

@@ -51,14 +51,14 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
         >>> numgrad.permute(numgrad.zeros(2, 3, 4), (2, 0, 1)).shape
         torch.Size([4, 2, 3])
     """
-    rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    rank, new_order = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
     check(
-        len(given) == rank,
+        len(new_order) == rank,
         "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-        "ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}", rank, len(given),
+        "ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}", rank, len(new_order),
     )
-    normal = tuple([normal_dim(d, rank) for d in given])
-    check(len(set(normal)) == rank, "permute(): duplicate dims are not allowed. (dims {}, shape {})", given, input)
+    normal = tuple([normal_dim(d, rank) for d in new_order])
+    check(len(set(normal)) == rank, "permute(): duplicate dims are not allowed. (dims {}, shape {})", new_order, input)
     return permute_op, (normal,)
 
 
@@ -210,14 +210,14 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
         torch.Size([3, 4, 2])
     """
     rank = len(input.shape)
-    given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
+    both = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
     check(
-        len(given[0]) == len(given[1]),
+        len(both[0]) == len(both[1]),
         "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as "
-        "destination ({} dims)", given[0], given[1],
+        "destination ({} dims)", both[0], both[1],
     )
-    origins, destinations = [[normal_dim(d, rank) for d in dims] for dims in given]
-    for name, dims, normal in zip(("source", "destination"), given, (origins, destinations), strict=True):
+    origins, destinations = [[normal_dim(d, rank) for d in dims] for dims in both]
+    for name, dims, normal in zip(("source", "destination"), both, (origins, destinations), strict=True):
         check(len(set(normal)) == len(normal), "movedim: repeated dim in `{}` ({})", name, dims)
     if not rank:
         return alias, ()

@@ -173,15 +173,15 @@ def block_diag(*tensors: Any) -> Tensor:
         tensor([[1., 0., 0.],
                 [0., 1., 1.]])
     """
-    given = checked_tensors("block_diag", _given(tensors))
-    if not given:
+    matrices = checked_tensors("block_diag", _given(tensors))
+    if not matrices:
         return public_functions["empty"](1, 0)
-    dtype = given[0].dtype
-    for number, tensor in enumerate(given):
+    dtype = matrices[0].dtype
+    for number, tensor in enumerate(matrices):
         check(
             len(tensor._layout.shape) <= 2,
             "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {} has {} dimensions",
             number, len(tensor._layout.shape), tensor,
         )
         dtype = promote_types(dtype, tensor.dtype)
-    return block_diag_op(tuple([convert(t, dtype) for t in given]), tuple([t._layout.shape for t in given]))
+    return block_diag_op(tuple([convert(t, dtype) for t in matrices]), tuple([t._layout.shape for t in matrices]))

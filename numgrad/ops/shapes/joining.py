@@ -50,8 +50,8 @@ def unbind_op(input: Layout, dim: Dim = 0) -> Several:
 def _(grad, input_shape, dim):
     """``stack(grad, dim)``, zeros in place of gradients that did not come."""
     grads = grad if isinstance(grad, list) else [grad]
-    given = next(g for g in grads if g is not None)
-    missing = zeros_of(given._layout.shape, given._layout.type)
+    example = next(g for g in grads if g is not None)
+    missing = zeros_of(example._layout.shape, example._layout.type)
     return stack([missing if g is None else g for g in grads], dim)
 
 
@@ -105,8 +105,8 @@ def checked_tensors(name: str, tensors: Any, argument: int = 0) -> tuple[Tensor,
         TypeError: if they are not a sequence of tensors.
     """
     if not isinstance(tensors, tuple | list):
-        given = type(tensors).__name__
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+        actual = type(tensors).__name__
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {actual}")
     for number, item in enumerate(tensors):
         if not isinstance(item, Tensor):
             kind = type(item).__name__
@@ -172,23 +172,23 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
             pass
         else:
             return call(*tensors)
-    op, given, *how = resolve(checked_tensors(name, tensors), dim)
-    entry, operands = op.entry((given, *how))
+    op, joined, *how = resolve(checked_tensors(name, tensors), dim)
+    entry, operands = op.entry((joined, *how))
     if key is not None and _calls.again(key) and all(map(operator.is_, operands, tensors)):
         _calls.keep(key, caller(entry))
     return perform(entry, operands)
 
 
-def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
-    check_value(given, "torch.cat(): expected a non-empty list of Tensors")
-    dtype = given[0]._layout.type.dtype
-    for number, tensor in enumerate(given):
+def _cat(tensors: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
+    check_value(tensors, "torch.cat(): expected a non-empty list of Tensors")
+    dtype = tensors[0]._layout.type.dtype
+    for number, tensor in enumerate(tensors):
         check(tensor._layout.shape, "zero-dimensional tensor (at position {}) cannot be concatenated", number)
         dtype = promote_types(dtype, tensor.dtype)
-    expected = next((t._layout.shape for t in given if t._layout.shape != (0,)), (0,))
+    expected = next((t._layout.shape for t in tensors if t._layout.shape != (0,)), (0,))
     dim = normal_dim(dim, len(expected))
     extents: list[int | None] = []
-    for number, tensor in enumerate(given):
+    for number, tensor in enumerate(tensors):
         shape = tensor._layout.shape
         if shape == (0,) and len(expected) != 1:
             extents.append(None)
@@ -205,7 +205,7 @@ def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
                     f"{extent} for tensor number {number} in the list (shapes {list(expected)} and {list(shape)})."
                 )
         extents.append(shape[dim])
-    return cat_op, tuple([convert(t, dtype) for t in given]), dim, tuple(extents)
+    return cat_op, tuple([convert(t, dtype) for t in tensors]), dim, tuple(extents)
 
 
 @operation("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
@@ -227,15 +227,15 @@ def _(grad, dim):
     return list(unbind_op(grad, dim))
 
 
-def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
-    check(given, "stack expects a non-empty TensorList")
-    for number, tensor in enumerate(given):
+def _stack(tensors: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
+    check(tensors, "stack expects a non-empty TensorList")
+    for number, tensor in enumerate(tensors):
         check(
-            tensor._layout.shape == given[0]._layout.shape,
+            tensor._layout.shape == tensors[0]._layout.shape,
             "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
-            given[0], tensor, number,
+            tensors[0], tensor, number,
         )
-    return stack_op, given, normal_dim(dim, len(given[0]._layout.shape) + 1)
+    return stack_op, tensors, normal_dim(dim, len(tensors[0]._layout.shape) + 1)
 
 
 # -- rows, columns, layers ----------------------------------------------------------------------------------------

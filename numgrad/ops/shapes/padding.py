@@ -138,11 +138,11 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
         "but got: {}", count + 1, count + 2, input,
     )
     if min(sizes) < 0 or max(sizes) < 1:
-        given, left = [
+        before, after = [
             [f"{name}: {size}" for name, size in zip("DHW"[-count:], shape, strict=True)]
             for shape in (extents, reversed(sizes))
         ]
-        raise RuntimeError(f"input ({', '.join(given)}) is too small. Calculated output {' '.join(left)}")
+        raise RuntimeError(f"input ({', '.join(before)}) is too small. Calculated output {' '.join(after)}")
 
 
 @lookup(export=False)

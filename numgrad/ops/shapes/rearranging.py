@@ -164,16 +164,16 @@ def _(grad, input_shape, repeats):
     return reshape(summed, input_shape)
 
 
-def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
+def _how_repeated(input: Layout, counts: tuple[int, ...]) -> Any:
     check(
-        len(given) >= len(input.shape),
+        len(counts) >= len(input.shape),
         "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor (repeats {}, "
-        "shape {})", given, input,
+        "shape {})", counts, input,
     )
-    shape = [n * e for n, e in zip(given, _interleaved(input.shape, given)[1::2], strict=True)]
+    shape = [n * e for n, e in zip(counts, _interleaved(input.shape, counts)[1::2], strict=True)]
     if any(extent < 0 for extent in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
-    return repeat_op, (given,)
+    return repeat_op, (counts,)
 
 
 @lookup(function=False)
@@ -197,8 +197,8 @@ def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
         >>> numgrad.tile(numgrad.tensor([1, 2]), (2,))
         tensor([1, 2, 1, 2])
     """
-    given = sizes_of(counts, dims, "tile(): argument 'dims'")
-    return _how_repeated(input, (1,) * (len(input.shape) - len(given)) + given)
+    repeats = sizes_of(counts, dims, "tile(): argument 'dims'")
+    return _how_repeated(input, (1,) * (len(input.shape) - len(repeats)) + repeats)
 
 
 @composite

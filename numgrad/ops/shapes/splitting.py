@@ -48,10 +48,10 @@ def _even(extent: int, size: int) -> tuple[int, ...]:
 def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
     """Return the joined gradients of the pieces, None for pieces that have none."""
     grads = grad if isinstance(grad, list) else [grad]
-    given = next(g for g in grads if g is not None)
-    shape = given._layout.shape
+    example = next(g for g in grads if g is not None)
+    shape = example._layout.shape
     parts = [
-        zeros_of((*shape[:dim], size, *shape[dim + 1 :]), given._layout.type) if g is None else g
+        zeros_of((*shape[:dim], size, *shape[dim + 1 :]), example._layout.type) if g is None else g
         for g, size in zip(grads, sizes, strict=True)
     ]
     return cat_op(tuple(parts), dim, sizes)
@@ -107,8 +107,8 @@ def _check_size(input: Layout, split_size: int, dim: int) -> None:
 def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
     """Return the sizes and the dimension, if the dimension can be split into pieces of these sizes."""
     if not isinstance(split_sizes, tuple | list):
-        given = type(split_sizes).__name__
-        raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
+        kind = type(split_sizes).__name__
+        raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {kind}")
     shape = input.shape
     check(shape, "split expects at least a 1-dimensional tensor")
     dim = normal_dim(dim, len(shape))
@@ -216,26 +216,26 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     check(input._layout.shape, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = normal_dim(dim, len(input._layout.shape))
     extent = input._layout.shape[dim]
-    given = indices_or_sections
-    if isinstance(given, Tensor):
+    sections = indices_or_sections
+    if isinstance(sections, Tensor):
         check(
-            given.dtype.kind == "i" and given.dtype.itemsize == 8,
+            sections.dtype.kind == "i" and sections.dtype.itemsize == 8,
             "tensor_split expected tensor_indices_or_sections to have dtype of long, but got {}",
-            given.dtype.legacy, given,
+            sections.dtype.legacy, sections,
         )
         check(
-            len(given._layout.shape) <= 1,
+            len(sections._layout.shape) <= 1,
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
-            "got a tensor with {} dims", len(given._layout.shape),
+            "got a tensor with {} dims", len(sections._layout.shape),
         )
-        given = given.tolist()
-    if isinstance(given, int):
-        check(given >= 1, "number of sections must be larger than 0, got {}", given)
-        _check_count(input._layout, given)
-        size, larger = divmod(extent, given)
-        bounds = [n * size + min(n, larger) for n in range(1, given)]
+        sections = sections.tolist()
+    if isinstance(sections, int):
+        check(sections >= 1, "number of sections must be larger than 0, got {}", sections)
+        _check_count(input._layout, sections)
+        size, larger = divmod(extent, sections)
+        bounds = [n * size + min(n, larger) for n in range(1, sections)]
     else:
-        bounds = [index.__index__() for index in given]
+        bounds = [index.__index__() for index in sections]
     starts, stops = [0, *bounds], [*bounds, extent]
     pieces = []
     for start, stop in zip(starts, stops, strict=True):
@@ -244,7 +244,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     return tuple(pieces)
 
 
-def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
+def _split_along(input: Tensor, sections: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
     """Return ``tensor_split`` into equal pieces, for a tensor of at least ``rank`` dimensions."""
     shape = input._layout.shape
     check(
@@ -252,12 +252,12 @@ def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> t
         "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} dimensions!",
         name, rank, input.dim(),
     )
-    if isinstance(given, int) and (given == 0 or shape[dim] % given):
+    if isinstance(sections, int) and (sections == 0 or shape[dim] % sections):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{shape[dim]} is not divisible by the split_size {given}!"
+            f"{shape[dim]} is not divisible by the split_size {sections}!"
         )
-    return tensor_split(input, given, dim)
+    return tensor_split(input, sections, dim)
 
 
 @composite

@@ -73,8 +73,8 @@ def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argumen
 
 def for_each_dimension(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """Return the argument ``name`` for ``rank`` dimensions, one number for all or a sequence, as a tuple."""
-    given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
-    return given * rank if len(given) == 1 else given
+    numbers = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
+    return numbers * rank if len(numbers) == 1 else numbers
 
 
 def _as_int(size: Any, argument: str) -> int:

@@ -125,12 +125,12 @@ def istft(
         "istft requires a complex-valued input tensor matching the output from stft with return_complex=True.",
     )
     check(len(shape) in (2, 3) and input._layout.size, "istft: expected a 2D or 3D tensor with elements, not {}", shape)
-    count, given = shape[-1], shape[-2]
-    onesided = given != n_fft if onesided is None else onesided
+    count, frequencies = shape[-1], shape[-2]
+    onesided = frequencies != n_fft if onesided is None else onesided
     check(not onesided or not return_complex, "istft: cannot have onesided input if a complex signal is to be made")
     check(
-        given == (n_fft // 2 + 1 if onesided else n_fft), "istft: expected {} frequencies for n_fft={}, not {}",
-        'n_fft // 2 + 1' if onesided else 'n_fft', n_fft, given, shape,
+        frequencies == (n_fft // 2 + 1 if onesided else n_fft), "istft: expected {} frequencies for n_fft={}, not {}",
+        'n_fft // 2 + 1' if onesided else 'n_fft', n_fft, frequencies, shape,
     )
     hop, window = _framing("istft", input, n_fft, hop_length, win_length, window)
     norm = "ortho" if normalized else None

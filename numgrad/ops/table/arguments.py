@@ -105,12 +105,12 @@ def check_arguments(
     """
     signature = inspect.signature(function)
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return  # too many or too few arguments: the call's own error says so
     annotations = argument_types(function)
     position = 1 - method
-    for parameter, value in given.items():
+    for parameter, value in bound.items():
         how = signature.parameters[parameter].kind
         if how is inspect.Parameter.VAR_KEYWORD:
             continue
@@ -164,11 +164,11 @@ def wrong_kind(name: str, parameter: str, position: int | None, annotation: Any,
     for part in _alternatives(annotation):
         if get_origin(part) is Sequence and isinstance(value, tuple | list):
             number = [_fits(item, get_args(part)[0]) for item in value].index(False)
-            given = _title(type(value[number]))
+            actual = _title(type(value[number]))
             if get_args(part) == (Tensor,) and position:
-                return TypeError(f"expected Tensor as element {number} in argument {position - 1}, but got {given}")
+                return TypeError(f"expected Tensor as element {number} in argument {position - 1}, but got {actual}")
             return TypeError(
-                f"{name}(): {where} must be {_title(part)}, but found element of type {given} at pos {number}"
+                f"{name}(): {where} must be {_title(part)}, but found element of type {actual} at pos {number}"
             )
     wanted = " or ".join([_title(part) for part in _alternatives(annotation) if part is not types.NoneType])
     return TypeError(f"{name}(): {where} must be {wanted}, not {_title(type(value))}")

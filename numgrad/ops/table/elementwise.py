@@ -146,14 +146,14 @@ class Pointwise(Op):
             if value and (value == self.attributes[name] or value in self.baked.get(name, ()))
         }
 
-    def completed(self, given: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+    def completed(self, pairs: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
         """Return the given attributes, completed with the defaults.
 
         Raises:
             TypeError: if the operation has no such number, or the value is not a number.
         """
         attributes = dict(self.attributes)
-        for name, value in given:
+        for name, value in pairs:
             check_type(name in attributes, "{}() got an unexpected keyword argument '{}'", self.name, name)
             attributes[name] = value if value.__class__ in NUMBERS else attribute_number(self, name, value)
         return attributes
@@ -186,7 +186,7 @@ class Pointwise(Op):
             rules = self.rules_of[key] = Rules(self, which, attributes)
         return rules
 
-    def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
+    def compute_types(self, kinds: Sequence[Any]) -> tuple[dtype, dtype]:
         """Return the dtypes of the computation and of the result for these layouts, or classes of numbers.
 
         Raises:
@@ -194,15 +194,15 @@ class Pointwise(Op):
         """
         key = tuple([
             layout if layout.__class__ is not Layout else layout.type if layout.shape else (layout.type,)
-            for layout in given
+            for layout in kinds
         ])
         cached = self.types.get(key)
         if cached is None:
-            cached = self.types[key] = self._types(given)
+            cached = self.types[key] = self._types(kinds)
         return cached
 
-    def _types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
-        values = [own for name, own in zip(self.inputs, given, strict=True) if name not in self.conditions]
+    def _types(self, kinds: Sequence[Any]) -> tuple[dtype, dtype]:
+        values = [own for name, own in zip(self.inputs, kinds, strict=True) if name not in self.conditions]
         compute = meeting_dtype(values)
         layouts = [value for value in values if isinstance(value, Layout)]
         message = self.refused.get(compute)
@@ -243,11 +243,11 @@ class Pointwise(Op):
             )
         return program
 
-    def plan(self, given: Sequence[Layout], out: Layout, into: bool = False) -> devices.Plan:
+    def plan(self, layouts: Sequence[Layout], out: Layout, into: bool = False) -> devices.Plan:
         """Return the plan for tensors of these layouts, computed in the dtype of the first one."""
-        types = [own.type.numpy for own in given]
-        program = self.program(types, self.attributes, given[0].type.dtype, out.type.dtype)
-        return devices.pointwise_plan(program, given, [out], into)
+        types = [own.type.numpy for own in layouts]
+        program = self.program(types, self.attributes, layouts[0].type.dtype, out.type.dtype)
+        return devices.pointwise_plan(program, layouts, [out], into)
 
     def build(
         self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None, **numbers: Any
@@ -257,15 +257,15 @@ class Pointwise(Op):
         Operands may be numbers that come with the call, or Python numbers.  The attributes ``numbers`` are Python
         numbers.
         """
-        kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
-        given = [getattr(operand, kinds.get(operand.__class__, "__class__")) for operand in operands]
-        op = self._for(given, into is not None)
-        compute, result = op.compute_types(given)
+        attribute = {devices.TensorRef: "layout", devices.Given: "kind"}
+        kinds = [getattr(operand, attribute.get(operand.__class__, "__class__")) for operand in operands]
+        op = self._for(kinds, into is not None)
+        compute, result = op.compute_types(kinds)
         out = into
         if out is None:
-            out = p.new_tensor(new_layout(given, common_shape(given), tensor_type(result, common_device(given))))
+            out = p.new_tensor(new_layout(kinds, common_shape(kinds), tensor_type(result, common_device(kinds))))
         attributes = op.completed(numbers.items()) if numbers else op.attributes
-        types = list(kinds_passed(given, out.layout))
+        types = list(kinds_passed(kinds, out.layout))
         values: list[Any] = list(operands)
         for position, argument in enumerate(operands):
             if argument.__class__ is devices.TensorRef and types[position].__class__ is type:
@@ -316,18 +316,18 @@ class Pointwise(Op):
             RuntimeError, NotImplementedError: if the operation is not defined for these dtypes, shapes or devices.
         """
         try:
-            given = given_of(operands)
+            kinds = given_of(operands)
         except AttributeError:
             operands = self.prepared(operands)
-            given = given_of(operands)
-        entry = self._found(given, attributes, None if into is None else into._layout)
+            kinds = given_of(operands)
+        entry = self._found(kinds, attributes, None if into is None else into._layout)
         if entry is None:
             raise no_operand(self, self.inputs[0], operands[0], Tensor)
         return entry, operands
 
-    def _found(self, given: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
+    def _found(self, kinds: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
         """Return the entry of a call with these operands; None if no tensor is among them."""
-        key: Any = given
+        key: Any = kinds
         if attributes is not self.attributes:
             baked = self.baked_numbers
             key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in attributes.values()]]
@@ -335,9 +335,9 @@ class Pointwise(Op):
             key = [*key, into]
         key = key[0] if len(key) == 1 else tuple(key)
         entry = self.entries.find(key)
-        if entry is None and any(value.__class__ is Layout for value in given):
-            op = self._for(given, into is given[0])
-            entry = self.entries.make(key, functools.partial(op.prepare, given, attributes, into))
+        if entry is None and any(value.__class__ is Layout for value in kinds):
+            op = self._for(kinds, into is kinds[0])
+            entry = self.entries.make(key, functools.partial(op.prepare, kinds, attributes, into))
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:
@@ -348,51 +348,51 @@ class Pointwise(Op):
         """
         return [operand_of(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
 
-    def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
+    def _for(self, kinds: Sequence[Any], in_place: bool) -> Pointwise:
         """Return the operation that computes operands of these categories."""
         other = self.complex_entry
-        letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
+        letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in kinds]
         if other is None or "c" not in letters:
             return self
         check(not self.real or not in_place, "In-place {} is not supported for complex tensors.", self.name)
         return other
 
     def prepare(
-        self, given: Sequence[Any], attributes: Mapping[str, Any], into: Layout | None, again: bool = True
+        self, kinds: Sequence[Any], attributes: Mapping[str, Any], into: Layout | None, again: bool = True
     ) -> Entry:
         """Return a new entry for operands of these layouts, or numbers of these classes."""
-        compute, result = self.compute_types(given)
+        compute, result = self.compute_types(kinds)
         if not compute.is_complex:
             check_real(attributes)
-        shape = common_shape(given)
+        shape = common_shape(kinds)
         if into is None:
-            out = new_layout(given, shape, tensor_type(result, common_device(given)))
+            out = new_layout(kinds, shape, tensor_type(result, common_device(kinds)))
         else:
             out = into
             if shape != out.shape:
                 raise outgrown(out.shape, shape)
             if result.category > out.type.dtype.category:
                 raise not_cast(result, out.type.dtype)
-            common_device(given, out)
-        program = self.program(kinds_passed(given, out), attributes, compute, out.type.dtype)
+            common_device(kinds, out)
+        program = self.program(kinds_passed(kinds, out), attributes, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.attributes]) if self.attributes else ()
-        types = [own.type if isinstance(own, Layout) else None for own in given]
+        types = [own.type if isinstance(own, Layout) else None for own in kinds]
         checks: list[Any] = []
         if compute.kind in "bi":
             if self.check_integers is not None:
-                checks.append((self.check_integers, range(len(given))))
+                checks.append((self.check_integers, range(len(kinds))))
             if attributes is not self.attributes:
                 check_attributes(attributes.items(), compute)
-                checks += [(_fits(name, compute), [number]) for number, name in enumerate(passed, len(given))]
+                checks += [(_fits(name, compute), [number]) for number, name in enumerate(passed, len(kinds))]
         numbers = [attributes[name].__class__ for name in passed]
-        plan = devices.pointwise_plan(program, [*given, *numbers], [out], into is not None, checks)
+        plan = devices.pointwise_plan(program, [*kinds, *numbers], [out], into is not None, checks)
         node_class = self.node_class
         for position, own in self.numbers.items():
-            if given[position].__class__ is not Layout:
+            if kinds[position].__class__ is not Layout:
                 node_class = own
         recorded = self.has_gradient and out.type.dtype.differentiable
         positions = None if len(passed) == len(self.attributes) else (
-            *range(len(given)), *[len(given) + n for n, name in enumerate(self.attributes) if name in passed]
+            *range(len(kinds)), *[len(kinds) + n for n, name in enumerate(self.attributes) if name in passed]
         )
         details = _Details(compute, attributes, passed, positions, types, node_class)
         return Entry(self, plan, out, recorded, details, again)

@@ -69,19 +69,19 @@ def _maker(
     ]
     key += [f"({name}.__class__, {name}) if {name} in baked else {name}.__class__" for name in numbers]
     operands = f"({', '.join(names)},)"
-    given = [operands, f"op.completed(zip(attributes, ({', '.join(numbers)},)))" if numbers else "attributes"]
+    passed = [operands, f"op.completed(zip(attributes, ({', '.join(numbers)},)))" if numbers else "attributes"]
     if in_place:
         key.append("input._layout")
-        given.append("input")
+        passed.append("input")
     lines = [
         "try:",
         f"    entry = recent[{', '.join(key)}]",
         "except (KeyError, AttributeError):",
         *["    if not isinstance(other, OPERANDS):", "        return NotImplemented"] * operator,
-        f"    return run({', '.join(given)})",
+        f"    return run({', '.join(passed)})",
         "mode = state.mode",
         "if mode > ORDINARY:",
-        f"    return run({', '.join(given)})",
+        f"    return run({', '.join(passed)})",
     ]
     if keywords:
         with_numbers, with_out = "numbers" in keywords, "out" in keywords

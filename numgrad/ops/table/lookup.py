@@ -123,8 +123,8 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
 
     @functools.wraps(decide)
     def resolve(*args: Any, **keywords: Any) -> tuple[Planned, tuple[Any, ...]]:
-        given = bind(resolve, args, keywords).arguments
-        return op, tuple([given[name] for name in op.parameters if name in given])
+        bound = bind(resolve, args, keywords).arguments
+        return op, tuple([bound[name] for name in op.parameters if name in bound])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
     own = signature(decide)
@@ -143,12 +143,12 @@ def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
         if not declared:
             return resolve(*args, **keywords)
         bound = bind(resolve, args, keywords)
-        given = bound.arguments
-        rank = len(next(iter(given.values())).shape)
+        arguments = bound.arguments
+        rank = len(next(iter(arguments.values())).shape)
         for name, argument in declared.items():
-            if given[name] is None and bound.signature.parameters[name].default is not None:
+            if arguments[name] is None and bound.signature.parameters[name].default is not None:
                 raise TypeError  # ``lookup`` raises the error with details
-            given[name] = argument.normal(given[name], rank)
+            arguments[name] = argument.normal(arguments[name], rank)
         return resolve(*bound.args, **bound.kwargs)
 
     return call
@@ -182,26 +182,26 @@ class _Unseen:
 
     def with_numbers_read(self, args: Any, keywords: Any) -> Any:
         """Repeat the call with the tensors that stand for numbers read as such."""
-        given = list(args)
+        converted = list(args)
         for position in self.numbers_in(args):
             try:
-                given[position] = args[position].__index__()
+                converted[position] = args[position].__index__()
             except Exception:
                 self.check(args, keywords)
                 raise
-        return self.call(*given, **keywords)
+        return self.call(*converted, **keywords)
 
     def renamed(self, keywords: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by the names of the parameters, with NumPy's names translated."""
         if keywords.keys().isdisjoint(_OF_NUMPY):
             return keywords
         parameters = signature(self.resolve).parameters
-        given: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for keyword, value in keywords.items():
             own = _OF_NUMPY.get(keyword, keyword)
-            check_type(own not in given, "{}() got multiple values for argument '{}'", self.name, own)
-            given[own if own in parameters else keyword] = value
-        return given
+            check_type(own not in result, "{}() got multiple values for argument '{}'", self.name, own)
+            result[own if own in parameters else keyword] = value
+        return result
 
     def in_order(self, args: Any, keywords: Any) -> Any:
         """Repeat the call with the tensors in front, and without ``out``."""
@@ -351,8 +351,8 @@ def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor], again: 
         return done
 
     def with_others(*tensors: Tensor) -> Any:
-        given = iter(tensors)
-        return done(*[next(given) if value.__class__ is Layout else value for value in operands])
+        remaining = iter(tensors)
+        return done(*[next(remaining) if value.__class__ is Layout else value for value in operands])
 
     return with_others
 

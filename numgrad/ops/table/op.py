@@ -270,8 +270,8 @@ def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(input, *args, **kwargs, inplace=True)
 
     own = signature(function)
-    given = [parameter for parameter in own.parameters.values() if parameter.name != "inplace"]
-    call.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+    parameters = [parameter for parameter in own.parameters.values() if parameter.name != "inplace"]
+    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return named_in_place(call, function.__name__)
 
 

@@ -33,29 +33,29 @@ def given_of(operands: Iterable[Any]) -> list[Any]:
     return [value.__class__ if value.__class__ in NUMBERS else value._layout for value in operands]
 
 
-def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
+def new_layout(kinds: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
     """Return the layout that PyTorch gives a new tensor computed from operands of these layouts, or numbers."""
-    layouts = [value for value in given if value.__class__ is Layout]
+    layouts = [value for value in kinds if value.__class__ is Layout]
     first = layouts[0]
     whole = first.row_major and first.shape == shape
     if whole and first.type is type and all(own is first or not own.shape for own in layouts):
         return first
     whole = whole and 1 not in shape and 0 not in shape
     # If something is broadcast, even a number with a tensor, dimensions of size 1 keep their place.
-    spread = len(given) == 2 and len(layouts) == 1
+    spread = len(kinds) == 2 and len(layouts) == 1
     if whole or (not spread and all(own.contiguous and own.shape == shape for own in layouts)):
         return layout_of(type, shape)
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 
 
-def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
+def common_shape(kinds: Sequence[Any]) -> tuple[int, ...]:
     """Return the shape that tensors of these layouts are broadcast to."""
-    shapes = [own.shape for own in given if own.__class__ is Layout]
+    shapes = [own.shape for own in kinds if own.__class__ is Layout]
     first = shapes[0]
     return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
 
 
-def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
+def common_device(kinds: Sequence[Any], into: Layout | None = None) -> device:
     """Return the device of a pointwise operation on tensors of these layouts, and of its target ``into``.
 
     0-d tensors on the CPU may be combined with tensors on any device.
@@ -63,18 +63,18 @@ def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
     Raises:
         RuntimeError: if the tensors are on several devices.
     """
-    layouts = [value for value in given if value.__class__ is Layout]
+    layouts = [value for value in kinds if value.__class__ is Layout]
     bound = [layout for layout in layouts if layout.shape or layout.type.device is not CPU] or layouts
     check_one_device(*bound, into)
     return bound[0].type.device
 
 
-def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
+def kinds_passed(kinds: Sequence[Any], out: Layout) -> tuple[Any, ...]:
     """Return the kinds of operands that a program distinguishes: the dtype of an array, or the class of a number.
 
     On the CPU, a tensor that repeats one value is passed as a number, and so are 0-d tensors combined with others.
     """
-    return tuple([value if value.__class__ is not Layout else _kind_passed(value, out) for value in given])
+    return tuple([value if value.__class__ is not Layout else _kind_passed(value, out) for value in kinds])
 
 
 def _kind_passed(layout: Layout, out: Layout) -> Any:
@@ -198,21 +198,21 @@ def _error(target: Tensor, source: Tensor) -> RuntimeError:
 
 
 def fused(
-    p: Plan, name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, compute: Any = None,
+    p: Plan, name: str, function: Callable[..., Any], operands: Sequence[Any], out: Layout, compute: Any = None,
     passed: Sequence[float] = (), into: TensorRef | None = None,
 ) -> TensorRef:
     """Add a pointwise step to a plan: a function of scalars fills a new tensor of the layout ``out``, or ``into``.
 
-    ``given`` are the arguments for the parameters of the function: tensors of the plan, numbers that come with the
+    ``operands`` are the arguments for the parameters of the function: tensors of the plan, numbers that come with the
     call, and floats that are written into the kernel.  The last parameters take the numbers ``passed``, which vary
     while the kernel is the same.  The computation is in the NumPy dtype ``compute``, by default that of ``out``.
     """
     types = tuple([
-        a.type.numpy if a.__class__ is TensorRef else a.kind if a.__class__ is Given else a for a in given
+        a.type.numpy if a.__class__ is TensorRef else a.kind if a.__class__ is Given else a for a in operands
     ]) + (float,) * len(passed)
     result = into or p.new_tensor(out)
     program = _program(name + function.__name__, function, compute or out.type.numpy, types, out.type.numpy)
-    p.pointwise(program, [*[a for a in given if not isinstance(a, float)], *passed], result)
+    p.pointwise(program, [*[a for a in operands if not isinstance(a, float)], *passed], result)
     return result
 
 

@@ -258,40 +258,41 @@ class Planned(Op):
         """Return a new entry for a call; its plan is bound if it will run ``again``."""
         if len(args) <= self._last_dim:
             raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # defaults are not normalized
-        given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
+        details: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
-            given[0] = tuple([tensor._layout for tensor in args[0]])
-        check_one_device(*given[0] if self.sequence else [given[position] for position in self._same_device_positions])
+            details[0] = tuple([tensor._layout for tensor in args[0]])
+        same_device = self._same_device_positions
+        check_one_device(*details[0] if self.sequence else [details[position] for position in same_device])
         for position in self._number_positions:
-            if given[position].__class__ in NUMBERS:
-                given[position] = given[position].__class__
+            if details[position].__class__ in NUMBERS:
+                details[position] = details[position].__class__
         if in_place:
-            layout, launch = given[0], self._planned_change(*given)
+            layout, launch = details[0], self._planned_change(*details)
         elif self.view:
-            layout, launch = self.prepare(*given)
+            layout, launch = self.prepare(*details)
         else:
-            launch = self._planned(*given)
+            launch = self._planned(*details)
             layout = launch.layout
         several = layout.__class__ is tuple
-        outputs = layout if several else (layout or given[0],)
+        outputs = layout if several else (layout or details[0],)
         if not self.view:
             for own in outputs:
                 check_countable(own.shape, own.type.numpy)
         recorded = self.has_gradient and True in [output.type.dtype.differentiable for output in outputs]
-        entry = Entry(self, launch, layout, recorded, tuple(given), again)
+        entry = Entry(self, launch, layout, recorded, tuple(details), again)
         if self.view:
             if not callable(launch):
                 entry.launch, entry.delta = None, launch
             entry.step = self.step(entry.details[1:], len(layout) if several else None)
         return entry
 
-    def _planned(self, *given: Any) -> Plan:
+    def _planned(self, *details: Any) -> Plan:
         """Return the plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
-        p, arguments = self._opened(given)
+        p, arguments = self._opened(details)
         build = self.build if self.host is None else getattr(p.backend, self.host.name, None)
         if build is None:
             assert self.host is not None
-            return p.returns(*self.host.add_to(p, self.prepare(*given), arguments))
+            return p.returns(*self.host.add_to(p, self.prepare(*details), arguments))
         results = build(p, *arguments)
         if results is p:
             return p
@@ -303,18 +304,18 @@ class Planned(Op):
         self.prepare_change(p, copy, *others)
         return copy
 
-    def _planned_change(self, *given: Any) -> Plan:
+    def _planned_change(self, *details: Any) -> Plan:
         """Return the plan of an in-place call."""
-        p, arguments = self._opened(given)
-        self.prepare_change(p, p.operand(given[0]), *arguments[1:])
+        p, arguments = self._opened(details)
+        self.prepare_change(p, p.operand(details[0]), *arguments[1:])
         return p
 
-    def _opened(self, given: Sequence[Any]) -> tuple[Plan, list[Any]]:
+    def _opened(self, details: Sequence[Any]) -> tuple[Plan, list[Any]]:
         """Return a new plan, and the arguments of a call with the plan's operands in place of layouts and classes."""
-        layouts = given[0] if self.sequence else [value for value in given if value.__class__ is Layout]
+        layouts = details[0] if self.sequence else [value for value in details if value.__class__ is Layout]
         type = layouts[0].type
         p = Plan(type.backend, type.device.index)
-        arguments = list(given)
+        arguments = list(details)
         if self.sequence:
             arguments[0] = tuple(map(p.operand, layouts))
         else:
@@ -358,8 +359,8 @@ class Planned(Op):
 
     def backward_plan(self, entry: Entry, needed: int) -> RuleBackwardPlan:
         """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
-        given = zip(self.parameters, entry.details, strict=False)
-        known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
+        arguments = zip(self.parameters, entry.details, strict=False)
+        known: dict[str, Any] = {**defaults(self._decides), **dict(arguments)}
         operands = [self.parameters[position] for position in self.operand_positions]
         results = (*self.outputs, *self.extras)
         known["needed"] = tuple([bool(needed >> number & 1) for number in range(len(self.differentiable))])
@@ -430,15 +431,15 @@ def _keying(
         return (*own, *args[count:]), args[:count]
 
     def of_any(args: Any) -> Any:
-        given, operands = list(args), pick(args)
+        details, operands = list(args), pick(args)
         for position in positions[:tensors]:
-            value = given[position]
+            value = details[position]
             if value is not None:
-                given[position] = value._layout
+                details[position] = value._layout
         if numbers:
             for position in positions[tensors:]:
-                given[position] = given[position].__class__
-        return tuple(given), operands
+                details[position] = details[position].__class__
+        return tuple(details), operands
 
     if key is not None:
         return by_function

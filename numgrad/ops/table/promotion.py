@@ -67,14 +67,14 @@ def result_dtype(operands: Iterable[Any]) -> dtype:
     ])
 
 
-def meeting_dtype(given: Iterable[Any]) -> dtype:
+def meeting_dtype(kinds: Iterable[Any]) -> dtype:
     """Return the common dtype of tensors of these layouts and numbers of these classes.
 
     Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher category
     (bool, integer, floating point, complex).
     """
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
-    for layout in given:
+    for layout in kinds:
         if isinstance(layout, Layout):
             rank, element = (2 if layout.shape else 1), layout.type.dtype
         else:

@@ -55,9 +55,9 @@ def with_out(own: Signature) -> Signature:
     if "out" in own.parameters or ... in get_args(result) or result in (Any, bool):
         return own
     out = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=result | None)
-    given = [*own.parameters.values()]
-    position = len(given) - (bool(given) and given[-1].kind is Parameter.VAR_KEYWORD)
-    return own.replace(parameters=[*given[:position], out, *given[position:]])
+    parameters = [*own.parameters.values()]
+    position = len(parameters) - (bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD)
+    return own.replace(parameters=[*parameters[:position], out, *parameters[position:]])
 
 
 def of_function(function: Callable[..., Any]) -> Signature:
@@ -105,8 +105,8 @@ def of_operands(names: Sequence[str], attributes: Mapping[str, Any], out: bool) 
 
 def _with_types(own: Signature, type_of: Callable[[str], Any]) -> Signature:
     """Return a signature with other annotations: ``type_of(name)``, where "return" is the result."""
-    given = [each.replace(annotation=type_of(each.name)) for each in own.parameters.values()]
-    return own.replace(parameters=given, return_annotation=type_of("return"))
+    parameters = [each.replace(annotation=type_of(each.name)) for each in own.parameters.values()]
+    return own.replace(parameters=parameters, return_annotation=type_of("return"))
 
 
 def _of_users(annotation: Any) -> Any:

@@ -69,10 +69,10 @@ class Names:
                         self.add(f"{name}[{key!r}]", entry)
 
 
-def known_names(module: Module | None, given: Mapping[str, Tensor | None]) -> Names:
+def known_names(module: Module | None, tensors: Mapping[str, Tensor | None]) -> Names:
     """Return the names given by the caller, then those in the module, then those of the calling program's variables."""
     known = Names()
-    for name, tensor in given.items():
+    for name, tensor in tensors.items():
         known.add(name, tensor)
     if module is not None:
         known.add_module(module)

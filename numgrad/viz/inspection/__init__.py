@@ -137,8 +137,8 @@ def inspect_example(
 def _title(function: Any, args: tuple[Any, ...]) -> str:
     name = getattr(function, "__name__", type(function).__name__)
     own = getattr(function, "__self__", None)  # of a method
-    given = [own, *args] if isinstance(own, Tensor) else args
-    return f"{name.lstrip('_').removesuffix('_op')}({', '.join(map(_described, given))})"
+    arguments = [own, *args] if isinstance(own, Tensor) else args
+    return f"{name.lstrip('_').removesuffix('_op')}({', '.join(map(_described, arguments))})"
 
 
 def _described(value: Any) -> str:

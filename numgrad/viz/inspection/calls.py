@@ -33,12 +33,12 @@ _COMPUTING = ("numgrad.ops.", "numgrad.nn.functional.", "numgrad.linalg.", "numg
 
 def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """Call a function and return an inspection of the kernels that ran, forward and backward."""
-    given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # includes the tensor of a bound method
+    tensors = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # with the tensor of a bound method
     named = [value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]
 
     def state() -> list[Any]:
         generators = [*default_generators(), *named]
-        return [*[tensor._counter[0] for tensor in given], *[generator.state_bytes() for generator in generators]]
+        return [*[tensor._counter[0] for tensor in tensors], *[generator.state_bytes() for generator in generators]]
 
     before = state()
     notes: list[str] = []
@@ -46,7 +46,7 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
     def run() -> list[tuple[str, Launch]]:
         outs: list[Any] = []
         launches = launches_of("forward", lambda: outs.append(function(*args, **kwargs)))
-        backward = _backward(given, outs)
+        backward = _backward(tensors, outs)
         if launches and not backward:
             notes[:] = [
                 "Neither its arguments nor other tensors that it uses require a gradient, so no backward kernel ran."
@@ -84,10 +84,10 @@ def only_computes(function: Any) -> bool:
     return f"{module}.".startswith(_COMPUTING) and not name.endswith("_") and not isinstance(function, type)
 
 
-def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
+def _backward(tensors: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
     """Return the kernels of backward for the given tensors and the function's own leaves; None without gradients."""
     outputs = [out for out in _tensors(outs) if out.grad_fn is not None and out._layout.type.dtype.differentiable]
-    inputs = [tensor for tensor in given if tensor.requires_grad]
+    inputs = [tensor for tensor in tensors if tensor.requires_grad]
     inputs += [leaf for leaf in _leaves(outputs, inputs) if not any(leaf is other for other in inputs)]
     if not outputs or not inputs:
         return None

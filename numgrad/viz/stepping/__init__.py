@@ -100,7 +100,7 @@ def backward_steps(
     if isinstance(gradient, Module):
         gradient, module = None, gradient
     roots = [] if isinstance(loss, Tensor) else roots_of(loss)
-    given = {**(names or {}), **{root.name: root.tensor for root in roots if root.name and root.tensor is not None}}
+    named = {**(names or {}), **{root.name: root.tensor for root in roots if root.name and root.tensor is not None}}
     starts = [root.tensor if root.tensor is not None else GradientEdge(root.node, root.number) for root in roots]
     if not isinstance(values, int):
         raise TypeError(f"backward_steps(): argument 'values' must be a bool or an int, not {type_name(values)}")
@@ -114,16 +114,16 @@ def backward_steps(
         backward(starts or loss, gradient, retain_graph, create_graph, inputs=inputs)
     finally:
         unwatch(recording)
-    _find_names(run, recording.steps, given, module)
+    _find_names(run, recording.steps, named, module)
     frames = None if drawing is None else Frames(drawing, recording.steps)
     return Steps(run, recording.steps, frames)
 
 
 def _find_names(
-    run: BackwardRun, steps: Sequence[BackwardStep], given: Mapping[str, Tensor], module: Module | None
+    run: BackwardRun, steps: Sequence[BackwardStep], tensors: Mapping[str, Tensor], module: Module | None
 ) -> None:
     """Name the tensors that the steps refer to."""
-    names = known_names(module, given)
+    names = known_names(module, tensors)
     for step in steps:
         slots = [(step.node.sequence, number) for number in range(len(step.gradients))]
         known = {slot: names.of_output(*slot) for slot in slots}

@@ -122,9 +122,9 @@ class StepRecording(Watcher):
 
     # -- the rule of a node -------------------------------------------------------------------------------------
 
-    def _begin_rule(self, visit: _Visit, given: Any) -> None:
+    def _begin_rule(self, visit: _Visit, incoming: Any) -> None:
         step = visit.step
-        gradients = _listed(given, len(visit.arrived))
+        gradients = _listed(incoming, len(visit.arrived))
         step.gradients = tuple([self._kept(gradient) for gradient in gradients])
         if not step.hooks:
             step.arrived = step.gradients
@@ -205,9 +205,9 @@ class _unrecorded:  # noqa: N801 - a context manager
         state.mode = self.before
 
 
-def _listed(given: Any, count: int) -> list[Any]:
+def _listed(value: Any, count: int) -> list[Any]:
     """Return the gradient of each output."""
-    return list(given) if isinstance(given, list | tuple) else [given, *[None] * (count - 1)]
+    return list(value) if isinstance(value, list | tuple) else [value, *[None] * (count - 1)]
 
 
 def _version(gradient: Any) -> int:
