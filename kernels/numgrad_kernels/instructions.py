@@ -153,6 +153,19 @@ def device_function(name: str, *arguments: Any) -> Value:
     return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
 
 
+def rounded(x: Value) -> Value:
+    """Return a float that is fused with nothing: if it is a product, the sum that it feeds takes the rounded one.
+
+    NVIDIA's compilers fuse no addition that states its rounding; -0 changes nothing.
+    """
+    if not on_gpu(x):
+        return from_bits(bits(x))
+    symbol = f"__nv_{'f' if x.size == 32 else 'd'}add_rn"
+    signature = ir.FunctionType(x.value.type, [x.value.type] * 2)
+    function = cgutils.get_or_insert_function(x.builder.module, signature, symbol)
+    return Value(x.builder, x.builder.call(function, [x.value, x.like(-0.0).value]))
+
+
 def instruction(name: str) -> Callable[..., Value]:
     """Return an LLVM intrinsic of floats, such as ``llvm.sqrt``, as a function of values."""
     in_c = "fma" if name == "llvm.fmuladd" else name.removeprefix("llvm.")

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from . import complexes, libm, polynomials, polynomials32
+from . import complexes, instructions, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
 from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, bits, from_bits, instruction, select
@@ -188,7 +188,7 @@ def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
 
 
-@compiled_as(lambda x: from_bits(bits(x)), python=lambda x: x)
+@compiled_as(instructions.rounded, python=lambda x: x)
 def rounded(x: Any) -> Any:
     """The value itself, as if it were stored and loaded: if it is a product, no sum that it feeds is fused with it."""
 

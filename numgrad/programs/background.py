@@ -36,7 +36,11 @@ def _work() -> None:
             if _tasks.empty() or not threading.main_thread().is_alive():
                 _worker = None
                 return
-        _tasks.get()()
+        task = _tasks.get()
+        try:
+            task()
+        except Exception as error:  # the program runs as it did; the worker goes on
+            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, _worker)))
 
 
 def _in_child() -> None:

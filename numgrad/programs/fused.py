@@ -10,14 +10,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..devices.cpu.pointwise import Merger, PointwiseProgram
 from .groups import Access, Group, Member
 from .recorded_steps import Block, Load, Span
 
-#: The most programs, expensive functions and arrays of a merged program.
-_PROGRAMS, _EXPENSIVE, _ARRAYS = 24, 2, 8
+
+@dataclass(frozen=True)
+class Limits:
+    """The most programs, expensive functions and arrays of a merged program.
+
+    Attributes:
+        loads: True if a kernel takes a number from memory, instead of an array whose elements are all the same.
+    """
+
+    programs: int
+    expensive: float
+    arrays: int
+    loads: bool
+
+
+#: Registers limit a loop of vectors.  A thread of a GPU has many, and its memory is what limits a kernel.
+CPU_LIMITS, GPU_LIMITS = Limits(24, 2, 8, True), Limits(48, math.inf, 16, False)
 
 #: Number of clusters that a kernel may join, from the last on.
 _OPEN = 8
@@ -31,11 +47,13 @@ class _Cluster:
         sizes: the sizes of the loops.
         reads, writes: the accesses in these loops.
         users: the number of members of the group that use each of its temporary blocks.
+        limits: the limits of the merged program.
     """
 
-    def __init__(self, member: Member, group: Group, users: Mapping[Block, int]):
+    def __init__(self, member: Member, group: Group, users: Mapping[Block, int], limits: Limits):
         self.sizes = _loops(member, group)
         self.users = users
+        self.limits = limits
         self.members: list[Member] = []
         self.reads: set[Access] = set()
         self.writes: set[Access] = set()
@@ -56,9 +74,10 @@ class _Cluster:
         used = Counter([block for each in both for block in {access.block for access in each.accesses}])
         arrays = {block for block, count in used.items() if self.users.get(block) != count}
         expensive = [program.weight - 1 for program in programs]
+        limits = self.limits
         return (
-            programs[0].compute == programs[-1].compute and len(programs) <= _PROGRAMS and len(arrays) <= _ARRAYS
-            and sum(expensive) <= max(_EXPENSIVE, *expensive)
+            programs[0].compute == programs[-1].compute and len(programs) <= limits.programs
+            and len(arrays) <= limits.arrays and sum(expensive) <= max(limits.expensive, *expensive)
         )
 
     def conflicts(self, member: Member) -> bool:
@@ -87,11 +106,12 @@ def _is_mergeable(member: Member) -> bool:
     ) and not any(i.dtype is not None and i.dtype.kind == "c" for i in program.arguments)
 
 
-def fused_members(group: Group, temporary: Collection[Block]) -> list[Member]:
+def fused_members(group: Group, temporary: Collection[Block], limits: Limits) -> list[Member]:
     """Return the members of a group, some of them merged.
 
     Args:
         temporary: the blocks that only the group uses.
+        limits: the limits of a merged program.
     """
     clusters: list[_Cluster] = []
     uses = Counter([block for member in group.members for block in {access.block for access in member.accesses}])
@@ -102,10 +122,10 @@ def fused_members(group: Group, temporary: Collection[Block]) -> list[Member]:
                 cluster.add(member)
                 break
             if cluster.conflicts(member):
-                clusters.append(_Cluster(member, group, counts))
+                clusters.append(_Cluster(member, group, counts, limits))
                 break
         else:
-            clusters.append(_Cluster(member, group, counts))
+            clusters.append(_Cluster(member, group, counts, limits))
     users = Counter([
         block for cluster in clusters for block in {access.block for access in cluster.reads | cluster.writes}
     ])
@@ -136,7 +156,7 @@ def _merged(cluster: _Cluster, inner: Collection[Block]) -> list[Member]:
             name = program.variables[argument.name]
             if name in member.reads:
                 access = _within(member.reads[name], member, sizes)
-                if any(access.strides):
+                if any(access.strides) or not cluster.limits.loads:
                     sources.append((access, False))
                     continue
                 number: Any = Load(Span(access.block, access.offset, access.dtype, (1,), (access.dtype.itemsize,)))

@@ -21,7 +21,7 @@ from ..devices.cpu.launching import hand_written_kernels
 from ..devices.cpu.pointwise import PointwiseProgram, pointwise_kernels
 from ..devices.cpu.reductions import FOLD_COLUMNS, FOLD_LEAVES, FOLD_ROWS, LEAF, lines_of_columns
 from ..devices.cpu.threads import thread_count
-from .recorded_steps import FRESH, Block, KernelCall, Load, Placed, RecordedStep, Span
+from .recorded_steps import FRESH, Block, DeviceCall, KernelCall, Load, Placed, RecordedStep, Span
 from .trees import leaves
 
 #: The most elements of a tile of rows, and of one without rows.
@@ -72,7 +72,7 @@ class Member:
     """A kernel of a group.
 
     Attributes:
-        launches: the recorded runs that it stands for.
+        launches: the recorded runs that it stands for, of type KernelCall, or DeviceCall on a GPU.
         sizes: the sizes of its loops.
         reads, writes: the accesses, by parameter.
         numbers: its other operands, by parameter: numbers, ``Load`` or ``Span``.
@@ -82,7 +82,7 @@ class Member:
         state: the bytes of memory between the tiles, by parameter.
     """
 
-    launches: list[KernelCall]
+    launches: list[Any]
     sizes: tuple[int, ...]
     reads: dict[str, Access]
     writes: dict[str, Access]
@@ -186,7 +186,7 @@ class Group:
         return sizes, known
 
     @property
-    def launches(self) -> list[KernelCall]:
+    def launches(self) -> list[Any]:
         """The recorded runs of the kernels."""
         return [launch for member in self.members for launch in member.launches]
 
@@ -237,15 +237,22 @@ class Group:
         return found
 
 
-def grouped(steps: Iterable[RecordedStep]) -> list[RecordedStep | Group]:
-    """Return the steps of a program in an order that has the same effect, some of them in groups."""
+def grouped(
+    steps: Iterable[RecordedStep], member_of: Callable[[Any], Member | None]
+) -> list[RecordedStep | Group]:
+    """Return the steps of a program in an order that has the same effect, some of them in groups.
+
+    Args:
+        steps: the recorded steps.
+        member_of: returns the member of a group that does what a step does; None if there is none.
+    """
     items: list[RecordedStep | Group] = []
     groups: list[int] = []  # their indices
     read: dict[Block, int] = {}  # the last items that do
     written: dict[Block, int] = {}
     barrier = -1
     for step in steps:
-        member = member_of(step) if isinstance(step, KernelCall) else None
+        member = member_of(step)
         uses = blocks_of(step)
         reads, writes = uses or ((), ())
         before = [written.get(block, -1) for block in (*reads, *writes)] + [read.get(block, -1) for block in writes]
@@ -270,6 +277,11 @@ def grouped(steps: Iterable[RecordedStep]) -> list[RecordedStep | Group]:
 
 def blocks_of(step: RecordedStep) -> tuple[set[Block], set[Block]] | None:
     """Return the blocks that a step reads and those that it writes; None if it may fail, or do anything."""
+    if isinstance(step, DeviceCall):
+        facts = getattr(step.function, "facts", None)  # of a kernel
+        if facts is None or facts.hides or facts.reports:
+            return None
+        return used_blocks(step), {span.block for span in step.written}
     if not isinstance(step, KernelCall) or step.kernel.facts.reports:
         return None
     facts = step.kernel.facts
@@ -300,9 +312,9 @@ def used_blocks(step: RecordedStep | Group) -> set[Block]:
 # -- kernels of groups -------------------------------------------------------------------------------------------------
 
 
-def member_of(launch: KernelCall) -> Member | None:
+def cpu_member(launch: RecordedStep) -> Member | None:
     """Return the member of a group that runs this kernel; None if it has none of the loops of groups."""
-    if launch.addresses or launch.watched:
+    if not isinstance(launch, KernelCall) or launch.addresses or launch.watched:
         return None
     given = dict(zip(launch.kernel.facts.parameters, launch.operands, strict=True))
     if launch.kernel in pointwise_kernels:

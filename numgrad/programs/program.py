@@ -23,10 +23,11 @@ from .captured import Capture
 from .device_program import DeviceProgram, memory_on
 from .linked import BRIEF, LinkedProgram
 from .memory_plan import MemoryPlan
+from .merged_launches import merged_steps
 from .node import CompiledBackward
 from .recorded_steps import OUTSIDE, Block, HostCall, start_address
 from .side_effects import advance_all
-from .tiled import TiledGroup, tiled_steps
+from .tiled import tiled_steps
 from .trees import DICTIONARIES, fields_of, is_dataclass_value, new_instance
 
 #: The number of runs after which the kernels of a program may be merged and tiled.
@@ -101,12 +102,12 @@ class Program:
         self._may_fail = self.plan.may_fail or any(effect.may_fail for effect in recorder.effects)
         arena = captured.arena if recorder.device < 0 and self.plan.arena >= BRIEF else None
         buffers = self._buffers() if arena is None else {0: "arena.buffer", **self._buffers()}
-        self._link = functools.partial(
+        self._link: Callable[[MemoryPlan], Any] = functools.partial(
             LinkedProgram, one_thread_only=recorder.one_thread, passed=list(buffers), arena=arena
         )
-        self.executable: Any = (
-            self._link(self.plan) if recorder.device < 0 else DeviceProgram(self.plan, recorder.device, list(buffers))
-        )
+        if recorder.device >= 0:
+            self._link = functools.partial(DeviceProgram, device=recorder.device, passed=list(buffers))
+        self.executable: Any = self._link(self.plan)
         self._names["arena"] = arena
         views = self._views()
         live, nodes = ", ".join([self._new[id(tensor)] for tensor in attached]), []
@@ -126,7 +127,7 @@ class Program:
             f"return {result}",
         ]]])
         self.run: Callable[..., Any] = self._function(self.executable)
-        if recorder.device < 0 and self.plan.traffic >= BRIEF:
+        if self.plan.traffic >= BRIEF or recorder.device >= 0:
             self._runs = 0
             self.run = functools.partial(self._first_runs, self.run)
         for block in recorder.blocks:  # release the recorded call's memory that is new in each call
@@ -159,14 +160,14 @@ class Program:
         self._runs += 1
         if self._runs == _RUNS:
             self.run = run
-            in_background(self.tile)
+            in_background(self.improve)
         return run(inputs, saved)
 
-    def tile(self) -> None:
-        """Make kernels run tile by tile where that pays; see Note [Tiles] in ``devices.cpu.tiling``."""
-        kept = {*self._results, *self.plan.offsets}
-        steps = tiled_steps(self.recorder.steps, kept)
-        if not any(isinstance(step, TiledGroup) for step in steps):
+    def improve(self) -> None:
+        """Merge pointwise kernels, and on the CPU make groups of kernels run tile by tile; see Note [Groups]."""
+        kept, recorded, device = {*self._results, *self.plan.offsets}, self.recorder.steps, self.recorder.device
+        steps: Sequence[Any] = tiled_steps(recorded, kept) if device < 0 else merged_steps(recorded, kept, device)
+        if len(steps) == len(recorded):
             return
         plan = MemoryPlan(self.recorder, list(self._results), self._saved or list(self.plan.offsets), steps)
         executable = self._link(plan)

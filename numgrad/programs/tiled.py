@@ -14,8 +14,8 @@ from ..devices.cpu.linking import Place, ReadNumber
 from ..devices.cpu.pointwise import pointwise_kernel
 from ..devices.cpu.reductions import kernel_of_tile
 from ..devices.cpu.tiling import Alternating, Scratch, Shifted, Slice, Tiles, TilesRun
-from .fused import fused_members
-from .groups import Access, Group, Member, contiguous, grouped, used_blocks
+from .fused import CPU_LIMITS, fused_members
+from .groups import Access, Group, Member, contiguous, cpu_member, grouped, used_blocks
 from .recorded_steps import Block, Load, RecordedStep, Span, aligned
 
 #: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache, and the least
@@ -38,7 +38,7 @@ class TiledGroup:
         self.launches = group.launches
         self.parallel = any(launch.kernel.parallel for launch in self.launches)
         self.temporary = group.temporaries(is_temporary)
-        group.members = fused_members(group, self.temporary)
+        group.members = fused_members(group, self.temporary, CPU_LIMITS)
         elements = group.most
         while True:
             self.tile = group.tile(elements)
@@ -172,7 +172,7 @@ def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[
         steps: the recorded steps.
         kept: the blocks that are used after the program.
     """
-    items = grouped(steps)
+    items = grouped(steps, cpu_member)
     users = Counter([block for item in items for block in used_blocks(item)])
     tiled: list[RecordedStep | TiledGroup] = []
     for item in items:
@@ -183,11 +183,11 @@ def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[
         else:
             tiled += item.launches
     if any(isinstance(step, TiledGroup) for step in tiled):
-        _mark_uses(tiled, users)
+        mark_uses(tiled, users)
     return tiled
 
 
-def _mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Block]) -> None:
+def mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Block]) -> None:
     """Note in blocks the first and the last step that use them; blocks in scratch memory count as unused."""
     for block in blocks:
         block.first = block.last = -1

@@ -14,6 +14,7 @@ from numba.core import config
 from numgrad_kernels import scalar
 from numgrad_kernels.cuda import adapter, language
 from numgrad_kernels.cuda.pointwise import argument_types, flat_text, may_be_quads, quads_text, strided_text
+from numgrad_kernels.merged import Merger
 from numgrad_kernels.pointwise import Operand, PointwiseProgram
 
 FLOAT32 = np.dtype(np.float32)
@@ -35,6 +36,14 @@ def bits(x, y, factor):
 
 def larger(x, y, factor):
     return x > y
+
+
+def product(x, y):
+    return x * y
+
+
+def total(x, y):
+    return x + y
 
 
 def program(*functions, dtype=FLOAT32, outputs=None):
@@ -159,6 +168,20 @@ def test_float32_stays_float32_in_ptx(function):
     assert ".visible .entry" in code
     assert "st.global.f32" in code
     assert not re.search(r"\.f64 %fd[0-9]+, %fd|\.extern", code)
+
+
+@pytest.mark.parametrize(("dtype", "kind"), [(np.float32, "f32"), (np.float64, "f64")])
+def test_merged_programs_round_each_product(dtype, kind):
+    """NVIDIA's compilers fuse no addition that states its rounding: here that of -0."""
+    dtype = np.dtype(dtype)
+    operands, outputs, merger = (Operand("x", dtype), Operand("y", dtype)), (("out", dtype),), Merger(dtype)
+    first, second = [PointwiseProgram("example", dtype, operands, outputs, (each,)) for each in (product, total)]
+    merger.add(first, [("x", False), ("y", False)], ["product"])
+    merger.add(second, [("product", False), ("x", False)], ["total"])
+    merged, _ = merger.program("product_total", ["total"])
+    code = adapter.compile_ptx("example", flat_text(merged), argument_types(merged, 1))
+    operations = re.findall(rf"\t(mul|add|fma)(\S*)\.{kind}", code)
+    assert operations == [("mul", ""), ("add", ".rn"), ("add", ""), ("add", ".rn")]
 
 
 def test_four_elements_are_one_access():

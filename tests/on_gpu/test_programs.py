@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from on_gpu.comparison import ON_THE_CPU, on_device
 from programs import test_operations
-from programs.comparison import replays
+from programs.comparison import program_of, replays
 
 import numgrad
 from numgrad import nn, optim
@@ -61,6 +61,51 @@ def compare(program, *shapes, calls=3):
 ])
 def test_results_are_those_of_the_program(program):
     compare(program, (5, 8))
+
+
+def chain(x, y):
+    z = (x * y + 1.5).abs() + 0.25
+    return (z * x - y) * z + x.tanh()
+
+
+def squares_by_rows(x, weight):
+    x = x.detach().requires_grad_()
+    d = x - x.mean(1, keepdim=True)
+    normal = d / ((d * d).mean(1, keepdim=True) + 1e-5).sqrt() * weight
+    return numgrad.autograd.grad(normal.square().sum(), x)[0]
+
+
+def in_place(x, y):
+    x.mul_(0.9).add_(y, alpha=0.1)
+    y.sub_(0.01 * x / (x.abs().sqrt() + 1e-8))
+    return (x * 2).sum() + y[0] + (x > y).sum()
+
+
+MERGED = [  # with the numbers of launches before and after
+    (chain, ((5, 8), (5, 8)), 9, 1),
+    (chain, ((5, 8), (8,)), 9, 1),
+    (chain, ((130, 128), (130, 128)), 9, 1),  # four elements at a time
+    (lambda x, y: chain(x.t(), y), ((5, 8), (8, 5)), 9, 1),
+    (squares_by_rows, ((6, 8), (8,)), 24, 14),
+    (in_place, ((30,), (30,)), 14, 5),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes", "before", "after"), MERGED)
+def test_merged_kernels_give_the_same_bits(function, shapes, before, after):
+    def arguments(seed):
+        return [made(*shape, seed=seed + number) for number, shape in enumerate(shapes)]
+
+    compiled = numgrad.compile(function, fullgraph=True)
+    for seed in (0, 1):
+        compiled(*arguments(seed))
+    program = program_of(compiled)
+    assert sum(map(len, program.plan.steps)) == before
+    program.improve()
+    assert sum(map(len, program.plan.steps)) == after
+    ours, theirs = arguments(2), arguments(2)
+    assert bits(compiled(*ours)) == bits(function(*theirs))
+    assert list(map(bits, ours)) == list(map(bits, theirs))
 
 
 def test_results_are_new_and_launches_are_reported():

@@ -7,7 +7,7 @@ import numpy as np
 
 import numgrad
 
-__all__ = ["Holder", "calls", "compared_with_eager", "in_turn", "ramp", "replays"]
+__all__ = ["Holder", "calls", "compared_with_eager", "in_turn", "program_of", "ramp", "replays"]
 
 
 class Holder:
@@ -71,6 +71,12 @@ def _plain(value):
 def replays(compiled):
     """Return the number of programs for each signature."""
     return [len(signature.programs) for signature in compiled.signatures.values()]
+
+
+def program_of(compiled):
+    """Return the only program of a compiled function."""
+    ((guarded,),) = [signature.programs for signature in compiled.signatures.values()]
+    return guarded.program
 
 
 def calls(compiled, *arguments):

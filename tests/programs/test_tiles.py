@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from programs.comparison import program_of
 
 import numgrad
 from numgrad.devices.cpu.tiling import Tiles
@@ -15,11 +16,6 @@ F = numgrad.nn.functional
 
 def random(*shape, dtype=numgrad.float32):
     return numgrad.randn(*shape, dtype=dtype, generator=numgrad.Generator().manual_seed(sum(shape)))
-
-
-def program_of(compiled):
-    ((guarded,),) = [signature.programs for signature in compiled.signatures.values()]
-    return guarded.program
 
 
 def steps_of(program):
@@ -42,7 +38,7 @@ def tiled(function, *arguments):
         compiled(*arguments)
     program = program_of(compiled)
     before = program.plan.arena
-    program.tile()
+    program.improve()
     assert tiles_of(program)
     for result, right in zip(flat(compiled(*arguments)), expected, strict=True):
         assert result.numpy().tobytes() == right.numpy().tobytes()
@@ -132,7 +128,7 @@ def test_in_place():
         assert compiled(*ours).item() == adam(*theirs).item()
         assert all(map(numgrad.equal, ours, theirs))
         if number == 2:
-            program_of(compiled).tile()
+            program_of(compiled).improve()
     (tiles,) = tiles_of(program_of(compiled))
     assert len(tiles.runs) == 1
 
@@ -165,7 +161,7 @@ def test_elements_that_other_tiles_write(function):
         assert numgrad.equal(compiled(ours), function(theirs))
         assert numgrad.equal(ours, theirs)
         if number == 1:
-            program_of(compiled).tile()
+            program_of(compiled).improve()
     assert tiles_of(program_of(compiled))
 
 
@@ -180,7 +176,7 @@ def test_nothing_moves_past_a_step_that_may_fail():
     compiled = numgrad.compile(program, fullgraph=True)
     for _ in range(2):
         compiled(x, total, numgrad.tensor([1, 2]))
-    program_of(compiled).tile()
+    program_of(compiled).improve()
     assert tiles_of(program_of(compiled))
     expected = total.clone()
     with pytest.raises(IndexError):
@@ -196,7 +192,7 @@ def test_numbers_in_memory():
         scale.fill_(value)
         assert compiled(x, y, scale).item() == (((x * scale + y) * scale).sum() / scale).item()
         if value == 3.0:
-            program_of(compiled).tile()
+            program_of(compiled).improve()
     assert tiles_of(program_of(compiled))
 
 
@@ -237,7 +233,7 @@ def test_small_programs_stay_as_they_are():
         compiled(random(500))
     background.finish()
     program = program_of(compiled)
-    program.tile()
+    program.improve()
     assert not tiles_of(program)
 
 

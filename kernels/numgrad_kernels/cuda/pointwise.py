@@ -26,7 +26,8 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
         return pointer_type(from_dtype(dtype))
 
     inputs = [from_dtype(i.dtype) if i.scalar else pointer(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
-    return (*inputs, *[pointer(dtype) for _, dtype in program.outputs], *[types.int64] * numbers)
+    outputs = [pointer(dtype) for name, dtype in program.outputs if name not in program.arrays]
+    return (*inputs, *outputs, *[types.int64] * numbers)
 
 
 def flat_text(program: PointwiseProgram) -> str:
@@ -63,7 +64,7 @@ def strided_text(program: PointwiseProgram, rank: int, narrow: bool) -> str:
     elements, and the offset of the first element in each.  In a ``narrow`` kernel the count is below 2**32.
     """
     text = _Text(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
-    arrays = program.arrays + program.written
+    arrays = program.all_arrays
     statements, left = [], "i"
     for axis in range(rank - 1, 0, -1):
         extent = f"uint64(n{axis})"
@@ -82,7 +83,7 @@ def strided_text(program: PointwiseProgram, rank: int, narrow: bool) -> str:
 
 def _strided_numbers(program: PointwiseProgram, rank: int) -> list[str]:
     """Return the names of the numbers that :func:`strided_text` describes."""
-    arrays = program.arrays + program.written
+    arrays = program.all_arrays
     steps = [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
     return ["n", *[f"n{axis}" for axis in range(1, rank)], *steps, *[f"{name}_o" for name in arrays]]
 

@@ -20,7 +20,10 @@ from ..recording import values_read
 from .launching import CudaKernel, compile_kernel, run_kernel
 from .memory import empty_buffer, stream
 
-__all__ = ["copy_step", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
+__all__ = [
+    "copy_step", "filled", "is_small", "merged_kernel", "nest_step", "pointwise_kernels", "row_step", "share_elements",
+    "value_of",
+]  # fmt: skip
 
 #: Number of elements from which another kernel reads buffers four elements at a time.
 QUADS_FROM = 16384
@@ -28,11 +31,15 @@ QUADS_FROM = 16384
 #: Forms of kernels over buffers, the keys of a program's kernels; other forms are ("cuda", rank, narrow).
 _ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
 
+#: The source of each pointwise kernel: the program, and the number of loops for operands of any strides, else 0.
+pointwise_kernels: dict[CudaKernel, tuple[PointwiseProgram, int]] = {}
+
 
 def pointwise_kernel(program: PointwiseProgram, form: Any) -> CudaKernel:
     """Return the kernel of a program in a form: over buffers, or ("cuda", rank, narrow) for operands of any strides."""
     kernel = program.kernels.get(form)
     if kernel is None:
+        rank = 0
         if form is _ROW:
             text, facts = kernels.flat_text(program), kernels.flat_facts(program)
         elif form is _QUADS:
@@ -42,7 +49,27 @@ def pointwise_kernel(program: PointwiseProgram, form: Any) -> CudaKernel:
             text, facts = kernels.strided_text(program, rank, narrow), kernels.strided_facts(program, rank)
         types = kernels.argument_types(program, len(facts.parameters) - len(program.parameters))
         kernel = program.kernels[form] = compile_kernel(program.name, text, types, facts)
+        pointwise_kernels[kernel] = program, rank
     return kernel
+
+
+def merged_kernel(
+    program: PointwiseProgram, rank: int, size: int, device: int, launched: Sequence[CudaKernel]
+) -> tuple[CudaKernel, tuple[int, int]]:
+    """Return the kernel of a program that does the work of others, ready to run on a GPU, and its grid.
+
+    Args:
+        rank: the number of loops for operands of any strides; 0 for buffers.
+        size: the number of elements.
+        launched: the other kernels, which read four elements at a time only if all their buffers are aligned.
+    """
+    form, work = (("cuda", rank, size < 2**32), size) if rank else (_ROW, size)
+    are_aligned = all(pointwise_kernels[kernel][0].kernels.get(_QUADS) is kernel for kernel in launched)
+    if not rank and are_aligned and kernels.may_be_quads(program):
+        form, work = _QUADS, size // 4
+    kernel = pointwise_kernel(program, form)
+    kernel.run.prepare(device)
+    return kernel, kernel.grid(work, device)
 
 
 def _run_over(program: PointwiseProgram, arguments: Sequence[Any], size: int, device: int) -> None:
