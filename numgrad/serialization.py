@@ -194,14 +194,14 @@ def _given(result: Any, buffer: Tensor, name: str) -> Any:
 
 def _own_device(name: str) -> device:
     """Return the former device of a tensor, if it is available."""
-    own = device(name)
-    if own.type == "cuda" and not cuda.is_available():
+    result = device(name)
+    if result.type == "cuda" and not cuda.is_available():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
             "your storages to the CPU."
         )
-    return own
+    return result
 
 
 #: Signature of PyTorch's files; number of bytes that identify a format; position of a tar archive's signature.

@@ -17,8 +17,8 @@ __all__ = [
 
 def _by_device(name: str) -> Callable[..., Value]:
     """Return the C library's function, which ``angles`` replaces on a GPU."""
-    library, own = libm.function(name), getattr(angles, name)
-    return lambda x: (own if on_gpu(x) else library)(x)
+    library, on_device = libm.function(name), getattr(angles, name)
+    return lambda x: (on_device if on_gpu(x) else library)(x)
 
 
 @compiled_as(_by_device("sin"), python=np.sin, pairs=complexes.sin)

@@ -51,8 +51,8 @@ class Value:
 
     def of_same_length(self, element: ir.Type) -> ir.Type:
         """Return the type of as many numbers of another type."""
-        own = self.value.type
-        return ir.VectorType(element, own.count) if isinstance(own, ir.VectorType) else element
+        type = self.value.type
+        return ir.VectorType(element, type.count) if isinstance(type, ir.VectorType) else element
 
     def like(self, number: float) -> Value:
         """Return the number in the type of this value."""

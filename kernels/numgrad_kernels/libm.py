@@ -149,8 +149,8 @@ def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -
     if name in module.globals:
         return module.globals[name]
     native = libmvec.function_type.return_type
-    own = ir.VectorType(native.element, lanes) if lanes > 1 else native.element
-    function = ir.Function(module, ir.FunctionType(own, [own] * len(libmvec.args)), name)
+    type = ir.VectorType(native.element, lanes) if lanes > 1 else native.element
+    function = ir.Function(module, ir.FunctionType(type, [type] * len(libmvec.args)), name)
     function.linkage = "linkonce_odr"  # each kernel has its own copy, all of them identical
     # If it were inlined before the loop is vectorised, it could not be replaced by another form.
     set.add(function.attributes, f"noinline speculatable {_PURE}")
@@ -165,7 +165,7 @@ def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -
         pairs = zip(results[::2], results[1::2], strict=True)
         results = [_shuffled(builder, a, b, range(2 * a.type.count)) for a, b in pairs]
     result = _shuffled(builder, results[0], results[0], range(lanes))
-    builder.ret(result if lanes > 1 else builder.bitcast(result, own))
+    builder.ret(result if lanes > 1 else builder.bitcast(result, type))
     return function
 
 

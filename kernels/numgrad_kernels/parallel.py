@@ -130,13 +130,13 @@ def call(typing_context: Any, function: Any, arguments: Any) -> Any:
 
     If it were inlined, LLVM would lose track of which strides are known.
     """
-    own = types.void(*map(types.unliteral, arguments.types))  # type: ignore[attr-defined]
+    chunk_signature = types.void(*map(types.unliteral, arguments.types))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        compiled = _compiled_within(context, function.dispatcher.py_func, own)
+        compiled = _compiled_within(context, function.dispatcher.py_func, chunk_signature)
         context.active_code_library.get_function(compiled.llvm_func_name).add_function_attribute("noinline")
         captured = cgutils.unpack_tuple(builder, values[1])
-        context.call_internal_no_propagate(builder, compiled, own, captured)
+        context.call_internal_no_propagate(builder, compiled, chunk_signature, captured)
         return context.get_dummy_value()
 
     return types.void(function, arguments), generate

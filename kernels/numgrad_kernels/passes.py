@@ -103,10 +103,11 @@ def _fused(
             negated = ir.Instruction(block, left.type, "fneg", [left if place else term])
             instructions.append(negated)
             left, term = (negated, term) if place else (left, negated)
-        own = left.type
-        suffix = f"v{own.count}{own.element.intrinsic_name}" if isinstance(own, ir.VectorType) else own.intrinsic_name
+        kind = left.type
+        vector = isinstance(kind, ir.VectorType)
+        suffix = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
         name = f"llvm.fmuladd.{suffix}"
-        multiply_add = module.globals.get(name) or ir.Function(module, ir.FunctionType(own, [own] * 3), name)
+        multiply_add = module.globals.get(name) or ir.Function(module, ir.FunctionType(kind, [kind] * 3), name)
         fused = ir.CallInstr(block, multiply_add, [left, right, term])
         fused._name = instruction.name  # by which others refer to it
         return [*instructions, fused]

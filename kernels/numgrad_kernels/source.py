@@ -173,7 +173,7 @@ class _Body(ast.NodeTransformer):
             return self.generic_visit(node)
         functions = map(self._function, node.args)
         pairs = zip(functions, node.args, strict=True)
-        arguments = [ast.Constant(own) if own else self.visit(node) for own, node in pairs]
+        arguments = [ast.Constant(constant) if constant else self.visit(node) for constant, node in pairs]
         self.call_arguments += arguments
         return self._paste(called, arguments)
 

@@ -313,8 +313,9 @@ def _account(happened: str, which: str, value: Any, index: Index, named: dict[st
     position = f" at {list(index)}" if index else ""
     first = f"The first {noun} stands{position} in {which}, of shape {list(elements.shape)}."
     lines = [happened.format(kind), first]
-    for name, own in named.items():
-        parts = {f"{name}[{n}]": part for n, part in enumerate(own)} if isinstance(own, tuple | list) else {name: own}
+    for name, value_or_parts in named.items():
+        several = isinstance(value_or_parts, tuple | list)
+        parts = {f"{name}[{n}]": part for n, part in enumerate(value_or_parts)} if several else {name: value_or_parts}
         for part_name, part in parts.items():
             known = _elements(part)
             if known is not None:
@@ -322,17 +323,17 @@ def _account(happened: str, which: str, value: Any, index: Index, named: dict[st
     return "\n".join(lines)
 
 
-def _seen(value: Any, own: np.ndarray, index: Index, shape: tuple[int, ...]) -> str:
+def _seen(value: Any, elements: np.ndarray, index: Index, shape: tuple[int, ...]) -> str:
     """Describe a value: its element at that index of a result of this shape, if it has one, or a summary."""
-    if not is_tensor(value) and not own.shape:
+    if not is_tensor(value) and not elements.shape:
         return f"is {value}"
-    if broadcasts(own.shape, shape):
-        own_index = index[len(shape) - own.ndim :]
-        there = tuple([0 if extent == 1 else i for extent, i in zip(own.shape, own_index, strict=True)])
-        return f"is {own[there].item():.6g} there"
+    if broadcasts(elements.shape, shape):
+        own_index = index[len(shape) - elements.ndim :]
+        there = tuple([0 if extent == 1 else i for extent, i in zip(elements.shape, own_index, strict=True)])
+        return f"is {elements[there].item():.6g} there"
     bad = _first_bad(value)
     if bad is not None:
-        return f"has the shape {list(own.shape)} and {own[bad].item():.6g} at {list(bad)}"
-    if not own.size or own.dtype.kind == "c":
-        return f"has the shape {list(own.shape)}"
-    return f"has the shape {list(own.shape)} and lies between {own.min():.6g} and {own.max():.6g}"
+        return f"has the shape {list(elements.shape)} and {elements[bad].item():.6g} at {list(bad)}"
+    if not elements.size or elements.dtype.kind == "c":
+        return f"has the shape {list(elements.shape)}"
+    return f"has the shape {list(elements.shape)} and lies between {elements.min():.6g} and {elements.max():.6g}"

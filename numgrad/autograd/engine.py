@@ -134,18 +134,18 @@ class _Pass:
 
     def run(self, gradients: Sequence[Any]) -> list[Any]:
         before = state.mode
-        own = state.__dict__  # this thread's dictionary; cheaper than attribute access on ``state``
-        self.mode = own["mode"] = with_recording(before, self.create_graph)
+        local = state.__dict__  # this thread's dictionary; cheaper than attribute access on ``state``
+        self.mode = local["mode"] = with_recording(before, self.create_graph)
         if before & ANOMALY:
             self.sources = {}
-        own["current_pass"] = self
+        local["current_pass"] = self
         try:
             self.order = order = self._find_order()
             for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - equal lengths; strict= costs time
                 self._deliver(edge, gradient)
             if operations.streams is not None:
                 if self.create_graph:
-                    self.mode = own["mode"] = own["mode"] | STREAMS
+                    self.mode = local["mode"] = local["mode"] | STREAMS
                 with closing(operations.streams.turns(order)) as turns:
                     reported_walk(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
             elif self.mode & WATCHED:
@@ -161,8 +161,8 @@ class _Pass:
                 if self.modes is not None:
                     switch_back(self.modes)
             finally:  # in every case: Ctrl-C may interrupt any call
-                own["current_pass"] = self.outer
-                own["mode"] = before & ~WATCHED | own["mode"] & WATCHED  # a profile may have begun or ended
+                local["current_pass"] = self.outer
+                local["mode"] = before & ~WATCHED | local["mode"] & WATCHED  # a profile may have begun or ended
                 self.modes = None  # breaks the reference cycle with this pass
                 self.buffers.clear()
         return [] if self.captures is None else [*map(self.captured.get, self.captures)]

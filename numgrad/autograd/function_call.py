@@ -255,20 +255,20 @@ class FunctionCall(Call):
     ) -> None:
         """Assign to an output the tangent that ``jvp`` returned for it."""
         changed = [
-            (own, version)
-            for value, own, version in zip(self.args, tangents, versions, strict=True)
+            (of_input, version)
+            for value, of_input, version in zip(self.args, tangents, versions, strict=True)
             if output is value
         ]
-        for own, version in changed:
-            if own is not None and (tangent is not own or own._counter[0] == version):
+        for of_input, version in changed:
+            if of_input is not None and (tangent is not of_input or of_input._counter[0] == version):
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
         if not changed:
-            for value, own in zip(self.args, tangents, strict=True):
-                if own is not None and output._storage is value._storage:
-                    _check_view(tangent, own)
+            for value, of_input in zip(self.args, tangents, strict=True):
+                if of_input is not None and output._storage is value._storage:
+                    _check_view(tangent, of_input)
         if tangent is None:
             return
         if not _differentiable(tangent):
@@ -287,8 +287,8 @@ def _differentiable(value: Any) -> bool:
     return is_tensor(value) and value._layout.type.dtype.differentiable
 
 
-def _check_view(tangent: Any, own: Any) -> None:
-    """Raise unless the tangent of an output that is a view of an input is a view of that input's tangent, ``own``.
+def _check_view(tangent: Any, of_input: Any) -> None:
+    """Raise unless the tangent of an output that is a view of an input is a view of that input's tangent, ``of_input``.
 
     Raises:
         RuntimeError: the tangent is not such a view.
@@ -297,7 +297,7 @@ def _check_view(tangent: Any, own: Any) -> None:
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
-    if tangent._root is not (own if own._view is None else own._root):
+    if tangent._root is not (of_input if of_input._view is None else of_input._root):
         raise RuntimeError(
             "A custom Function is returning a view but the jvp is not returning a view of the given grad input. "
             f"(It is of shape {list(tangent.shape)}.)"

@@ -254,15 +254,15 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         state.mode |= SAVED_HOOKS
 
     def __exit__(self, *exception: Any) -> None:
-        own = self.pack_hook, self.unpack_hook
-        if state.saved_hooks and state.saved_hooks[-1] == own:  # no function call: see Note [Ctrl-C]
+        pair = self.pack_hook, self.unpack_hook
+        if state.saved_hooks and state.saved_hooks[-1] == pair:  # no function call: see Note [Ctrl-C]
             state.saved_hooks = state.saved_hooks[:-1]
             if not state.saved_hooks:
                 state.mode &= ~SAVED_HOOKS
             return
         pairs = list(reversed(state.saved_hooks))
-        if own in pairs:  # otherwise the block was already left, as when a hook that entered it ended
-            pairs.remove(own)  # the matching pair, not the last: blocks may end in any order
+        if pair in pairs:  # otherwise the block was already left, as when a hook that entered it ended
+            pairs.remove(pair)  # the matching pair, not the last: blocks may end in any order
         state.saved_hooks = tuple(reversed(pairs))
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS

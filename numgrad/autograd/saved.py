@@ -110,20 +110,20 @@ def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> Non
     """
     if not histories:
         return
-    own = getattr(tensor, "_mapped", None)
-    if own is None:
+    mapped = getattr(tensor, "_mapped", None)
+    if mapped is None:
         raise RuntimeError(
             "A tensor that was saved under vmap depends on tensors outside of it, but the unpack hook returned one "
             "that was not computed from it under vmap, so derivatives outside of vmap would be lost."
         )
-    physical = own.tensor._alias()
+    physical = mapped.tensor._alias()
     history, *others = histories
     if history.edge is not None:
         put_in_graph(physical, history.edge)
     if history.tangents is not None:
         physical._duals = history.tangents
     _restore_histories(physical, others)
-    own._replace(tensor=physical).assign_to(tensor)
+    mapped._replace(tensor=physical).assign_to(tensor)
 
 
 class PackedTensor:

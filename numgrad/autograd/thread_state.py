@@ -20,8 +20,8 @@ def switch_back(before: dict[str, Any]) -> bool:
 
     Watchers that belong to no mode are left alone: a profile that begins or ends in a hook stays begun or ended.
     """
-    own = state.__dict__
-    if own == before:
+    attributes = state.__dict__
+    if attributes == before:
         return False
     surplus = state.inference_entered - before.get("inference_entered", 0)
     if surplus > 0:
@@ -29,9 +29,9 @@ def switch_back(before: dict[str, Any]) -> bool:
     else:
         inference_blocks.extend([None] * -surplus)
     watchers = state.watchers
-    own.update(before)
-    for name in own.keys() - before.keys():
-        del own[name]
+    attributes.update(before)
+    for name in attributes.keys() - before.keys():
+        del attributes[name]
     if watchers != state.watchers:
         modes, others = [w for w in state.watchers if w.is_mode], [w for w in watchers if not w.is_mode]
         state.watchers = *modes, *others

@@ -243,16 +243,16 @@ class CopySlices(Node):
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
-        own: Any = None
+        for_view: Any = None
         if operation.clears:
             others = [*operation.of_others(written.clone() if any(self.edges[1:]) else written)]
         else:
             others = [*operation.apply(written.clone())]
-            own = others.pop(self.index)
-        if state.mode & LEVELS and own is not None:
-            result = operations.writable_with(result, own)
+            for_view = others.pop(self.index)
+        if state.mode & LEVELS and for_view is not None:
+            result = operations.writable_with(result, for_view)
             written = self.view.view_of(result, self.layout)
-        overwrite(written, own)
+        overwrite(written, for_view)
         if not operation.makes_fresh_gradients:
             for other in others:
                 if other is not None:

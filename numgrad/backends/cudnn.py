@@ -35,11 +35,11 @@ def flags(
     allow_tf32: bool = True,
 ) -> Iterator[None]:
     """Return a context manager that sets the module's variables to these values in the block."""
-    own = globals()
+    settings = globals()
     changed = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
-    before = {name: own[name] for name in changed}
-    own.update(changed)
+    before = {name: settings[name] for name in changed}
+    settings.update(changed)
     try:
         yield
     finally:
-        own.update(before)
+        settings.update(before)

@@ -70,12 +70,12 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
     Raises:
         RuntimeError: a size, a stride or the number of elements exceeds 64 bits.
     """
-    own = tuple(map(int, shape))  # NumPy ints compare equal to ints, so the interned layout must not contain them
-    row_major, size = contiguous_strides(own), numel(own)
+    extents = tuple(map(int, shape))  # NumPy ints compare equal to ints, so the interned layout must not contain them
+    row_major, size = contiguous_strides(extents), numel(extents)
     steps = row_major if strides is None else tuple(map(int, strides))
-    if max((size, *own, *steps)) >= 2**63:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(own)}")
-    key = type, own, steps
+    if max((size, *extents, *steps)) >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(extents)}")
+    key = type, extents, steps
     with _interning:
         reference = _layouts.get(key)
         cached = None if reference is None else reference()
@@ -84,7 +84,7 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
             cached.type, cached.shape, cached.strides = key  # type: ignore[assignment]
             cached.size = size
             cached.row_major = steps == row_major
-            cached.contiguous = cached.row_major or is_contiguous(own, steps)
+            cached.contiguous = cached.row_major or is_contiguous(extents, steps)
             _layouts[key] = weakref.ref(cached, functools.partial(_forget, key))
     return cached
 
@@ -182,7 +182,7 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
 def broadcasts(shape: Ints, wide: Ints) -> bool:
     """Return True if a shape broadcasts to another."""
     missing = len(wide) - len(shape)
-    return missing >= 0 and all(own in (1, extent) for own, extent in zip(shape, wide[missing:], strict=True))
+    return missing >= 0 and all(size in (1, extent) for size, extent in zip(shape, wide[missing:], strict=True))
 
 
 def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
@@ -279,8 +279,8 @@ def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) 
 
 def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, ...]:
     return tuple([
-        broadcast_strides(own, contiguous_strides(own) if strides is None else strides, shape)
-        for own, strides in operands
+        broadcast_strides(operand_shape, contiguous_strides(operand_shape) if strides is None else strides, shape)
+        for operand_shape, strides in operands
     ])
 
 

@@ -127,8 +127,8 @@ def found_later(
         raise _AbsentError(owner, name, __dir__)
 
     def __dir__() -> list[str]:  # noqa: N807
-        own = [name for name, value in namespace.items() if name.startswith("_") or _is_part(name, value)]
-        return sorted({*own, *modules, *namespace["__all__"]})
+        names = [name for name, value in namespace.items() if name.startswith("_") or _is_part(name, value)]
+        return sorted({*names, *modules, *namespace["__all__"]})
 
     def _is_part(name: str, value: Any) -> bool:
         return isinstance(value, ModuleType) and value.__name__ == f"{module_name}.{name}"

@@ -275,9 +275,9 @@ def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
     cached = TensorType._all.get((dtype, device.type, device.index))
     if cached is not None:
         return cached
-    own = numbered(device)
-    if own is not device:
-        return tensor_type(dtype, own)
+    with_number = numbered(device)
+    if with_number is not device:
+        return tensor_type(dtype, with_number)
     return TensorType._all.setdefault(  # another thread may just have made it
         (dtype, device.type, device.index), TensorType(dtype, device)
     )

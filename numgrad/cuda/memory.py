@@ -70,11 +70,11 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     allocator = begin_cuda().memory.allocator(gpus.index_of(device)).settle()
     counts = allocator.counts
     stats = {"num_alloc_retries": allocator.retries, "num_ooms": allocator.failures}
-    for name, own in counts.NAMES.items():
-        current, freed = getattr(counts, own), getattr(counts, f"{own}_freed")
+    for name, attribute in counts.NAMES.items():
+        current, freed = getattr(counts, attribute), getattr(counts, f"{attribute}_freed")
         stats[f"{name}.all.current"] = current
-        stats[f"{name}.all.peak"] = getattr(counts, f"{own}_peak")
-        stats[f"{name}.all.allocated"] = current + freed - getattr(counts, f"{own}_before")
+        stats[f"{name}.all.peak"] = getattr(counts, f"{attribute}_peak")
+        stats[f"{name}.all.allocated"] = current + freed - getattr(counts, f"{attribute}_before")
         stats[f"{name}.all.freed"] = freed
     for pool, small in (("small_pool", True), ("large_pool", False)):
         for name, number in allocator.pools(small).items():

@@ -186,13 +186,13 @@ class Plan:
 
     def contiguous(self, tensor: TensorRef, dtype: Any = None) -> Buffer:
         """Return the elements of a tensor in row-major order, converted to ``dtype``, as a buffer: a copy if needed."""
-        own = tensor.layout
-        if own.contiguous and (dtype is None or dtype is own.type.dtype):
-            return Buffer(tensor.memory, own.size, own.type.numpy, tensor.start)
-        type = own.type if dtype is None else own.type.with_dtype(dtype)
-        copy = self.new_tensor(layout_of(type, own.shape))
-        self.pointwise(copy_program(own.type.numpy, type.numpy), [tensor], copy)
-        return Buffer(copy.memory, own.size, type.numpy)
+        layout = tensor.layout
+        if layout.contiguous and (dtype is None or dtype is layout.type.dtype):
+            return Buffer(tensor.memory, layout.size, layout.type.numpy, tensor.start)
+        type = layout.type if dtype is None else layout.type.with_dtype(dtype)
+        copy = self.new_tensor(layout_of(type, layout.shape))
+        self.pointwise(copy_program(layout.type.numpy, type.numpy), [tensor], copy)
+        return Buffer(copy.memory, layout.size, type.numpy)
 
     def packed(self, tensor: TensorRef) -> TensorRef:
         """Return a tensor if it is contiguous, otherwise a contiguous copy."""
@@ -200,15 +200,15 @@ class Plan:
 
     def strided(self, tensor: TensorRef) -> tuple[Any, Any]:
         """Return the memory of a tensor and the position of its first element, for a kernel that takes strides."""
-        memory, own, start = tensor
+        memory, layout, start = tensor
         if memory.__class__ is Input:
-            return _storage(memory.number, own.type.numpy), _offset(memory.number, start)
-        return Buffer(memory, memory.size, own.type.numpy), start
+            return _storage(memory.number, layout.type.numpy), _offset(memory.number, start)
+        return Buffer(memory, memory.size, layout.type.numpy), start
 
     def onward(self, tensor: TensorRef) -> Buffer:
         """Return the memory that begins with a tensor's first element, for a kernel that takes strides alone."""
-        memory, own, start = tensor
-        return Buffer(memory, None if memory.__class__ is Input else memory.size - start, own.type.numpy, start)
+        memory, layout, start = tensor
+        return Buffer(memory, None if memory.__class__ is Input else memory.size - start, layout.type.numpy, start)
 
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
         """Return a buffer's elements as a contiguous tensor."""
@@ -366,14 +366,14 @@ def pointwise_plan(
         "n" if value.__class__ is not Layout else "v" if argument.scalar else "a"
         for value, argument in zip(given, program.arguments, strict=True)
     ])
-    layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
+    layouts = [*[operand for operand, form in zip(given, forms, strict=True) if form == "a"], *outs]
     flat = are_flat(layouts)
     shared = flat and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (cached := program.plans.get((forms, into))):
         cached.launcher()  # bound once for all sizes
         return cached
     p = Plan(first.type.backend, first.type.device.index)
-    operands = [p.operand(own) for own in given]
+    operands = [p.operand(operand) for operand in given]
     if "v" in forms:
         operands = [InputNumber(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
     for check, numbers in checks:

@@ -131,7 +131,7 @@ def _replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, str
             before[name] = _exchange(module, name, tensor)
         yield
     finally:
-        after = {name: _exchange(module, name, own) for name, own in reversed(before.items())}
+        after = {name: _exchange(module, name, replacement) for name, replacement in reversed(before.items())}
         tensors.update({name: after[name] for name in tensors if name in after})
 
 

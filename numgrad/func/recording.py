@@ -91,16 +91,16 @@ class Tape:
         """
         if not is_tensor(tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-        own = (tensor.clone() if is_inference(tensor) else cut(tensor)).requires_grad_()
+        leaf = (tensor.clone() if is_inference(tensor) else cut(tensor)).requires_grad_()
         for level, tangent in tangents_of(tensor):  # unlike ``detach``, a transform keeps the tangents of outer levels
-            set_tangent(own, level, tangent)
-        node = InputNode(own, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
-        own._accumulator = ref(node)
-        own._hooks = TensorHooks()
+            set_tangent(leaf, level, tangent)
+        node = InputNode(leaf, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
+        leaf._accumulator = ref(node)
+        leaf._hooks = TensorHooks()
         self.given.append(tensor)
-        self.inputs.append(own)
+        self.inputs.append(leaf)
         self.nodes.append(node)
-        return own
+        return leaf
 
     def gradients(
         self,

@@ -221,10 +221,12 @@ def _out_dims(name: str, out_dims: Dims, structure: Structure) -> list[Any]:
 
 def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
     """Return the dims for each leaf, repeating one given for a part of the structure; None if they do not match."""
-    own = flatten(dims)[1]
-    if own.container is None:
+    nested = flatten(dims)[1]
+    if nested.container is None:
         return [dims] * structure.count
-    if own.container is not structure.container or own.keys != structure.keys or len(own.parts) != len(structure.parts):
+    if nested.container is not structure.container or nested.keys != structure.keys:
+        return None
+    if len(nested.parts) != len(structure.parts):
         return None
     result: list[Any] = []
     values = dims.values() if isinstance(dims, dict) else dims

@@ -127,8 +127,8 @@ class _TensorPickler(_PythonPickler):
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write a name."""
         assert name is not None
-        module, _, own = name.rpartition(".")
-        self.write(pickle.GLOBAL + f"{module}\n{own}\n".encode())
+        module, _, last = name.rpartition(".")
+        self.write(pickle.GLOBAL + f"{module}\n{last}\n".encode())
 
     def save_reduce(self, func: Any, args: Any, *rest: Any, **options: Any) -> None:
         """Write the call of a function, or of a class."""
@@ -171,8 +171,8 @@ class _TensorPickler(_PythonPickler):
             warn_of_hooks(tensor)
             return dict, (), attributes or None
         storage, offset = self._places[len(self._tensors) - 1]
-        own = requires_grad and type(tensor) is Tensor
-        view: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), own, OrderedDict()
+        flagged = requires_grad and type(tensor) is Tensor
+        view: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), flagged, OrderedDict()
         if type(tensor) is Parameter:
             name = "torch._utils._rebuild_parameter"
             args: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], view), requires_grad, OrderedDict()

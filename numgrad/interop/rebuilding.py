@@ -51,12 +51,12 @@ class RebuiltStorage:
 
 def absent_dtype(name: str) -> str | None:
     """Return the dtype that a name in a pickle denotes, if it is one of PyTorch's that numgrad lacks."""
-    own = name.removeprefix("torch.")
-    if own in _ABSENT or own.startswith(("float8", "float4")):
-        return f"torch.{own}"
-    if own == "_utils._rebuild_tensor_v3":
+    short = name.removeprefix("torch.")
+    if short in _ABSENT or short.startswith(("float8", "float4")):
+        return f"torch.{short}"
+    if short == "_utils._rebuild_tensor_v3":
         return "torch.uint16, torch.uint32, torch.uint64 or torch.float8"
-    return next((f"torch.{dtype}" for dtype, storage in _ABSENT.items() if storage == own), None)
+    return next((f"torch.{dtype}" for dtype, storage in _ABSENT.items() if storage == short), None)
 
 
 def _is_count(value: Any) -> bool:

@@ -261,8 +261,8 @@ def _extent(tensor: Tensor) -> int:
     """Return the number of elements of a tensor's memory; per example if the tensor is mapped."""
     if not is_mapped(tensor):
         return len(tensor._storage)
-    own = tensor._mapped
-    return _extent(own.tensor) // (max(own.level.size, 1) if own.batched else 1)
+    mapping = tensor._mapped
+    return _extent(mapping.tensor) // (max(mapping.level.size, 1) if mapping.batched else 1)
 
 
 # -- changes in place -------------------------------------------------------------------------------------------
@@ -286,10 +286,10 @@ def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tupl
     if not state.mode & GRAD:
         return args, tangents
     copy = clone_op(target)
-    own = [value is target for value in args]
+    written = [value is target for value in args]
     return (
-        tuple([copy if is_target else value for value, is_target in zip(args, own, strict=True)]),
-        [clone_op(t) if is_target and t is not None else t for t, is_target in zip(tangents, own, strict=True)],
+        tuple([copy if is_target else value for value, is_target in zip(args, written, strict=True)]),
+        [clone_op(t) if is_target and t is not None else t for t, is_target in zip(tangents, written, strict=True)],
     )
 
 

@@ -74,12 +74,12 @@ def leaving(beta, errors, after, labels, base, s, count):
     return log_sum(beta[after + s], errors[after + s], one, one_error, two, two_error)
 
 
-def likelihood(alpha, errors, start, width, own, count):
+def likelihood(alpha, errors, start, width, own_steps, count):
     """The pair of an example with rows of ``alpha`` from ``start``: of all paths that end in the last label or blank.
     """
-    if own == 0:
+    if own_steps == 0:
         return T(0) if count == 1 else T(-np.inf), T(0)
-    last = start + (own - 1) * width + count - 1
+    last = start + (own_steps - 1) * width + count - 1
     before, before_error = T(-np.inf), T(0)
     if count > 1:
         before, before_error = alpha[last - 1], errors[last - 1]
@@ -98,10 +98,10 @@ def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: O
     ``alpha[n, t, s]`` is set to that of the labels up to state ``s`` in the steps up to ``t``: -inf if there are none.
     """
     for n in prange(batch):
-        own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
+        own_steps, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
         for t in range(time):
             row, emitted = start + t * width, (t * batch + n) * classes
-            present = count if t < own else 0
+            present = count if t < own_steps else 0
             for s in range(present, width):
                 alpha[row + s], errors[row + s] = T(-np.inf), T(0)
             for s in range(present):
@@ -109,7 +109,7 @@ def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: O
                 if t > 0:
                     whole, error = arriving(alpha, errors, row - width, labels, base, s)
                 alpha[row + s], errors[row + s] = added(whole, error, x[emitted + labels[base + s]])
-        losses[n] = T(0) - likelihood(alpha, errors, start, width, own, count)[0]
+        losses[n] = T(0) - likelihood(alpha, errors, start, width, own_steps, count)[0]
 
 
 def ctc_gradients(
@@ -122,13 +122,13 @@ def ctc_gradients(
     ``zero_infinity``.  ``beta`` is a row over states for each example, of the later step.
     """
     for n in prange(batch):
-        own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
-        total, total_error = likelihood(alpha, errors, start, width, own, count)
+        own_steps, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
+        total, total_error = likelihood(alpha, errors, start, width, own_steps, count)
         lost = total == T(-np.inf)
         for t in range(time - 1, -1, -1):
             row, emitted = start + t * width, (t * batch + n) * classes
-            if t >= own or lost:
-                value = T(0) if t >= own or zero_infinity else T(np.nan)
+            if t >= own_steps or lost:
+                value = T(0) if t >= own_steps or zero_infinity else T(np.nan)
                 for c in range(classes):
                     out[emitted + c] = value
                 continue
@@ -136,7 +136,7 @@ def ctc_gradients(
                 out[emitted + c] = grad[n] * exp(x[emitted + c])
             for s in range(count):  # the states after s still have the values of the later step
                 whole, error = T(0) if s >= count - 2 else T(-np.inf), T(0)
-                if t < own - 1:
+                if t < own_steps - 1:
                     whole, error = leaving(beta, beta_errors, base, labels, base, s, count)
                 label = labels[base + s]
                 p = share(alpha[row + s], errors[row + s], whole, error, total, total_error)

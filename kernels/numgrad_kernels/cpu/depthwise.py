@@ -42,7 +42,7 @@ def depthwise(
     """``bias`` (which may be empty) plus the products of windows with the ``multiplier`` filters of their channel."""
     for plane in prange(out.size // (layers * rows * columns)):
         number, image = plane % (channels * multiplier), plane // multiplier * depth
-        own = number * kernel_z * kernel_y * kernel_x
+        filter = number * kernel_z * kernel_y * kernel_x
         initial = bias[number] if bias.size else T(0)
         for line in range(layers * rows):
             target = (plane * layers * rows + line) * columns
@@ -56,7 +56,7 @@ def depthwise(
                         y = top + b * dilation_y
                         if 0 <= y < height and 0 <= z < depth:
                             base = ((image + z) * height + y) * width - padding_x + first * stride_x
-                            factors = own + (c * kernel_y + b) * kernel_x
+                            factors = filter + (c * kernel_y + b) * kernel_x
                             for k in range(kernel_x):
                                 sums = sums + elements(x, base + k * dilation_x) * weight[factors + k]
                 put(out, target + first, sums)
@@ -70,7 +70,7 @@ def depthwise(
                         for k in range(kernel_x):
                             i = column * stride_x + k * dilation_x - padding_x
                             if 0 <= i < width:
-                                sum_ += weight[own + tap * kernel_x + k] * x[base + i]
+                                sum_ += weight[filter + tap * kernel_x + k] * x[base + i]
                 out[target + column] = sum_
 
 
@@ -107,13 +107,13 @@ def depthwise_input(
                     row, layer = y // stride_y, z // stride_z
                     if row * stride_y == y and layer * stride_z == z and 0 <= row < rows and 0 <= layer < layers:
                         base = (((plane * multiplier + which) * layers + layer) * rows + row) * columns
-                        own = (channel * multiplier * kernel_z * kernel_y + tap) * kernel_x
+                        filter = (channel * multiplier * kernel_z * kernel_y + tap) * kernel_x
                         for k in range(kernel_x):
                             shift = k * dilation_x - padding_x - start  # column j went to j * stride + shift
                             phase, first = shift % stride_x, shift // stride_x
                             low = max(begins[k], -first)
                             high = min(ends[k], (count - phase + stride_x - 1) // stride_x - first)
-                            _spread(sums, phase * span + first, low, high, weight[own + k], grad, base)
+                            _spread(sums, phase * span + first, low, high, weight[filter + k], grad, base)
                 target = (plane * depth * height + line) * width + start
                 for phase in range(min(stride_x, count)):
                     for i in range((count - phase + stride_x - 1) // stride_x):

@@ -116,11 +116,11 @@ def _add_parts(sums, parts, groups, count, size, rounded, out):
     sets = (count + LANES - 1) // LANES
     for number in range(groups * count):
         group, j = number // count, number % count
-        own = (group * sets + j // LANES) * rounded * LANES + j % LANES
+        lane = (group * sets + j // LANES) * rounded * LANES + j % LANES
         for i in range(size):
             total = T(0)
             for part in range(parts):
-                total += sums[part * groups * sets * rounded * LANES + own + i * LANES]
+                total += sums[part * groups * sets * rounded * LANES + lane + i * LANES]
             out[number * size + i] = total
 
 

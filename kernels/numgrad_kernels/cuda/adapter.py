@@ -117,8 +117,8 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
 
     known = nvrtc.get_supported_ccs()
     if capability < min(known):
-        least, own = (".".join(map(str, pair)) for pair in (min(known), capability))
-        raise RuntimeError(f"kernels can be compiled for compute capability {least} and newer, but the GPU has {own}")
+        least, gpu = (".".join(map(str, pair)) for pair in (min(known), capability))
+        raise RuntimeError(f"kernels can be compiled for compute capability {least} and newer, but the GPU has {gpu}")
     return max(pair for pair in known if pair <= capability)
 
 

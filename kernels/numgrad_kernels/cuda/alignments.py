@@ -21,11 +21,11 @@ THREADS = 256
 def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: Out, alpha: Out, errors: Out):
     """Minus the logarithm of the probability of each example's labels, and ``alpha`` as on the CPU."""
     n = np.int64(cuda.blockIdx.x)
-    own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
+    own_steps, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
     for t in range(time):
         row, emitted = start + t * width, (t * batch + n) * classes
         for s in range(cuda.threadIdx.x, width, THREADS):
-            if t >= own or s >= count:
+            if t >= own_steps or s >= count:
                 alpha[row + s], errors[row + s] = T(-np.inf), T(0)
                 continue
             whole, error = T(0) if s < 2 else T(-np.inf), T(0)
@@ -34,7 +34,7 @@ def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: O
             alpha[row + s], errors[row + s] = added(whole, error, x[emitted + labels[base + s]])
         cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        losses[n] = T(0) - likelihood(alpha, errors, start, width, own, count)[0]
+        losses[n] = T(0) - likelihood(alpha, errors, start, width, own_steps, count)[0]
 
 
 def ctc_occupancy(
@@ -46,10 +46,10 @@ def ctc_occupancy(
     ``beta`` has two rows over states for each example, for a step and the one after it.
     """
     n = np.int64(cuda.blockIdx.x)
-    own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
-    total, total_error = likelihood(alpha, errors, start, width, own, count)
-    for back in range(own):
-        t = own - 1 - back
+    own_steps, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
+    total, total_error = likelihood(alpha, errors, start, width, own_steps, count)
+    for back in range(own_steps):
+        t = own_steps - 1 - back
         row, emitted = start + t * width, (t * batch + n) * classes
         after, here = (2 * n + t % 2) * width, (2 * n + (t + 1) % 2) * width
         for s in range(cuda.threadIdx.x, count, THREADS):

@@ -123,9 +123,9 @@ def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Call
         def implementation(typing_context: Any, *argument_types: Any) -> Any:
             return signature(*argument_types), generate
 
-        own = inspect.signature(public)
+        declared = inspect.signature(public)
         context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_ONLY)
-        implementation.__signature__ = own.replace(parameters=[context, *own.parameters.values()])  # type: ignore[attr-defined]
+        implementation.__signature__ = declared.replace(parameters=[context, *declared.parameters.values()])  # type: ignore[attr-defined]
 
         def register() -> None:
             from numba.cuda.cudadecl import registry  # numba-cuda need not be installed

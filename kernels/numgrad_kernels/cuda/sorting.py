@@ -47,11 +47,11 @@ def _preceding(values, low, high, value, ties):
     return low
 
 
-def other_run(own, width, length):
+def other_run(position, width, length):
     """True if an index is in the left of two neighbouring runs of ``width``, and the beginning and end of the other."""
-    low = own & (-2 * width)
+    low = position & (-2 * width)
     middle, high = min(low + width, length), min(low + 2 * width, length)
-    left = own < middle
+    left = position < middle
     return left, middle if left else low, high if left else middle
 
 
@@ -123,9 +123,9 @@ def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: 
 def merge_runs(values, origins, size, length, width, out: Out, out_origins: Out):
     """Merge each pair of neighbouring runs of ``width`` elements, a power of two, of each line."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
-        own = index % length
-        start = index - own
-        left, low, high = other_run(own, width, length)
+        position = index % length
+        start = index - position
+        left, low, high = other_run(position, width, length)
         value = values[index]
         rank = _preceding(values, start + low, start + high, value, not left) - start - low
         target = index + rank - (0 if left else width)
@@ -252,19 +252,19 @@ def count_many(x, size, bins, low, high, counts: InOut):
 
 def count_few(x, size, bins, low, high, counts: InOut):
     """Count the elements in each of at most FEW bins: first in each block, since many elements share a bin."""
-    own = cuda.shared.array(FEW, np.int32)
+    local_counts = cuda.shared.array(FEW, np.int32)
     low, high = T(low), T(high)
     span = T(high - low)
     for i in range(cuda.threadIdx.x, bins, THREADS):
-        own[np.uint64(i)] = 0
+        local_counts[np.uint64(i)] = 0
     cuda.syncthreads()
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         i = bin_of(x[index], bins, low, high, span)
         if i >= 0:
-            atomic_add(own, i, np.int32(1))
+            atomic_add(local_counts, i, np.int32(1))
     cuda.syncthreads()
     for i in range(cuda.threadIdx.x, bins, THREADS):
-        count = own[np.uint64(i)]
+        count = local_counts[np.uint64(i)]
         if count:
             atomic_add(counts, i, np.int64(count))
 

@@ -47,8 +47,8 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
 
 
 def _digest(name: str, text: str, arguments: Sequence[Any], target: tuple[int, int], linked: bool) -> str:
-    own = cache.sources(text), name, text, repr(tuple(arguments))
-    parts = (_environment(), *own, repr(target), repr(linked and _linker()))
+    source = cache.sources(text), name, text, repr(tuple(arguments))
+    parts = (_environment(), *source, repr(target), repr(linked and _linker()))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 

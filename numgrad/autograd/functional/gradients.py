@@ -208,8 +208,8 @@ def gradients_of_recorded(
 
 def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
     for level in outwards(state.level):
-        own = not isinstance(level, Tangents) and any(map(level.concerns, outputs))
-        if own and not all(map(level.concerns, inputs)):
+        by_call = not isinstance(level, Tangents) and any(map(level.concerns, outputs))
+        if by_call and not all(map(level.concerns, inputs)):
             raise RuntimeError(
                 "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
                 "APIs) inside of a function being transformed by a functorch transform. This is unsupported for what "

@@ -54,13 +54,13 @@ def _older_name(attribute: str) -> property:
     return property(attrgetter(attribute), doc=f"``{attribute}``, by its older name.")
 
 
-def _with_children(own: str) -> property:
+def _with_children(attribute: str) -> property:
     """Return a property that sums an attribute over an event and all events nested in it."""
 
     def total(event: FunctionEvent) -> Any:
-        return getattr(event, own) + sum(map(total, event.cpu_children))
+        return getattr(event, attribute) + sum(map(total, event.cpu_children))
 
-    return property(total, doc=f"The sum of ``{own}`` over the event and all that is nested in it.")
+    return property(total, doc=f"The sum of ``{attribute}`` over the event and all that is nested in it.")
 
 
 def _for_one_call(total: str) -> property:

@@ -221,8 +221,8 @@ def default_stream(device: int) -> StreamHandle:
 def create_stream(device: int, priority: int = 0) -> StreamHandle:
     """Return a new stream, which does not wait for the default one; a lower ``priority`` is scheduled sooner."""
     use(device)
-    own = _value(cu.cuStreamCreateWithPriority(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING), priority))
-    return StreamHandle(int(own), device, own)
+    stream = _value(cu.cuStreamCreateWithPriority(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING), priority))
+    return StreamHandle(int(stream), device, stream)
 
 
 def external_stream(address: int, device: int) -> StreamHandle:

@@ -120,12 +120,12 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
     if rank == 2 and shape[1] < longest:
         said = f"tensor to have size at least {longest} at dimension 1, but got size {shape[1]}"
         raise _misfit(said, "#2 'targets'")
-    positions, own = arange(longest, device=targets.device), tensor(lengths, dtype=int64, device=targets.device)
-    counted = positions < own.unsqueeze(1)
+    positions, counts = arange(longest, device=targets.device), tensor(lengths, dtype=int64, device=targets.device)
+    counted = positions < counts.unsqueeze(1)
     if rank == 2:
         rows = targets[:, :longest]
     else:
-        starts = (own.cumsum(0) - own).unsqueeze(1)
+        starts = (counts.cumsum(0) - counts).unsqueeze(1)
         rows = targets[where(counted, starts + positions, 0)] if longest else targets.new_zeros((count, 0))
     rows = where(counted, rows.long(), blank)
     wrong = targets._layout.type.backend.outside(buffer_of(physical_of(rows)), 0, classes)

@@ -188,8 +188,8 @@ def _check_bags(
     if not weight.is_floating_point():
         raise _wrong_type("weight", weight, "one of the following scalar types: Float, Double; but got")
     if factors is not None and factors.dtype is not weight.dtype:
-        own = "the same type as tensor for argument #1 'per_sample_weights'; but type"
-        raise _wrong_type("weight", weight, own, f"does not equal {factors._layout.type.name}")
+        expected = "the same type as tensor for argument #1 'per_sample_weights'; but type"
+        raise _wrong_type("weight", weight, expected, f"does not equal {factors._layout.type.name}")
 
 
 def _wrong_type(name: str, tensor: Tensor, expected: str, instead: str = "instead") -> RuntimeError:

@@ -228,10 +228,10 @@ def multi_margin_loss(
     _check_dtypes("multi_margin_loss_cpu_kernel", input, target)
     rows, targets = input.reshape(batch, classes), target.reshape(batch, 1)
     try:
-        own = rows.gather(1, targets)
+        scores = rows.gather(1, targets)
     except (IndexError, RuntimeError) as error:
         raise RuntimeError(f"target out of range: {error}") from error
-    short = margin - own + rows
+    short = margin - scores + rows
     others = where((short > 0).scatter(1, targets, False), short, 0.0)
     losses = (others if p == 1 else others * others).sum(1) / classes
     if weight is not None:

@@ -25,9 +25,9 @@ def loss_function(function: _Function) -> _Function:
     Raises:
         ValueError: the reduction is not "none", "mean" or "sum".
     """
-    own = signature(function)
-    parameters = [*own.parameters.values()]
-    position = [*own.parameters].index("reduction")
+    declared = signature(function)
+    parameters = [*declared.parameters.values()]
+    position = [*declared.parameters].index("reduction")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -49,7 +49,7 @@ def loss_function(function: _Function) -> _Function:
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
         for name, annotation in _OLDER.items()
     ]
-    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {**function.__annotations__, **_OLDER}
     return call  # type: ignore[return-value]
 

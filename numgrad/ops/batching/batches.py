@@ -50,8 +50,8 @@ class Batched(Level):
         self._adopted: list[Tensor] = []
 
     def concerns(self, tensor: Any) -> bool:
-        own = getattr(tensor, "_mapped", None)
-        if own is not None and own.level is self:
+        mapped_as = getattr(tensor, "_mapped", None)
+        if mapped_as is not None and mapped_as.level is self:
             return True
         view = getattr(tensor, "_view", None)
         if view is None or not self.concerns(tensor._root):
@@ -69,16 +69,16 @@ class Batched(Level):
         view = tensor._view
         if view is not None and not self.concerns(tensor._root):
             self.adopt(tensor._root)
-        own = tensor._alias()
-        _put_in_graph_as(own, tensor)
+        alias = tensor._alias()
+        _put_in_graph_as(alias, tensor)
         if view is not None:
-            own._view, own._root, own._seen = view, tensor._root._mapped.tensor, tensor._seen
+            alias._view, alias._root, alias._seen = view, tensor._root._mapped.tensor, tensor._seen
         if hasattr(tensor, "_duals"):
-            share_tangents(tensor, own)
+            share_tangents(tensor, alias)
         self._adopted.append(tensor)
         tensor._edge = tensor._accumulator = None
         tensor._requires_grad = False if view is None else MAYBE
-        Mapped(self, own, False).assign_to(tensor)
+        Mapped(self, alias, False).assign_to(tensor)
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
@@ -99,17 +99,17 @@ class Batched(Level):
         """Turn the adopted tensors back into the physical tensors that they stand for."""
         while self._adopted:
             tensor = self._adopted.pop()
-            own = tensor._mapped.tensor
-            show_elements_of(tensor, own)
-            _put_in_graph_as(tensor, own)  # discards what was recorded here
+            wrapped_tensor = tensor._mapped.tensor
+            show_elements_of(tensor, wrapped_tensor)
+            _put_in_graph_as(tensor, wrapped_tensor)  # discards what was recorded here
             if tensor._view is not None:
-                tensor._seen = own._seen
-            elif own._view is not None:  # it took on the shape of a view of itself
-                tensor._edge, tensor._requires_grad = edge_of(own), own.requires_grad
-            if hasattr(own, "_duals"):
-                share_tangents(own, tensor)
-            if is_mapped(own):
-                tensor._mapped = own._mapped
+                tensor._seen = wrapped_tensor._seen
+            elif wrapped_tensor._view is not None:  # it took on the shape of a view of itself
+                tensor._edge, tensor._requires_grad = edge_of(wrapped_tensor), wrapped_tensor.requires_grad
+            if hasattr(wrapped_tensor, "_duals"):
+                share_tangents(wrapped_tensor, tensor)
+            if is_mapped(wrapped_tensor):
+                tensor._mapped = wrapped_tensor._mapped
             else:
                 del tensor._mapped
 
@@ -196,8 +196,8 @@ def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
 
 def is_batched(tensor: Any) -> bool:
     """Return True if a tensor stands for examples, at any level."""
-    own = getattr(tensor, "_mapped", None)
-    return own is not None and (own.batched or is_batched(own.tensor))
+    mapped_as = getattr(tensor, "_mapped", None)
+    return mapped_as is not None and (mapped_as.batched or is_batched(mapped_as.tensor))
 
 
 def is_mapped(tensor: Tensor) -> bool:
@@ -281,8 +281,8 @@ def cut(tensor: Tensor) -> Tensor:
 
 def requires_below(tensor: Tensor) -> bool:
     """Return True if the physical tensor, at any level below, requires a gradient."""
-    own = getattr(tensor, "_mapped", None)
-    return own is not None and (own.tensor.requires_grad or requires_below(own.tensor))
+    mapped_as = getattr(tensor, "_mapped", None)
+    return mapped_as is not None and (mapped_as.tensor.requires_grad or requires_below(mapped_as.tensor))
 
 
 def zeros_with(
@@ -302,8 +302,8 @@ def _zeros(
         if not isinstance(around, Batched):
             continue
         concerned = [around.concerns(other) for other in others]
-        batched = any(own and other._mapped.batched for own, other in zip(concerned, others, strict=True))
-        others = [other._mapped.tensor if own else other for own, other in zip(concerned, others, strict=True)]
+        batched = any(here and other._mapped.batched for here, other in zip(concerned, others, strict=True))
+        others = [other._mapped.tensor if here else other for here, other in zip(concerned, others, strict=True)]
         if batched:
             size = around.size
             whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, around.outer)

@@ -263,14 +263,14 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
 
 def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
     """Draw random numbers for each example, or the same for all."""
-    own = physical(target)
+    whole = physical(target)
     if level.randomness == "different" and not is_shared(target):
         for number in range(level.size):
-            call.on(select_op(own, 0, number))
+            call.on(select_op(whole, 0, number))
         return
-    drawn = own.new_zeros(target._layout.shape)
+    drawn = whole.new_zeros(target._layout.shape)
     call.on(drawn)
-    copy_(own, drawn)
+    copy_(whole, drawn)
 
 
 def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:

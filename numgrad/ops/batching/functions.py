@@ -93,15 +93,15 @@ def _check(function: type[Function]) -> None:
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
         "override the setup_context staticmethod. {}", _DETAILS,
     )
-    own = function.vmap is not Function.vmap
+    has_rule = function.vmap is not Function.vmap
     check(
-        not function.generate_vmap_rule or not own,
+        not function.generate_vmap_rule or not has_rule,
         "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
         "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {}",
         name, _DETAILS,
     )
     check(
-        function.generate_vmap_rule or own,
+        function.generate_vmap_rule or has_rule,
         "You tried to vmap over {}, but it does not have vmap support. Please override and implement the vmap "
         "staticmethod or set generate_vmap_rule=True. {}", name, _DETAILS,
     )
@@ -185,26 +185,26 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             batched_inputs = wrapped(inputs, flags)
-            of_inputs = {id(value): own for value, own in zip(inputs, batched_inputs, strict=True)}
+            of_inputs = {id(value): example for value, example in zip(inputs, batched_inputs, strict=True)}
             outputs = output if isinstance(output, tuple) else (output,)
             shown = tuple([
-                of_inputs.get(id(value), own)
-                for value, own in zip(outputs, wrapped(outputs, Generated.batched), strict=True)
+                of_inputs.get(id(value), example)
+                for value, example in zip(outputs, wrapped(outputs, Generated.batched), strict=True)
             ])
-            own = ctx.own = _ExampleContext()
-            own.needs_input_grad = ctx.needs_input_grad
+            example = ctx.own = _ExampleContext()
+            example.needs_input_grad = ctx.needs_input_grad
             with inner.resumed():
-                function.setup_context(own, tuple(batched_inputs), shown if isinstance(output, tuple) else shown[0])
-            ctx.flags = _keep(ctx.save_for_backward, inner, own.to_save)
-            ctx.forward_flags = _keep(ctx.save_for_forward, inner, own.saved_for_forward)
-            own.to_save = own.saved_for_forward = None
+                function.setup_context(example, tuple(batched_inputs), shown if isinstance(output, tuple) else shown[0])
+            ctx.flags = _keep(ctx.save_for_backward, inner, example.to_save)
+            ctx.forward_flags = _keep(ctx.save_for_forward, inner, example.saved_for_forward)
+            example.to_save = example.saved_for_forward = None
             for mark, tensors in (
-                (ctx.mark_dirty, own.dirty_tensors), (ctx.mark_non_differentiable, own.non_differentiable),
+                (ctx.mark_dirty, example.dirty_tensors), (ctx.mark_non_differentiable, example.non_differentiable),
             ):
                 if tensors:
                     mark(*[unmapped(inner, tensor)[0] for tensor in tensors])
-            ctx.set_materialize_grads(own.materialize_grads)
-            ctx._materialize_non_diff_grads = own._materialize_non_diff_grads
+            ctx.set_materialize_grads(example.materialize_grads)
+            ctx._materialize_non_diff_grads = example._materialize_non_diff_grads
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:

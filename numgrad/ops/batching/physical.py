@@ -18,19 +18,19 @@ def expanded(tensor: Any) -> Tensor:
 
     To be called below the tensor's level.
     """
-    own = tensor._mapped
-    if own.batched:
-        return own.tensor
-    return expand_op(unsqueeze_op(own.tensor, 0), (own.level.size, *own.tensor._layout.shape))
+    mapping = tensor._mapped
+    if mapping.batched:
+        return mapping.tensor
+    return expand_op(unsqueeze_op(mapping.tensor, 0), (mapping.level.size, *mapping.tensor._layout.shape))
 
 
 def aligned(tensor: Tensor, rank: int) -> Tensor:
     """Return the physical tensor with sizes of 1 inserted, so that its examples broadcast to ``rank`` dimensions."""
-    own = tensor._mapped
+    mapping = tensor._mapped
     missing = rank - len(tensor._layout.shape)
-    if not own.batched or missing <= 0:
-        return own.tensor
-    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
+    if not mapping.batched or missing <= 0:
+        return mapping.tensor
+    return reshape(mapping.tensor, (mapping.level.size, *(1,) * missing, *tensor._layout.shape))
 
 
 def like_examples(input: Any, new: Tensor) -> Tensor:

@@ -278,11 +278,11 @@ def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
     """Return the layout of a tensor, with another dtype or device if given."""
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
-    own = input._layout
+    layout = input._layout
     if dtype is None and device is None:
-        return own
-    type = chosen_type(dtype, own.type.device if device is None else device, own.type.dtype)
-    return layout_of(type, own.shape, own.strides)
+        return layout
+    type = chosen_type(dtype, layout.type.device if device is None else device, layout.type.dtype)
+    return layout_of(type, layout.shape, layout.strides)
 
 
 def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
@@ -400,7 +400,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
             raise wrong_kind(name, ("start", "end")[number], number + 1, complex, value)
     check(steps >= 0, "number of steps must be non-negative, not {}", steps)
     dtypes = [number_dtype(value) for value in (start, end)]
-    default = complex_of(get_default_dtype()) if any(own.is_complex for own in dtypes) else None
+    default = complex_of(get_default_dtype()) if any(type_of_bound.is_complex for type_of_bound in dtypes) else None
     type = chosen_type(dtype, device, default)
     check_implemented(type.dtype is not bool_, "\"{}_cpu\" not implemented for 'Bool'", name)
     if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends have the dtype, too

@@ -58,15 +58,15 @@ def _plan_of(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> d
     operands = [p.contiguous(operand) if isinstance(operand, devices.TensorRef) else operand for operand in operands]
     target = p.operand(layout) if into else p.new_tensor(layout)
     whole = layout.contiguous
-    own = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
+    buffer = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
     name = draw if whole or draw != "normal" else "normal_pairs"
-    numbers = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
+    numbers = getattr(p.backend, f"draw_{name}")(p, generator, buffer, *operands)
     drawn = type.with_dtype(dtype.of_numpy[numbers.dtype])
     steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # in the memory order of the elements
     result = p.tensor(numbers, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
     if not into and drawn is type:
         return p.returns(result)
-    if not (whole and numbers is own):
+    if not (whole and numbers is buffer):
         p.assign(result, target)
     return p.returns(*() if into else (target,))
 

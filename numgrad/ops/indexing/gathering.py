@@ -174,24 +174,26 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
     )
     if dim is None:
         return gather_op.public, (), lambda input, indices: (reshape(input, -1), 0, reshape(indices, -1))
-    own, wanted = input.shape, indices.shape
-    rank = len(own)
+    inputs, wanted = input.shape, indices.shape
+    rank = len(inputs)
     check(
         len(wanted) == rank,
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions "
         "for input, and {} dimensions for indices", rank, len(wanted),
     )
     ones = (1,) * min(rank, 1)
-    shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
-    sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
+    shape = broadcast_shapes(inputs[:dim] + ones + inputs[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
+    sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (inputs, wanted)]
     return _broadcast_and_gather, (*sizes, dim)
 
 
-def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any, dim: int) -> Tensor:
-    if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands even to that shape
-        input = expand_op(input, own)
-    indices = from_start(indices, own[dim] if own else 1)
-    return gather_op.public(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
+def _broadcast_and_gather(input: Tensor, indices: Tensor, input_shape: Any, index_shape: Any, dim: int) -> Tensor:
+    if input_shape != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch always expands
+        input = expand_op(input, input_shape)
+    indices = from_start(indices, input_shape[dim] if input_shape else 1)
+    if index_shape != indices._layout.shape:
+        indices = expand_op(indices, index_shape)
+    return gather_op.public(input, dim, indices)
 
 
 # -- whole rows --------------------------------------------------------------------------------------------------

@@ -66,11 +66,11 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -
     rest = [step for d, step in enumerate(strides) if d not in dims]
     extents = part_shape(shape, dims, flat_index)
     steps = [*rest[:first], *[0] * len(flat_index), *rest[first:]]
-    own = contiguous_strides(extents)
+    new_strides = contiguous_strides(extents)
     if new:
         index = (1,) * first + flat_index + (1,) * (len(rest) - first)  # the shape of an index that broadcasts
-        own = output_strides(extents, ((extents, tuple(steps)), (index, None)))
-    order = sorted(range(len(extents)), key=lambda d: -own[d])
+        new_strides = output_strides(extents, ((extents, tuple(steps)), (index, None)))
+    order = sorted(range(len(extents)), key=lambda d: -new_strides[d])
     at = [number for number, d in enumerate(order) if first <= d < first + len(flat_index)]
     start, stop = (at[0], at[-1] + 1) if at else (0, 0)
     before = _runs(order[:start], extents, steps)
@@ -86,7 +86,7 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -
     others = [(extents[d], steps[d]) for d in middle if not first <= d < first + len(flat_index)]
     reach = 1 + sum([(extent - 1) * each for extent, each in (*zip(sizes, indexed, strict=True), *others)])
     return _Walk(
-        extents, own, outer, outer_step, inner, inner_step, step, sizes, indexed,
+        extents, new_strides, outer, outer_step, inner, inner_step, step, sizes, indexed,
         tuple([d - first if first <= d < first + len(flat_index) else (extents[d], steps[d]) for d in middle]), reach,
         flat_index,
     )

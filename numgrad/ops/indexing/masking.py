@@ -61,12 +61,12 @@ def _(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> None:
 
 def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
     """Return a 0-d tensor as an operand and its kind: on the CPU, a number that must fit the ``dtype``."""
-    own, number = value.type, value.memory.number
-    if own.device is not CPU:
-        return value, own.numpy
-    if own.dtype is not dtype:
+    type, number = value.type, value.memory.number
+    if type.device is not CPU:
+        return value, type.numpy
+    if type.dtype is not dtype:
         p.call(check_held, Given(number), dtype)
-    return InputNumber(number), NUMBERS_OF[own.dtype.kind]
+    return InputNumber(number), NUMBERS_OF[type.dtype.kind]
 
 
 def _filled(

@@ -136,11 +136,11 @@ def filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -
     return result
 
 
-def _identity(own: dtype, reduce: str) -> Any:
+def _identity(type: dtype, reduce: str) -> Any:
     """Return the identity element of a reduction."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
-    dtype = own.numpy
+    dtype = type.numpy
     if dtype.kind == "b":
         return reduce == "amin"
     if dtype.kind == "f":
@@ -210,8 +210,11 @@ def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
     """
     check_index_dtype(index, "scatter")
     dim = normal_dim(dim, len(input.shape))
-    own, dtype = input.type.dtype, None if src is None else src.type.dtype
-    check(dtype in (None, own), "scatter(): Expected self.dtype to be equal to src.dtype ({} and {})", own, dtype)
+    expected, dtype = input.type.dtype, None if src is None else src.type.dtype
+    check(
+        dtype in (None, expected),
+        "scatter(): Expected self.dtype to be equal to src.dtype ({} and {})", expected, dtype,
+    )
     for which, layout in (("self", input), ("src", src)):
         if layout is not None and max(len(layout.shape), 1) != max(len(index.shape), 1):
             raise RuntimeError(
@@ -243,8 +246,8 @@ def _resolved(op: Callable[..., Any], input: Layout, dim: int, index: Layout, sr
 
 def _reached(src: Tensor, index: Tensor) -> Tensor:
     """Return the part of a source that the index reaches."""
-    for dim, (own, extent) in enumerate(zip(src._layout.shape, index._layout.shape, strict=False)):
-        if own > extent:
+    for dim, (size, extent) in enumerate(zip(src._layout.shape, index._layout.shape, strict=False)):
+        if size > extent:
             src = slice_op(src, dim, 0, extent, 1)
     return src
 

@@ -213,8 +213,8 @@ def _with_part(
     op: Callable[..., Any], input: Layout, index: Layout, source: Layout, dim: int, *arguments: Any
 ) -> Any:
     """Return the call of an operation with the source reshaped to the part, from which it may differ by a size of 1."""
-    own = input.shape
-    shape = (*own[:dim], index.size, *own[dim + 1 :]) if own else ()
+    shape_of_input = input.shape
+    shape = (*shape_of_input[:dim], index.size, *shape_of_input[dim + 1 :]) if shape_of_input else ()
     if source.shape == shape:
         return op, (dim, *arguments)
     return op, (dim, *arguments), lambda input, index, source: (input, index, reshape(source, shape))

@@ -75,10 +75,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         else:
             summed *= a_shape[x]
-    for own, rank in zip((first, second), ranks, strict=True):
-        normal_dims(own, rank)  # raises if one is repeated
+    for contracted, rank in zip((first, second), ranks, strict=True):
+        normal_dims(contracted, rank)  # raises if one is repeated
     a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
-    kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
+    kept = [[d for d in range(r) if d not in contracted] for r, contracted in zip(ranks, (first, second), strict=True)]
     shape = (*[a._layout.shape[d] for d in kept[0]], *[b._layout.shape[d] for d in kept[1]])
     rows, columns = [numel(tuple([x._layout.shape[d] for d in k])) for x, k in zip((a, b), kept, strict=True)]
     left = reshape(permute_op(a, (*kept[0], *first)), (rows, summed))
@@ -144,11 +144,11 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
         tensor([ 1,  2, 10, 20])
     """
     rank = max(len(input._layout.shape), len(other._layout.shape))
-    own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
-    left = tuple([size for extent in own[0] for size in (extent, 1)])
-    right = tuple([size for extent in own[1] for size in (1, extent)])
+    shapes = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
+    left = tuple([size for extent in shapes[0] for size in (extent, 1)])
+    right = tuple([size for extent in shapes[1] for size in (1, extent)])
     product = mul(view(input, left), view(other, right))
-    return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*own, strict=True)]))
+    return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*shapes, strict=True)]))
 
 
 @composite(method=False)

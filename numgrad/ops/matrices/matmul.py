@@ -223,8 +223,8 @@ def _composed(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
         return matmul(input, t(weight))
     if len(shape) == 2:
         return call_weighted(addmm_op, bias, input, t(weight), 1, 1)
-    own = bias._layout
-    if len(own.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and own.contiguous:
+    of_bias = bias._layout
+    if len(of_bias.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and of_bias.contiguous:
         rows = view(input, (numel(shape[:-1]), shape[-1]))
         return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
     return add.inplace(matmul(input, t(weight)), bias)

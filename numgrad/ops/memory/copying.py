@@ -197,9 +197,9 @@ def convert(input: Tensor, target: dtype) -> Tensor:
     return to_type(input, tensor_type(target, type.device))
 
 
-def warn_of_loss(own: dtype, target: dtype) -> None:
+def warn_of_loss(source: dtype, target: dtype) -> None:
     """Warn if a conversion drops imaginary parts."""
-    if own.is_complex and target.category in (int64.category, float32.category):
+    if source.is_complex and target.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
 
 

@@ -64,8 +64,8 @@ def in_format(p: Plan, inputs: Sequence[Any], results: Any) -> Any:
 
 
 def _relaid(p: Plan, tensor: TensorRef) -> TensorRef:
-    own, wanted = tensor.layout, with_channels_last(tensor.layout)
-    if own is wanted or (own.contiguous and wanted.contiguous):
+    layout, wanted = tensor.layout, with_channels_last(tensor.layout)
+    if layout is wanted or (layout.contiguous and wanted.contiguous):
         return tensor._replace(layout=wanted)
     copy = p.new_tensor(wanted)
     p.assign(tensor, copy)

@@ -23,9 +23,9 @@ from .copying import convert, to_format, to_type, warn_of_loss
 @operation("ToCopyBackward0", aten="to", linear=True, dims=())
 def move_op(p: Plan, input: TensorRef, type: TensorType, wait: bool) -> TensorRef:
     """Add the steps of a copy on another device; without ``wait``, pinned memory may still be in use on return."""
-    own = input.type
-    smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # to transfer fewer bytes
-    layout, buffer = _dense(p, input, tensor_type(smaller, own.device))
+    old = input.type
+    smaller = type.dtype if type.dtype.itemsize < old.dtype.itemsize else old.dtype  # to transfer fewer bytes
+    layout, buffer = _dense(p, input, tensor_type(smaller, old.device))
     arrived, out = [layout_of(t, input.shape, layout.strides) for t in (tensor_type(smaller, type.device), type)]
     return p.host(functools.partial(_moved, arrived, out, wait), [out], buffer)[0]
 

@@ -241,8 +241,8 @@ def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, intern
         return (output_size,) * rank
     count = len(output_size)
     check_value(len(input.shape) > count, "Input dimension should be at least {}", count + 1)
-    own = input.shape[len(input.shape) - count :]
-    sizes = tuple([extent if size is None else size for size, extent in zip(output_size, own, strict=True)])
+    extents = input.shape[len(input.shape) - count :]
+    sizes = tuple([extent if size is None else size for size, extent in zip(output_size, extents, strict=True)])
     check(count == rank, "{}{} must be {}", name, internal, rank)
     return sizes_of((), sizes, f"{name}(): argument 'output_size' (position 2)")
 

@@ -166,18 +166,18 @@ def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> N
         NotImplementedError: the input's dtype is not a floating-point one.
     """
     channels = input.shape[1] if len(input.shape) > 1 else 0
-    for name, own in arguments.items():
-        if own is not None and own.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {own.size}")
-        if own is not None and len(own.shape) != 1:
-            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {len(own.shape)} ({name})")
-        if own is None and name.startswith("running") and not training:
+    for name, tensor in arguments.items():
+        if tensor is not None and tensor.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {tensor.size}")
+        if tensor is not None and len(tensor.shape) != 1:
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {len(tensor.shape)} ({name})")
+        if tensor is None and name.startswith("running") and not training:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_index(len(input.shape) >= 2, "Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     check_supported(input, "f", "batch_norm")
     present = [argument for argument in arguments.values() if argument is not None]
-    if any(own.type is not input.type for own in present):
-        others = any(own.type.dtype is not float32 for own in present)
+    if any(tensor.type is not input.type for tensor in present):
+        others = any(tensor.type.dtype is not float32 for tensor in present)
         wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."
         raise RuntimeError(f"mixed dtype (CPU): {wanted}")
 

@@ -246,7 +246,7 @@ def _check(input: Layout, grid: Layout, mode: str) -> None:
     check(rank != 5 or mode != "bicubic", "grid_sampler(): bicubic interpolation only supports 4D input")
     check_supported(input, "f", f"grid_sampler_{rank - 2}d_cpu{'_kernel_impl' * (rank == 4)}")
     if grid.type is not input.type:
-        names = [own.type.dtype.legacy for own in (input, grid)]
+        names = [layout.type.dtype.legacy for layout in (input, grid)]
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
 
@@ -317,13 +317,13 @@ def _(grad, theta_layout, size, align_corners):
 
 def _points(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
     """Return the points (x, y, 1) or (x, y, z, 1) of images, as rows in row-major order of the pixels."""
-    own = {"dtype": like.dtype, "device": like.device}
+    options = {"dtype": like.dtype, "device": like.device}
     lines = []
     for dim, extent in enumerate(size):
-        line = linspace(-1, 1, extent, **own) if extent > 1 else like.new_zeros((1,))
+        line = linspace(-1, 1, extent, **options) if extent > 1 else like.new_zeros((1,))
         line = line if align_corners else mul(line, (extent - 1) / extent)
         lines.append(reshape(line, [extent if d == dim else 1 for d in range(len(size))]).expand(size))
-    return reshape(stack([*reversed(lines), ones(size, **own)], len(size)), (numel(size), len(size) + 1))
+    return reshape(stack([*reversed(lines), ones(size, **options)], len(size)), (numel(size), len(size) + 1))
 
 
 @public(export=False)

@@ -120,12 +120,12 @@ def _divided(input: TensorRef, groups: int) -> Layout:
     return layout_of(input.type, (images, groups, channels // groups, numel(tuple(size))))
 
 
-def _of_channels(own: TensorRef | None, groups: int, absent: float) -> TensorRef | float:
+def _of_channels(factor: TensorRef | None, groups: int, absent: float) -> TensorRef | float:
     """Return a view of one element per channel that broadcasts to the divided layout, or ``absent`` for None."""
-    if own is None:
+    if factor is None:
         return absent
-    within, stride = own.shape[0] // groups, own.layout.strides[0]
-    return own.viewed(layout_of(own.type, (1, groups, within, 1), (0, within * stride, stride, 0)))
+    within, stride = factor.shape[0] // groups, factor.layout.strides[0]
+    return factor.viewed(layout_of(factor.type, (1, groups, within, 1), (0, within * stride, stride, 0)))
 
 
 # -- the elementwise functions ------------------------------------------------------------------------------------
@@ -156,11 +156,11 @@ def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(shape)} and num_groups={groups}"
         )
-    for name, own in arguments.items():
-        if own is not None and own.shape != shape[1:2]:
+    for name, tensor in arguments.items():
+        if tensor is not None and tensor.shape != shape[1:2]:
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(own.shape)} and input of shape {list(shape)}"
+                f"shape {list(tensor.shape)} and input of shape {list(shape)}"
             )
     check_supported(input, "f", "GroupNormKernelImpl")
     check(

@@ -174,33 +174,33 @@ def _sizes(
     Raises:
         ValueError, TypeError: the arguments do not determine the size.
     """
-    own = input.shape[2:]
+    extents = input.shape[2:]
     needed = "Please provide input tensor in (N, C, d1, d2, ...,dK) format and"
     check_value(size is None or scale_factor is None, "only one of size or scale_factor should be defined")
     if size is not None:
         check_value(not recompute, "recompute_scale_factor is not meaningful with an explicit size.")
-        sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * len(own)
+        sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * len(extents)
         check_value(
-            len(sizes) == len(own),
+            len(sizes) == len(extents),
             "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
-            "of {} and output size of {!s}. {} output size in (o1, o2, ...,oK) format.", own, size, needed,
+            "of {} and output size of {!s}. {} output size in (o1, o2, ...,oK) format.", extents, size, needed,
         )
         if not all(isinstance(number, int) for number in sizes):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
                 f"with types {[type(number) for number in sizes]}"
             )
-        return sizes, (None,) * len(own)
+        return sizes, (None,) * len(extents)
     check_value(scale_factor is not None, "either size or scale_factor should be defined")
-    factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * len(own)
+    factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * len(extents)
     check_value(
-        len(factors) == len(own),
+        len(factors) == len(extents),
         "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
         "dimensions of {} and scale_factor of shape {!s}. {} scale_factor in (s1, s2, ...,sK) format.",
-        own, scale_factor, needed,
+        extents, scale_factor, needed,
     )
-    sizes = tuple([math.floor(extent * factor) for extent, factor in zip(own, factors, strict=True)])
-    return sizes, (None,) * len(own) if recompute else factors
+    sizes = tuple([math.floor(extent * factor) for extent, factor in zip(extents, factors, strict=True)])
+    return sizes, (None,) * len(extents) if recompute else factors
 
 
 def _check_sizes(input: Layout, sizes: Ints) -> None:
@@ -209,11 +209,11 @@ def _check_sizes(input: Layout, sizes: Ints) -> None:
     Raises:
         RuntimeError: one of them is empty.
     """
-    own, rank = input.shape[2:], len(sizes)
-    if min(own) < 1 or min(sizes) < 1:
+    extents, rank = input.shape[2:], len(sizes)
+    if min(extents) < 1 or min(sizes) < 1:
         before, after = [
             ", ".join([f"{dim}: {size}" for dim, size in zip("DHW"[-rank:], each, strict=True)])
-            for each in (own, sizes)
+            for each in (extents, sizes)
         ]
         joined = "and output" if rank == 1 else "output"
         raise RuntimeError(
@@ -273,10 +273,10 @@ def interpolate(
         return lambda input: average(input, sizes), ()
     name = _operation(input, mode, antialias)
     _check_sizes(input, sizes)
-    own: dtype = input.type.dtype
-    if not own.is_floating_point and not (own is uint8 and mode.startswith("nearest")):
+    dtype_of_input: dtype = input.type.dtype
+    if not dtype_of_input.is_floating_point and not (dtype_of_input is uint8 and mode.startswith("nearest")):
         raise not_implemented("compute_index_ranges_weights" if antialias else _kernel(mode, rank), input)
-    real = own.numpy.type if own.is_floating_point else float32.numpy.type
+    real = dtype_of_input.numpy.type if dtype_of_input.is_floating_point else float32.numpy.type
     each_dim = zip(input.shape[2:], sizes, factors, strict=True)
     op, *arguments = resampled(name, *[
         _map(mode, antialias, length, count, bool(align_corners), factor, real) for length, count, factor in each_dim

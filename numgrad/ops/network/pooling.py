@@ -79,15 +79,15 @@ def _(grad, indices, grad_output_shape, rank):
 
 def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: int, mode: str) -> TensorRef:
     """Add the steps that "set" or "add" elements in zeros of ``shape``, at flat indices into the last dimensions."""
-    own, index = [p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in (source, indices)]
-    out = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
+    values, index = [p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in (source, indices)]
+    out = scatter_new(p, values, index, joined(shape, rank), len(shape) - rank, mode)
     return p.tensor(p.contiguous(out), source.type, shape)
 
 
 def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
     """Return the elements at flat indices into the last ``rank`` dimensions."""
-    own, index = [reshape(each, joined(each._layout.shape, rank)) for each in (input, indices)]
-    return reshape(gather_op(own, index, len(own._layout.shape) - 1), indices._layout.shape)
+    values, index = [reshape(each, joined(each._layout.shape, rank)) for each in (input, indices)]
+    return reshape(gather_op(values, index, len(values._layout.shape) - 1), indices._layout.shape)
 
 
 max_pool3d_op = max_pool_op.recorded_by("MaxPool3DWithIndicesBackward0")

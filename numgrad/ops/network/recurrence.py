@@ -39,10 +39,10 @@ def gru_step(
 ) -> tuple[Tensor, ...]:
     """``h = n + z * (h - n)`` with ``n = tanh(input's share + r * hidden's share)``."""
     (hidden,) = state
-    own = chunk(gates, 3, 1)
+    parts = chunk(gates, 3, 1)
     others = chunk(linear(hidden, weight, bias), 3, 1)
-    r, z = [sigmoid(add(share, other)) for share, other in zip(own[:2], others[:2], strict=True)]
-    n = tanh(add(own[2], mul(others[2], r)))
+    r, z = [sigmoid(add(share, other)) for share, other in zip(parts[:2], others[:2], strict=True)]
+    n = tanh(add(parts[2], mul(others[2], r)))
     return (add(mul(sub(hidden, n), z), n),)
 
 

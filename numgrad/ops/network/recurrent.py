@@ -86,17 +86,17 @@ def _states(
         if size == cells:
             initial: Any = zeros((len(sizes), examples, size), dtype=input.dtype, device=input.device)
         else:
-            initial = [zeros((examples, own), dtype=input.dtype, device=input.device) for own in sizes]
+            initial = [zeros((examples, width), dtype=input.dtype, device=input.device) for width in sizes]
         return [initial] * len(weights)
-    for tensor, own in zip(hx, sizes, strict=True):
+    for tensor, width in zip(hx, sizes, strict=True):
         check(
             tensor._layout.shape[:1] >= (len(weights),),
             "Expected more hidden states in stacked_rnn: one for each of {} layers and directions, but got shape {}",
             len(weights), tensor,
         )
         check(
-            tensor._layout.shape[1:] == (examples, own),
-            "a state must have the shape {}, but got {}", [len(weights), examples, own], tensor,
+            tensor._layout.shape[1:] == (examples, width),
+            "a state must have the shape {}, but got {}", [len(weights), examples, width], tensor,
         )
     each = zip(*[unbind_op(tensor, 0)[: len(weights)] for tensor in hx], strict=True)
     return [stack(state) if size == cells else state for state in each]

@@ -48,7 +48,7 @@ def _sizes(input: TensorRef, begin: TensorRef, sizes: TensorRef | None, kind: st
 
 
 def _check(
-    own: _Sizes, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
+    sizes: _Sizes, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
     bias_hh: TensorRef | None,
 ) -> None:
     """Raise unless all tensors have one floating-point or complex dtype, and the shapes fit.
@@ -57,7 +57,7 @@ def _check(
         RuntimeError: the dtypes differ, or the shapes do not fit.
         NotImplementedError: the dtype is an integer one or bool.
     """
-    check_supported(input, "fc", own.kind)
+    check_supported(input, "fc", sizes.kind)
     for tensor in (begin, weight, weight_hh, bias, bias_hh):
         if tensor is not None and tensor.type is not input.type:
             raise RuntimeError(
@@ -65,20 +65,20 @@ def _check(
                 f"{tensor.type.dtype.legacy} (input {list(input.shape)}, {list(tensor.shape)})"
             )
     features = input.shape[-1]
-    if weight.shape != (own.gates, features):
+    if weight.shape != (sizes.gates, features):
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({own.rows}x{features} and "
+            f"mat1 and mat2 shapes cannot be multiplied ({sizes.rows}x{features} and "
             f"{'x'.join(map(str, weight.shape[::-1]))}): the weight of the input must have the shape "
-            f"{[own.gates, features]}"
+            f"{[sizes.gates, features]}"
         )
     check(
-        weight_hh.shape == (own.gates, own.size),
-        "the weight of the hidden state must have the shape {}, not {}", [own.gates, own.size], weight_hh,
+        weight_hh.shape == (sizes.gates, sizes.size),
+        "the weight of the hidden state must have the shape {}, not {}", [sizes.gates, sizes.size], weight_hh,
     )
     for b in (bias, bias_hh):
-        check(b is None or b.shape == (own.gates,), "a bias must have the shape {}, not {}", [own.gates], b)
+        check(b is None or b.shape == (sizes.gates,), "a bias must have the shape {}, not {}", [sizes.gates], b)
     check(
-        len(input.shape) != 3 or input.shape[1] == own.examples,
+        len(input.shape) != 3 or input.shape[1] == sizes.examples,
         "the state must have an example for each of the input's: input {}, state {}", input, begin,
     )
 
@@ -236,7 +236,7 @@ def _gradients(
         variables = [as_variable(tensor) if is_wanted and tensor is not None else None for tensor, is_wanted in chosen]
         used: list[Any] = [old if new is None else new for old, new in zip(differentiable, variables, strict=True)]
         outputs = steps_of_layer(*[*used, sizes, kind, backwards])
-        pairs = [(output, own) for output, own in zip(outputs, (grad_out, grad_end), strict=True) if own is not None]
+        pairs = [(output, grad) for output, grad in zip(outputs, (grad_out, grad_end), strict=True) if grad is not None]
         reached, cotangents = zip(*pairs, strict=True)
         present = [tensor for tensor in variables if tensor is not None]
         computed = iter(gradients_of(reached, present, cotangents, create_graph=recorded, materialize_grads=True))

@@ -113,14 +113,14 @@ def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...])
     ``name`` determines the node that records the operation; see ``resampled``.
     """
     shape, first, out = list(input.shape), len(input.shape) - len(maps), input
-    effective = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
-    for dim, own in sorted(effective, key=lambda each: each[1].count / max(each[1].length, 1)):
+    effective = [(dim, line_map) for dim, line_map in enumerate(maps, first) if not line_map.changes_nothing]
+    for dim, line_map in sorted(effective, key=lambda each: each[1].count / max(each[1].length, 1)):
         outer, length, inner = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
         products = p.backend.csr_axis(
-            p, p.contiguous(out), outer, length, inner, max(outer, 1), own.count, own.matrix(input.type),
-            outer * inner * own.indices.size, own.step,
+            p, p.contiguous(out), outer, length, inner, max(outer, 1), line_map.count, line_map.matrix(input.type),
+            outer * inner * line_map.indices.size, line_map.step,
         )
-        shape[dim] = own.count
+        shape[dim] = line_map.count
         out = p.tensor(products, input.type, tuple(shape))
     if out is input:
         out = contiguous_op.build(p, input)

@@ -99,16 +99,16 @@ def _counted(
     sizes = [edge.numel() - 1 for edge in edges]
     index: Any = 0
     inside: Any = True
-    for own, column, size in zip(edges, columns, sizes, strict=True):
-        bin_number = searchsorted(own, column.contiguous(), right=True) - 1
-        index = index * size + bin_number.where(column != own[-1], size - 1)  # the last bin includes its upper edge
-        inside = (column >= own[0]) & (column <= own[-1]) & inside
+    for bounds, column, size in zip(edges, columns, sizes, strict=True):
+        bin_number = searchsorted(bounds, column.contiguous(), right=True) - 1
+        index = index * size + bin_number.where(column != bounds[-1], size - 1)  # the last bin includes its upper edge
+        inside = (column >= bounds[0]) & (column <= bounds[-1]) & inside
     counts = bincount(index[inside], None if weight is None else weight[inside], math.prod(sizes))
     counts = reshape(convert(counts, points.dtype), sizes)
     if density:
         counts = counts / counts.sum()
-        for dim, own in enumerate(edges):
-            counts = counts / reshape(own.diff(), [-1 if other == dim else 1 for other in range(len(sizes))])
+        for dim, bounds in enumerate(edges):
+            counts = counts / reshape(bounds.diff(), [-1 if other == dim else 1 for other in range(len(sizes))])
     return counts, edges
 
 

@@ -192,9 +192,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     nondifferentiable=["sorted_sequence", "input"],
 )
 def search_op(p: Plan, sorted_sequence: TensorRef, input: TensorRef, right: bool, out_int32: bool) -> TensorRef:
-    own, wanted = sorted_sequence.shape, input.shape
+    shape, wanted = sorted_sequence.shape, input.shape
     positions = p.backend.search_rows(
-        p, p.contiguous(sorted_sequence), p.contiguous(input), own[-1], input.size if len(own) == 1 else wanted[-1],
+        p, p.contiguous(sorted_sequence), p.contiguous(input), shape[-1], input.size if len(shape) == 1 else wanted[-1],
         right, promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
     )
     out = p.tensor(positions, input.type.with_dtype(int64), wanted)
@@ -233,23 +233,23 @@ def searchsorted(
             rows, tensor(input, device=rows.device), sorter=sorter[0] if sorter else None, **how
         ), ()
     check_one_device(sorted_sequence, input, sorter)
-    own, wanted = sorted_sequence.shape, input.shape
+    boundaries, wanted = sorted_sequence.shape, input.shape
     check(
-        len(own) <= 1 or wanted,
+        len(boundaries) <= 1 or wanted,
         "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-        "boundaries tensor dim({}) and input value's dim(0) numel(1)", len(own),
+        "boundaries tensor dim({}) and input value's dim(0) numel(1)", len(boundaries),
     )
     check(
-        len(own) == 1 or (len(own) != 0 and own[:-1] == wanted[:-1]),
+        len(boundaries) == 1 or (len(boundaries) != 0 and boundaries[:-1] == wanted[:-1]),
         "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
         "tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
-        own, wanted,
+        boundaries, wanted,
     )
     if sorter is not None:
         check(
-            sorter.shape == own,
+            sorter.shape == boundaries,
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {} and got "
-            "sorter tensor {}", own, sorter,
+            "sorter tensor {}", boundaries, sorter,
         )
         return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
     for layout in (sorted_sequence, input):

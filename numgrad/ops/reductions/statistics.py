@@ -248,8 +248,8 @@ def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False,
         >>> numgrad.nansum(numgrad.tensor([1.0, float("nan")]))
         tensor(1.)
     """
-    own = input.type.dtype
-    check(not own.is_complex, "nansum on CPU does not support complex inputs ({}, shape {})", own, input)
+    kind = input.type.dtype
+    check(not kind.is_complex, "nansum on CPU does not support complex inputs ({}, shape {})", kind, input)
     return folded(p, "nansum", input, dim, keepdim, summed_type(input, dtype))
 
 

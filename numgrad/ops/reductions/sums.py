@@ -33,10 +33,10 @@ def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
 
 def as_real(input: TensorRef, type: TensorType) -> dtype | None:
     """Return the dtype to convert complex input to if the result is real, with a warning; None if there is none."""
-    own = input.type.dtype
-    if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
+    old = input.type.dtype
+    if not old.is_complex or type.dtype.is_complex or type.dtype is bool_:
         return None
-    warn_of_loss(own, type.dtype)
+    warn_of_loss(old, type.dtype)
     return type.dtype
 
 
@@ -130,9 +130,9 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return reshape(sum_dims(input, dims, True), shape)
 
 
-def _repeated_dims(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    extra = len(own) - len(shape)
-    return tuple(range(extra)) + tuple([extra + d for d, size in enumerate(shape) if size == 1 and own[extra + d] != 1])
+def _repeated_dims(old: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    extra = len(old) - len(shape)
+    return tuple(range(extra)) + tuple([extra + d for d, size in enumerate(shape) if size == 1 and old[extra + d] != 1])
 
 
 @operation("SumToSizeBackward0", linear=True)
@@ -155,8 +155,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         RuntimeError: the size does not broadcast to the input's shape.
     """
     shape = sizes_of(size)
-    own = input._layout.shape[len(input._layout.shape) - len(shape) :]
-    if len(shape) > len(own) or [a for a, b in zip(shape, own, strict=True) if a not in (1, b)]:
+    trailing = input._layout.shape[len(input._layout.shape) - len(shape) :]
+    if len(shape) > len(trailing) or [a for a, b in zip(shape, trailing, strict=True) if a not in (1, b)]:
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     return sum_to_shape(input, shape) if shape else sum_all(input)
 

@@ -68,9 +68,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     shape = tuple([vector._layout.size for vector in vectors])
     grids = []
     for dim, vector in enumerate(vectors):
-        own = [1] * len(shape)
-        own[dim] = -1
-        grids.append(expand_op(view(vector, own), shape))
+        view_shape = [1] * len(shape)
+        view_shape[dim] = -1
+        grids.append(expand_op(view(vector, view_shape), shape))
     if swapped:
         grids[:2] = grids[1], grids[0]
     return tuple(grids)

@@ -141,8 +141,8 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
 def repeat_op(p: Plan, input: TensorRef, repeats: tuple[int, ...]) -> TensorRef:
     pairs = _interleaved(input.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    own = (0,) * (len(repeats) - len(input.shape)) + input.layout.strides
-    steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
+    strides = (0,) * (len(repeats) - len(input.shape)) + input.layout.strides
+    steps = [step for pair in zip((0,) * len(strides), strides, strict=True) for step in pair]
     copies = layout_of(input.type, pairs, tuple(steps))
     out = p.new_tensor(layout_of(input.type, shape))
     p.assign(input.viewed(copies), out.viewed(layout_of(input.type, pairs)))

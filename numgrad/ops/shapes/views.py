@@ -172,8 +172,8 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
         offset //= times
     type = types.tensor_type(dtype, layout.type.device)
     if is_mapped(input):
-        own = input._mapped
-        return mapped(own.level, viewed_as(own.tensor, dtype), own.batched)
+        mapping = input._mapped
+        return mapped(mapping.level, viewed_as(mapping.tensor, dtype), mapping.batched)
     row = input._storage
     rest = row.size * narrow % wide  # bytes that do not fill an element of the other dtype
     whole = row[: row.size - rest // narrow] if rest else row

@@ -244,9 +244,9 @@ def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layo
     if dimension == len(shape):  # for a tensor without dimensions
         return layout_of(input.type, (*shape, size), (*strides, 1)), 0
     count = (shape[dimension] - size) // step + 1
-    own = strides[dimension]
+    stride = strides[dimension]
     sizes = (*shape[:dimension], count, *shape[dimension + 1 :], size)
-    return layout_of(input.type, sizes, (*strides[:dimension], own * step, *strides[dimension + 1 :], own)), 0
+    return layout_of(input.type, sizes, (*strides[:dimension], stride * step, *strides[dimension + 1 :], stride)), 0
 
 
 @unfold_op.gradient("input")

@@ -96,8 +96,8 @@ def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse:
         n = 2 * (input.shape[dim] - 1) if inverse else input.shape[dim]
     check(n >= 1, "Invalid number of data points ({}) specified", n, input)
     check(norm in _NORMALIZATIONS, "Invalid normalization mode: \"{}\"", norm)
-    own = input.type.dtype
-    return real_of(own) if own.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
+    input_dtype = input.type.dtype
+    return real_of(input_dtype) if input_dtype.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
 
 
 @lookup(export=False)
@@ -155,8 +155,8 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
         >>> numgrad.fft.rfft(numgrad.tensor([1.0, 0.0, -1.0, 0.0]))
         tensor([0.+0.j, 2.+0.j, 0.+0.j])
     """
-    own = input.type.dtype
-    check(not own.is_complex, "rfft expects a real input tensor, but got {}", own.legacy, input)
+    input_dtype = input.type.dtype
+    check(not input_dtype.is_complex, "rfft expects a real input tensor, but got {}", input_dtype.legacy, input)
     return _transform, (fft_r2c, *_resolved(input, n, dim, norm), True)
 
 

@@ -29,18 +29,18 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
     Its attribute ``short`` is the call with operands alone.  Its attribute ``configured`` is the call with the operands
     followed by all the numbers that configure the operation.
     """
-    write, own = writing(op), call_of(op, configured=True)
+    write, out_of_place = writing(op), call_of(op, configured=True)
 
     def special(operands, numbers, out):
         if not numbers:
             return write(operands, out)
-        result = own(*operands, *_completed(op, numbers))
+        result = out_of_place(*operands, *_completed(op, numbers))
         return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
 
     keywords = "*, out=None, **numbers" if op.attributes else "*, out=None"
     call: Any = call_of(op, keywords=keywords, special=special)
     call.__name__ = call.__qualname__ = op.name
-    call.short, call.configured = call_of(op), own
+    call.short, call.configured = call_of(op), out_of_place
     return _linked(call, op, out=True)
 
 
@@ -72,10 +72,10 @@ def in_place(op: Pointwise) -> Callable[..., Any]:
 
     The numbers that configure the operation are keyword arguments.
     """
-    own = call_of(op, configured=True, in_place=True)
+    configured = call_of(op, configured=True, in_place=True)
 
     def special(operands, numbers):
-        return own(*operands, *_completed(op, numbers))
+        return configured(*operands, *_completed(op, numbers))
 
     call = call_of(op, in_place=True, keywords="**numbers" if op.attributes else "", special=special)
     return _linked(named_in_place(call, op.name.removesuffix("_op")), op, out=False)

@@ -46,7 +46,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         if layout.__class__ is Layout:
             out = tensor_of(layout, memory)
         else:
-            out = tuple([tensor_of(own, buffer) for own, buffer in zip(layout, memory)])  # noqa: B905 - of one length
+            out = tuple([tensor_of(part, buffer) for part, buffer in zip(layout, memory)])  # noqa: B905 - of one length
     except MemoryError as error:
         raise devices.from_numpy(error) from None
     if not mode & GRAD:
@@ -144,7 +144,7 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         out = view_on(input, layout, delta * operands[1], View(input, step, mode))
     elif layout.__class__ is tuple:
         storage, offset = input._storage, input._offset
-        out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
+        out = tuple([tensor_of(part, storage, offset + each) for part, each in zip(layout, delta)])  # noqa: B905
         if entry.step:
             connect(input, out, entry.view(input, mode))
         elif not mode & GRAD:  # they count as copies
@@ -182,7 +182,7 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
     if entry.step is not None:
         storage, offset = operands[0]._storage, operands[0]._offset
         if layout.__class__ is tuple:
-            return tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta, strict=True)])
+            return tuple([tensor_of(part, storage, offset + each) for part, each in zip(layout, delta, strict=True)])
         if delta is None:
             return tensor_of(layout, *launch(operands[0]))
         return tensor_of(layout, storage, offset + (delta if len(operands) == 1 else delta * operands[1]))
@@ -191,7 +191,7 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
         layout, memory = memory
     if layout.__class__ is not tuple:
         return tensor_of(layout, memory)
-    return tuple([tensor_of(own, buffer) for own, buffer in zip(layout, memory)])  # noqa: B905 - of one length
+    return tuple([tensor_of(part, buffer) for part, buffer in zip(layout, memory)])  # noqa: B905 - of one length
 
 
 def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:

@@ -162,8 +162,8 @@ class Pointwise(Op):
         """Return example operands for a call with this entry, with samples for tensors, and its attributes."""
         shape: tuple[int, ...] = entry.layout.shape
         args = [
-            float if own is None else Sample(layout_of(own, shape), bool(needed >> position & 1))
-            for position, own in enumerate(entry.details.types)
+            float if type is None else Sample(layout_of(type, shape), bool(needed >> position & 1))
+            for position, type in enumerate(entry.details.types)
         ]
         return args, dict(entry.details.attributes)
 
@@ -202,18 +202,18 @@ class Pointwise(Op):
         return cached
 
     def _types(self, kinds: Sequence[Any]) -> tuple[dtype, dtype]:
-        values = [own for name, own in zip(self.inputs, kinds, strict=True) if name not in self.conditions]
+        values = [kind for name, kind in zip(self.inputs, kinds, strict=True) if name not in self.conditions]
         compute = meeting_dtype(values)
         layouts = [value for value in values if isinstance(value, Layout)]
         message = self.refused.get(compute)
-        for own in values:
-            dtype = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
+        for kind in values:
+            dtype = kind.type.dtype if isinstance(kind, Layout) else number_dtype(kind())
             message = message or self.refused_operands.get(dtype)
         if message is None and compute.kind not in self.dtypes:
             message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
         if message is not None:
             error = NotImplementedError if "not implemented" in message else RuntimeError
-            raise error(f"{message} (shapes {', '.join([str(list(own.shape)) for own in layouts])})")
+            raise error(f"{message} (shapes {', '.join([str(list(kind.shape)) for kind in layouts])})")
         if self.result == "float" and compute.category < float32.category:
             compute = get_default_dtype()
         if self.result == "bool":
@@ -245,7 +245,7 @@ class Pointwise(Op):
 
     def plan(self, layouts: Sequence[Layout], out: Layout, into: bool = False) -> devices.Plan:
         """Return the plan for tensors of these layouts, computed in the dtype of the first one."""
-        types = [own.type.numpy for own in layouts]
+        types = [layout.type.numpy for layout in layouts]
         program = self.program(types, self.attributes, layouts[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, layouts, [out], into)
 
@@ -351,7 +351,7 @@ class Pointwise(Op):
     def _for(self, kinds: Sequence[Any], in_place: bool) -> Pointwise:
         """Return the operation that computes operands of these categories."""
         other = self.complex_entry
-        letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in kinds]
+        letters = [k.type.dtype.kind if isinstance(k, Layout) else "c" if k is complex else "" for k in kinds]
         if other is None or "c" not in letters:
             return self
         check(not self.real or not in_place, "In-place {} is not supported for complex tensors.", self.name)

@@ -237,9 +237,9 @@ class PointwiseNode(OpNode):
 
     def _types(self, gradient: Tensor, inputs: Sequence[Any]) -> list[Any]:
         """Return the types of the computed gradients for inputs of these types; None stands for any type."""
-        own = gradient._layout.type
-        types = [type or own for type in inputs]
-        types = [t if t.device is own.device else tensor_type(t.dtype, own.device) for t in types]
+        default = gradient._layout.type
+        types = [type or default for type in inputs]
+        types = [t if t.device is default.device else tensor_type(t.dtype, default.device) for t in types]
         if self.compute.is_complex:  # the engine takes the real part for a real input
             types = [t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types]
         return types
@@ -249,8 +249,8 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     """Return the gradient that a rule returned; for the number 0, zeros laid out like ``gradient``."""
     if result.__class__ is not int:
         return result
-    own = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
-    return zeros_with((gradient,), own.shape, own.type, own.strides)  # batched like the gradient, for later writes
+    layout = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
+    return zeros_with((gradient,), layout.shape, layout.type, layout.strides)  # batched like the gradient
 
 
 class _Probe:

@@ -127,9 +127,9 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
         return op, tuple([bound[name] for name in op.parameters if name in bound])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
-    own = signature(decide)
-    if tuple(names) != tuple(own.parameters):
-        ordered = own.replace(parameters=[own.parameters[name] for name in names])
+    declared = signature(decide)
+    if tuple(names) != tuple(declared.parameters):
+        ordered = declared.replace(parameters=[declared.parameters[name] for name in names])
         resolve.__signature__ = ordered  # type: ignore[attr-defined]
     return resolve
 
@@ -198,9 +198,9 @@ class _Unseen:
         parameters = signature(self.resolve).parameters
         result: dict[str, Any] = {}
         for keyword, value in keywords.items():
-            own = _OF_NUMPY.get(keyword, keyword)
-            check_type(own not in result, "{}() got multiple values for argument '{}'", self.name, own)
-            result[own if own in parameters else keyword] = value
+            name = _OF_NUMPY.get(keyword, keyword)
+            check_type(name not in result, "{}() got multiple values for argument '{}'", self.name, name)
+            result[name if name in parameters else keyword] = value
         return result
 
     def in_order(self, args: Any, keywords: Any) -> Any:

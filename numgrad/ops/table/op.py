@@ -269,9 +269,9 @@ def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         return function(input, *args, **kwargs, inplace=True)
 
-    own = signature(function)
-    parameters = [parameter for parameter in own.parameters.values() if parameter.name != "inplace"]
-    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    declared = signature(function)
+    parameters = [parameter for parameter in declared.parameters.values() if parameter.name != "inplace"]
+    call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
     return named_in_place(call, function.__name__)
 
 
@@ -301,7 +301,7 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
         return result if out is None else write_out(name, out, result)
 
-    return linked(call, function, lambda own: with_out(of_function(own)))
+    return linked(call, function, lambda signature_of_call: with_out(of_function(signature_of_call)))
 
 
 def named(call: Any, name: str, doc: str | None) -> Any:

@@ -38,19 +38,19 @@ def new_layout(kinds: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layou
     layouts = [value for value in kinds if value.__class__ is Layout]
     first = layouts[0]
     whole = first.row_major and first.shape == shape
-    if whole and first.type is type and all(own is first or not own.shape for own in layouts):
+    if whole and first.type is type and all(operand is first or not operand.shape for operand in layouts):
         return first
     whole = whole and 1 not in shape and 0 not in shape
     # If something is broadcast, even a number with a tensor, dimensions of size 1 keep their place.
     spread = len(kinds) == 2 and len(layouts) == 1
-    if whole or (not spread and all(own.contiguous and own.shape == shape for own in layouts)):
+    if whole or (not spread and all(operand.contiguous and operand.shape == shape for operand in layouts)):
         return layout_of(type, shape)
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 
 
 def common_shape(kinds: Sequence[Any]) -> tuple[int, ...]:
     """Return the shape that tensors of these layouts are broadcast to."""
-    shapes = [own.shape for own in kinds if own.__class__ is Layout]
+    shapes = [kind.shape for kind in kinds if kind.__class__ is Layout]
     first = shapes[0]
     return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
 
@@ -81,8 +81,8 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
     type = layout.type
     if any(layout.strides) or type.device.type != "cpu" or not layout.size:
         return type.numpy
-    own = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
-    return type.numpy if own else NUMBERS_OF[type.dtype.kind]
+    plain = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
+    return type.numpy if plain else NUMBERS_OF[type.dtype.kind]
 
 
 #: Classes of the numbers that are read from tensors.

@@ -276,8 +276,8 @@ class Planned(Op):
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or details[0],)
         if not self.view:
-            for own in outputs:
-                check_countable(own.shape, own.type.numpy)
+            for result in outputs:
+                check_countable(result.shape, result.type.numpy)
         recorded = self.has_gradient and True in [output.type.dtype.differentiable for output in outputs]
         entry = Entry(self, launch, layout, recorded, tuple(details), again)
         if self.view:
@@ -420,15 +420,15 @@ def _keying(
         return (args[0]._layout, *args[1:]), args[:1]
 
     def of_leading(args: Any) -> Any:
-        own: list[Any] = []
+        entries: list[Any] = []
         for value in args[:tensors]:
-            own.append(value if value is None else value._layout)
+            entries.append(value if value is None else value._layout)
         if numbers:
             for value in args[tensors:count]:
-                own.append(value.__class__)
+                entries.append(value.__class__)
         if count == arguments:
-            return tuple(own), args
-        return (*own, *args[count:]), args[:count]
+            return tuple(entries), args
+        return (*entries, *args[count:]), args[:count]
 
     def of_any(args: Any) -> Any:
         details, operands = list(args), pick(args)

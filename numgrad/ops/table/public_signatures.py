@@ -49,15 +49,15 @@ def linked(call: _Call, function: Callable[..., Any], make: Callable[[Any], Sign
     return call
 
 
-def with_out(own: Signature) -> Signature:
+def with_out(declared: Signature) -> Signature:
     """Return a signature with a parameter ``out`` for the tensor, or tensors, that receive the result."""
-    result = own.return_annotation
-    if "out" in own.parameters or ... in get_args(result) or result in (Any, bool):
-        return own
+    result = declared.return_annotation
+    if "out" in declared.parameters or ... in get_args(result) or result in (Any, bool):
+        return declared
     out = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=result | None)
-    parameters = [*own.parameters.values()]
+    parameters = [*declared.parameters.values()]
     position = len(parameters) - (bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD)
-    return own.replace(parameters=[*parameters[:position], out, *parameters[position:]])
+    return declared.replace(parameters=[*parameters[:position], out, *parameters[position:]])
 
 
 def of_function(function: Callable[..., Any]) -> Signature:
@@ -80,13 +80,13 @@ def of_decision(function: Callable[..., Any], results: Any, out: bool) -> Signat
         results: the class of named tuple that holds several results; None if there is only one.
         out: True if the function has a parameter ``out``.
     """
-    own = of_function(function)
-    types = {name: _of_users(each.annotation) for name, each in own.parameters.items()}
-    result = own.return_annotation
+    declared = of_function(function)
+    types = {name: _of_users(each.annotation) for name, each in declared.parameters.items()}
+    result = declared.return_annotation
     if not _is_result(result):  # a decision
         result = Tensor if results is None else tuple[(Tensor,) * len(results._fields)]  # type: ignore[misc]
-    own = _with_types(own, {**types, "return": _of_users(result)}.__getitem__)
-    return with_out(own) if out else own
+    declared = _with_types(declared, {**types, "return": _of_users(result)}.__getitem__)
+    return with_out(declared) if out else declared
 
 
 def of_operands(names: Sequence[str], attributes: Mapping[str, Any], out: bool) -> Signature:
@@ -99,14 +99,14 @@ def of_operands(names: Sequence[str], attributes: Mapping[str, Any], out: bool) 
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=complex)
         for name, default in attributes.items()
     ]
-    own = Signature([*operands, *numbers], return_annotation=Tensor)
-    return with_out(own) if out else own
+    declared = Signature([*operands, *numbers], return_annotation=Tensor)
+    return with_out(declared) if out else declared
 
 
-def _with_types(own: Signature, type_of: Callable[[str], Any]) -> Signature:
+def _with_types(declared: Signature, type_of: Callable[[str], Any]) -> Signature:
     """Return a signature with other annotations: ``type_of(name)``, where "return" is the result."""
-    parameters = [each.replace(annotation=type_of(each.name)) for each in own.parameters.values()]
-    return own.replace(parameters=parameters, return_annotation=type_of("return"))
+    parameters = [each.replace(annotation=type_of(each.name)) for each in declared.parameters.values()]
+    return declared.replace(parameters=parameters, return_annotation=type_of("return"))
 
 
 def _of_users(annotation: Any) -> Any:
