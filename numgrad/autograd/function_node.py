@@ -180,7 +180,7 @@ class BackwardCFunction(SavingNode):
         self.cleared = False
         self.saved = self.versions = self.numbers = ()
 
-    def __del__(self) -> None:
+    def __del__(self, ref: Any = ref, proxy: Any = proxy) -> None:  # kept from the module, which may be cleared before
         """Resurrect the node if the context is still in use; the context then holds the node instead of the reverse."""
         try:
             context = ref(self.context)
