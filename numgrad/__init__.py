@@ -99,15 +99,14 @@ __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
     "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
     "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
-    "default_generator", "device", "differentiable", "distributed", "distributions", "double", "dtype", "e",
-    "enable_grad", "explain",
-    "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack", "func", "get_default_device",
-    "get_default_dtype", "half", "hub", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
+    "default_generator", "derivative", "device", "differentiable", "distributed", "distributions", "double", "dtype",
+    "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack", "func",
+    "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
     "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
     "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
     "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random",
-    "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
+    "save", "scalar", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
     "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8",
     "use_deterministic_algorithms", "utils", "vectorize", "version", "viz", "vmap",
     *_NATIVE,
@@ -119,16 +118,17 @@ __all__ = [
 #: them.
 _MODULES = [
     "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "distributed", "distributions",
-    "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "serialization", "special",
-    "testing", "types", "utils", "version", "viz",
+    "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "scalar", "serialization",
+    "special", "testing", "types", "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},
-    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "differentiable": "adjoints",
+    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "derivative": "adjoints",
+    "differentiable": "adjoints",
     "explain": "viz.explanation",
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
-    "vectorize": "ops.table.vectorize", "vmap": "func",
+    "vectorize": "adjoints", "vmap": "func",
     **dict.fromkeys(_NATIVE, "native_functions"),
     **dict.fromkeys(_SETTINGS, "settings"),
 }
@@ -152,6 +152,7 @@ if TYPE_CHECKING:
         nn,
         optim,
         profiler,
+        scalar,
         special,
         types,
         utils,
@@ -160,7 +161,7 @@ if TYPE_CHECKING:
     )
     from . import serialization as serialization
     from . import testing as testing
-    from .adjoints import differentiable
+    from .adjoints import derivative, differentiable, vectorize
     from .amp import autocast
     from .amp.autocast_mode import is_autocast_enabled
     from .compiler import compile
@@ -168,7 +169,6 @@ if TYPE_CHECKING:
     from .interop.in_place_of_torch import install_as_torch
     from .native_functions import *  # noqa: F403 - functions that ``nn.functional`` has with other signatures
     from .ops.signatures import *  # noqa: F403 - functions made by the op table
-    from .ops.table.vectorize import vectorize
     from .serialization import load, save
     from .settings import *  # noqa: F403 - settings
     from .viz.explanation import explain

@@ -87,7 +87,7 @@ LAYERS = [
             "_vmap_internals", "accelerator", "adjoints", "amp", "backends", "cuda", "data",
             "distributed", "distributions", "fft",
             "func", "hub", "interop", "linalg", "multiprocessing", "native_functions", "nn", "optim",
-            "profiler", "serialization", "settings", "special", "testing", "types", "utils", "version",
+            "profiler", "scalar", "serialization", "settings", "special", "testing", "types", "utils", "version",
         )],
         "numgrad.autograd.gradcheck",
     ],

@@ -48,7 +48,7 @@ class Inliner:
             name: ast.Name(value, ast.Load()) if isinstance(value, str) else ast.Constant(value)
             for name, value in arguments.items()
         }
-        return ast.unparse(_Literals(self.compute).visit(self.expand(function, bound)))
+        return ast.unparse(literals(self.compute, self.expand(function, bound)))
 
     def expand(self, function: Callable[..., Any], arguments: Mapping[str, ast.expr]) -> ast.expr:
         definition = syntax_tree(function)
@@ -66,13 +66,48 @@ class Inliner:
 
     def assign(self, name: str, value: ast.expr) -> ast.Name:
         """Store ``value`` in a new variable called ``name``, with a number appended if that is taken."""
+        fresh = self.fresh(name)
+        self.statements.append(f"{fresh} = {ast.unparse(literals(self.compute, value))}")
+        return ast.Name(fresh, ast.Load())
+
+    def fresh(self, name: str) -> str:
+        """Return ``name``, with a number appended if that is taken, and reserve it."""
         fresh, number = name, 1
         while fresh in self._taken:
             number += 1
             fresh = f"{name}{number}"
         self._taken.add(fresh)
-        self.statements.append(f"{fresh} = {ast.unparse(_Literals(self.compute).visit(value))}")
-        return ast.Name(fresh, ast.Load())
+        return fresh
+
+    def scalar(self, name: str, *arguments: ast.expr) -> ast.expr:
+        """Return a call of a function of ``numgrad_kernels.scalar``."""
+        self.imports.add(name)
+        return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+
+    def quotient(self, left: ast.expr, right: ast.expr) -> ast.expr:
+        if self.compute.kind != "c":
+            return _folded(ast.BinOp(left, ast.Div(), right))
+        return self.scalar("divide", left, right)  # Numba's division raises for a zero divisor
+
+    def power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
+        """Return a power; with a small constant exponent it is a product (or a root), as in PyTorch."""
+        if isinstance(exponent, ast.Constant) and self.compute.kind in "fc":
+            if exponent.value in (2, 3, -1, -2) and not isinstance(base, ast.Name):
+                base = self.assign("base", base)
+            one = ast.Constant(1)
+            simple = {
+                0: lambda: one,
+                1: lambda: base,
+                2: lambda: _product(base, base),
+                3: lambda: _product(_product(base, base), base),
+                -1: lambda: self.quotient(one, base),
+                -2: lambda: self.quotient(one, _product(base, base)),
+                0.5: lambda: self.scalar("sqrt", base),
+                -0.5: lambda: self.quotient(one, self.scalar("sqrt", base)),
+            }.get(_number(exponent))
+            if simple is not None:
+                return simple()
+        return self.scalar("pow", base, exponent)
 
 
 class _Scope(ast.NodeTransformer):
@@ -108,9 +143,9 @@ class _Scope(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Pow):
-            return self._power(left, right)
+            return self.inliner.power(left, right)
         if isinstance(node.op, ast.Div):
-            return self._quotient(left, right)
+            return self.inliner.quotient(left, right)
         return _folded(ast.BinOp(left, node.op, right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -161,36 +196,8 @@ class _Scope(ast.NodeTransformer):
         if name == "conj" and self.inliner.compute.kind != "c":
             return arguments[0]
         if name == "pow":
-            return self._power(*arguments)
-        self.inliner.imports.add(name)
-        return ast.Call(ast.Name(name, ast.Load()), arguments, [])
-
-    def _quotient(self, left: ast.expr, right: ast.expr) -> ast.expr:
-        if self.inliner.compute.kind != "c":
-            return _folded(ast.BinOp(left, ast.Div(), right))
-        self.inliner.imports.add("divide")  # Numba's division raises for a zero divisor
-        return ast.Call(ast.Name("divide", ast.Load()), [left, right], [])
-
-    def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
-        """Return a power; with a small constant exponent it is a product (or a root), as in PyTorch."""
-        if isinstance(exponent, ast.Constant) and self.inliner.compute.kind in "fc":
-            if exponent.value in (2, 3, -1, -2) and not isinstance(base, ast.Name):
-                base = self.inliner.assign("base", base)
-            one = ast.Constant(1)
-            simple = {
-                0: lambda: one,
-                1: lambda: base,
-                2: lambda: _product(base, base),
-                3: lambda: _product(_product(base, base), base),
-                -1: lambda: self._quotient(one, base),
-                -2: lambda: self._quotient(one, _product(base, base)),
-                0.5: lambda: self._scalar_call("sqrt", [base]),
-                -0.5: lambda: self._quotient(one, self._scalar_call("sqrt", [base])),
-            }.get(_number(exponent))
-            if simple is not None:
-                return simple()
-        self.inliner.imports.add("pow")
-        return ast.Call(ast.Name("pow", ast.Load()), [base, exponent], [])
+            return self.inliner.power(*arguments)
+        return self.inliner.scalar(name, *arguments)
 
     def _resolve(self, name: str) -> Any:
         function = self.function
@@ -228,6 +235,31 @@ class _Literals(ast.NodeTransformer):
             value = float(value)
         text: ast.expr = ast.Constant(value) if math.isfinite(value) else ast.Name(str(value), ast.Load())
         return ast.Call(ast.Name(self.compute.name, ast.Load()), [text], [])
+
+
+def function_in(compute: np.dtype, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of Python that computes a scalar function in one dtype, for Numba to compile.
+
+    Keyword-only parameters become positional ones, with their defaults.
+    """
+    defaults = function.__kwdefaults__ or {}
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    inliner = Inliner(compute, {*names, *defaults, *vars(scalar), compute.name, "inf", "nan"})
+    value = inliner.call(function, {name: name for name in (*names, *defaults)})
+    lines = [f"{name} = {compute.name}({name})" for name in (*names, *defaults)]
+    lines += [*inliner.statements, f"return {value}"]
+    parameters = [*names, *[f"{name}={default!r}" for name, default in defaults.items()]]
+    scope = {compute.name: compute.type, "inf": math.inf, "nan": math.nan}
+    scope |= {name: getattr(scalar, name) for name in inliner.imports}
+    text = f"def element({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines)
+    exec(compile(text, f"<{function.__name__} in {compute.name}>", "exec"), scope)
+    return scope["element"]
+
+
+def literals(compute: np.dtype, node: ast.expr) -> ast.expr:
+    """Return an expression with each literal in the computing dtype."""
+    return _Literals(compute).visit(node)
 
 
 def _folded(node: ast.BinOp | ast.Compare) -> ast.expr:

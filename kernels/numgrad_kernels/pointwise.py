@@ -21,6 +21,7 @@ from numba.np.numpy_support import from_dtype
 from . import scalar
 from .buffer_types import BufferType, ElementBufferType
 from .facts import Facts
+from .formulas import Formula
 from .inline import Inliner
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
@@ -76,15 +77,16 @@ class Operand:
 class PointwiseProgram:
     """Scalar functions fused in one pass over memory.
 
-    ``functions`` contains for each output the scalar function that computes it; parameters are found by name among
-    ``inputs``.  Everything is computed in ``compute`` and stored in the output's own dtype.
+    ``functions`` contains for each output the scalar function that computes it, or one formula for all of them;
+    parameters are found by name among ``inputs``.  Everything is computed in ``compute`` and stored in the output's own
+    dtype.
     """
 
     name: str
     compute: np.dtype
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
-    functions: tuple[Callable[..., Any], ...]
+    functions: tuple[Callable[..., Any] | Formula, ...]
     #: Storage for the device: the program's kernels, and plans that serve contiguous tensors of all small sizes.
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -143,8 +145,15 @@ class PointwiseProgram:
 
     @functools.cached_property
     def weight(self) -> int:
-        """The approximate work per element: 1, plus 1 for each expensive function such as exp."""
-        return 1 + len(self.body[1] - _CHEAP)
+        """The approximate work per element: 1, plus 1 for each expensive function such as exp, more with loops."""
+        statements, imports = self.body
+        loops = any(line.lstrip().startswith(("for ", "while ")) for line in statements)
+        return (1 + len(imports - _CHEAP)) * (16 if loops else 1)
+
+    @functools.cached_property
+    def branches(self) -> bool:
+        """True if the statements of an element contain others."""
+        return any(line.startswith(" ") for line in self.body[0])
 
     @functools.cached_property
     def arguments(self) -> tuple[Operand, ...]:
@@ -266,10 +275,14 @@ def _nest_of(program: PointwiseProgram, rank: int) -> list[str]:
 def _body(program: PointwiseProgram) -> tuple[list[str], set[str]]:
     """Return statements that compute every output from variables ``<input>_i``, and the scalar functions they call."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
-    inliner = Inliner(program.compute, _OWN_NAMES.union(*map(_with_ends, names)))
+    taken = _OWN_NAMES.union(*map(_with_ends, names))
     values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
+    if isinstance(program.functions[0], Formula):
+        return program.functions[0].text(program.compute, values, program.written, taken)
+    inliner = Inliner(program.compute, taken)
     results = []
     for function, (name, _) in zip(program.functions, program.outputs, strict=True):
+        assert not isinstance(function, Formula)
         code = function.__code__
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         result = inliner.call(function, {parameter: values[parameter] for parameter in parameters})

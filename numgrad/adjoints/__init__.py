@@ -7,5 +7,7 @@ calls into the graph.
 """
 
 from .decorator import differentiable
+from .derivative import derivative
+from .vectorize import vectorize
 
-__all__ = ["differentiable"]
+__all__ = ["derivative", "differentiable", "vectorize"]

@@ -241,7 +241,10 @@ def _same_arrays(parameters: Sequence[str], values: Sequence[Any]) -> list[tuple
 
 
 def _check_syntax(function: Callable[..., Any]) -> None:
-    check(read(function))
+    tree = read(function)
+    if function.__code__.co_kwonlyargcount:
+        raise Refused("parameters must be positional: no keyword-only ones", tree)
+    check(tree)
 
 
 @typeof_impl.register(Differentiable)

@@ -6,9 +6,12 @@ It differentiates functions in normal form and adjoints, which gives products wi
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from ..ops.table.op import parameters
 from .analysis import Analysis, bound_array, shadow_of, target_of
 from .cotangents import atom, indented
 from .inference import is_array, is_floating, zero
@@ -32,7 +35,10 @@ class Tangents:
 class Forward:
     """Generator of the tangents of the function ``source``, whose parameters ``by`` have tangents."""
 
-    def __init__(self, source: str, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]]):
+    def __init__(
+        self, source: str, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]],
+        operations: Mapping[str, Any] = MappingProxyType({}),
+    ):
         tree = ast.parse(source).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.tree, self.kinds, self.names = tree, kinds, names
@@ -45,6 +51,11 @@ class Forward:
             facts.aliases.share(stack, owner)
         facts.activate({facts.contents(each) if facts.is_array(each) else each for each in by}, None)
         self._tangents: dict[str, str] = {}
+        #: Operations of the table that the source calls, and the rules that the tangents call, by their names.
+        self.operations = operations
+        self.rules: dict[str, Any] = {}
+        #: Names of the results of calls, by the identity of the calls.
+        self.results: dict[int, str] = {}
 
     def tangent_name(self, own: str) -> str:
         """Return the name of the tangent of a name."""
@@ -181,12 +192,16 @@ class Forward:
             return _sum(one, other)
         if isinstance(node.op, ast.Sub):
             return _sum(one, other and f"-({other})")
+        if isinstance(node.op, ast.Mult) and left == right:
+            return _product(one, f"(2.0 * {left})")
         if isinstance(node.op, ast.Mult):
             return _sum(_product(one, right), _product(other, left))
         if isinstance(node.op, ast.Div):
-            return _sum(one and f"({one}) / {right}", _product(other, f"-{left} / ({right} * {right})"))
+            return _sum(one and f"({one}) / {right}", _product(other, f"-({left} / {right}) / {right}"))
         if isinstance(node.op, ast.Pow):
-            by_base = f"{right} * {left} ** ({right} - 1)"
+            exponent = node.right.value if isinstance(node.right, ast.Constant) else None
+            lower = f"({right} - 1)" if exponent is None else repr(exponent - 1)  # type: ignore[operator]
+            by_base = f"{right} * {left} ** {lower}" if exponent != 2 else f"2.0 * {left}"
             by_exponent = f"({left} ** {right} * math.log({left}) if {left} > 0.0 else 0.0)"
             return _sum(_product(one, by_base), _product(other, by_exponent))
         if isinstance(node.op, ast.Mod):
@@ -197,6 +212,8 @@ class Forward:
 
     def _call(self, node: ast.Call) -> str | None:
         base, arguments = base_of(text(node.func)), node.args
+        if text(node.func) in self.operations:
+            return self._by_rules(node, self.operations[text(node.func)])
         if base in CHOOSING and len(arguments) >= 2:
             first = arguments[0]
             rest = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
@@ -211,6 +228,23 @@ class Forward:
         raise Refused(f"the derivative of {text(node.func)} is not known")
 
 
+    def _by_rules(self, node: ast.Call, op: Any) -> str | None:
+        """Return the tangent of an operation of the table: its Jacobian is diagonal, so its rules map tangents, too."""
+        values = {**op.attributes, **dict(zip(op.inputs, map(text, node.args), strict=True))}
+        values["out"] = self.results.get(id(node)) or text(node)
+        values |= {each.arg or "": text(each.value) for each in node.keywords}
+        total = None
+        for own, argument in zip(op.inputs, node.args, strict=True):
+            tangent = None if own in op.nondifferentiable else self.tangent(argument)
+            if tangent is not None:
+                rule = op.rule(own)
+                called = f"{op.name}_by_{own}"
+                self.rules[called] = rule
+                given = [tangent if each == "grad" else str(values[each]) for each in parameters(rule)]
+                total = _sum(total, f"{called}({', '.join(given)})")
+        return total
+
+
 def _sum(one: str | None, other: str | None) -> str | None:
     if one is None or other is None:
         return one or other
@@ -218,7 +252,7 @@ def _sum(one: str | None, other: str | None) -> str | None:
 
 
 def _product(tangent: str | None, factor: str) -> str | None:
-    return None if tangent is None else f"({tangent}) * {factor}"
+    return None if tangent is None else factor if tangent == "1.0" else f"({tangent}) * {factor}"
 
 
 def _stacks(tree: ast.FunctionDef, kinds: dict[str, Any]) -> dict[str, str]:

@@ -54,7 +54,7 @@ def _canonical_names() -> dict[int, str]:
     return known
 
 
-_CANONICAL = _canonical_names()
+CANONICAL = _canonical_names()
 
 _REFUSED_STATEMENTS = {
     ast.Try: "'try'", ast.With: "'with'", ast.FunctionDef: "a function within", ast.Lambda: "'lambda'",
@@ -117,7 +117,7 @@ class Inliner(Hoister):
         for local in sorted(names_in(tree.body, ast.Store)):
             if local not in scope.local:
                 scope.local[local] = name(self.names.fresh(local))
-        structure = Structure(self.names)
+        structure = self.structure(python)
         body = structure.function(tree.body)
         results = structure.results or []
         for own in [*results, *structure.flags]:
@@ -131,6 +131,10 @@ class Inliner(Hoister):
         finally:
             self._scope = before
             self._calls.pop()
+
+    def structure(self, python: Callable[..., Any]) -> Structure:
+        """Return the translation of a function's control flow."""
+        return Structure(self.names)
 
     # -- statements
 
@@ -198,10 +202,14 @@ class Inliner(Hoister):
         for target in targets:
             if isinstance(target, ast.Tuple):
                 self._unpacking(target, value, at, done)
-            elif isinstance(value, ast.Tuple):
-                raise Refused("tuples are not supported, except those that are unpacked or returned")
             else:
-                done.append(assign(self._target(target, done), value, at))
+                self._bind(target, value, at, done)
+
+    def _bind(self, target: ast.expr, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
+        """Add the assignment to one target."""
+        if isinstance(value, ast.Tuple):
+            raise Refused("tuples are not supported, except those that are unpacked or returned")
+        done.append(assign(self._target(target, done), value, at))
 
     def _unpacking(self, target: ast.Tuple, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
         if isinstance(value, ast.Attribute) and value.attr == "shape":
@@ -210,7 +218,12 @@ class Inliner(Hoister):
             ]
         elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
             parts = []
+            goals = {text(self._scope.local.get(each, name(each))) for each in names_in(target, ast.Store)}
+            swapped = goals & names_in(value)
             for part in value.elts:
+                if not swapped and isinstance(part, (ast.Name, ast.Constant)):
+                    parts.append(part)
+                    continue
                 held = self.names.fresh("held")
                 done.append(assign(held, part, at))
                 parts.append(name(held))
@@ -332,7 +345,7 @@ class Inliner(Hoister):
         """Return how generated code refers to a global."""
         if isinstance(value, np.dtype):
             value = value.type
-        if (known := _CANONICAL.get(id(value))) is not None:
+        if (known := CANONICAL.get(id(value))) is not None:
             return expression(known)
         if isinstance(value, bool) or (isinstance(value, numbers.Real) and isinstance(value, (int, float))):
             special = {np.inf: "np.inf", -np.inf: "-np.inf"}.get(value, "np.nan" if value != value else None)
@@ -368,9 +381,7 @@ class Inliner(Hoister):
                 continue
             value = self.rewrite(given, before)
             if parameter.name in assigned or not isinstance(value, (ast.Name, ast.Constant)):
-                own = self.names.fresh(parameter.name)
-                before.append(assign(own, value, call))
-                value = name(own)
+                value = self._held(parameter.name, value, call, before)
             arguments.append(value)
         whole = call is self._whole
         known = set(self.names.taken)
@@ -381,6 +392,13 @@ class Inliner(Hoister):
         if len(results) == 1:
             return name(results[0])
         return located(ast.Tuple([name(each) for each in results], ast.Load()), call)
+
+
+    def _held(self, wanted: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
+        """Return a new name for a value, or several for a tuple."""
+        own = self.names.fresh(wanted)
+        before.append(assign(own, value, at))
+        return name(own)
 
 
 def indices_of(node: ast.expr) -> list[ast.expr]:

@@ -83,9 +83,12 @@ def read(function: Any) -> ast.FunctionDef:
     origin = Origin(name, lines, first)
     for node in ast.walk(tree):
         node.origin = origin  # type: ignore[attr-defined]
+    tree.decorator_list = []
     arguments = tree.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise Refused("parameters must be positional: no *args, **kwargs or keyword-only ones", tree)
+    if arguments.vararg or arguments.kwarg:
+        raise Refused("parameters must be named: no *args or **kwargs", tree)
+    arguments.args += arguments.kwonlyargs
+    arguments.kwonlyargs, arguments.kw_defaults = [], []
     return tree
 
 

@@ -126,6 +126,45 @@ class Structure:
         return [assign(result, value, statement) for result, value in zip(self.results, values, strict=True)]
 
 
+class Returns(Structure):
+    """Translation of ``return`` alone, for forward mode, which runs loops from their beginning to their end."""
+
+    def _loop(self, loop: ast.For | ast.While) -> tuple[list[ast.stmt], str]:
+        if loop.orelse:
+            raise Refused("'else' of a loop is not supported", loop)
+        flag = self._flag("left")
+        translated = copy.copy(loop)
+        translated.body = self._within(loop.body, flag)
+        return [*(statements(f"{flag} = 0", loop) if _returns(loop) else []), translated], flag
+
+    def _within(self, block: list[ast.stmt], flag: str) -> list[ast.stmt]:
+        """Translate a block of a loop: a ``return`` sets the flag and leaves the loop."""
+        done: list[ast.stmt] = []
+        for statement in block:
+            if isinstance(statement, ast.Return):
+                return [*done, *self._returned(statement), *statements(f"{flag} = 3\nbreak", statement)]
+            if isinstance(statement, (ast.Break, ast.Continue)):
+                return [*done, statement]
+            if isinstance(statement, ast.If):
+                body, orelse = self._within(statement.body, flag), self._within(statement.orelse, flag)
+                done.append(located(ast.If(statement.test, body, orelse), statement))
+            elif isinstance(statement, (ast.For, ast.While)):
+                loop, own = self._loop(statement)
+                done += loop
+                if _returns(statement):
+                    done += statements(f"if {own} == 3:\n    {flag} = 3\n    break", statement)
+            else:
+                done.append(statement)
+        return done
+
+
+class Structured(Structure):
+    """Translation of a body that is in normal form but for the ``return`` at its end."""
+
+    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [*body[:-1], *self._returned(body[-1])]  # type: ignore[arg-type]
+
+
 def _breaks(statement: ast.stmt) -> bool:
     """Return True if the statement may end the loop that it stands in."""
     if isinstance(statement, ast.If):

@@ -51,15 +51,18 @@ def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
 # -- pointwise --------------------------------------------------------------------------------------------------
 
 
-def pointwise(call: PointwiseCall, level: Level) -> Tensor:
-    """Compute a pointwise operation and its tangent."""
+def pointwise(call: PointwiseCall, level: Level) -> Any:
+    """Compute a pointwise operation and its tangent, or those of several outputs."""
     tangents = _tangents(call.args, level)
     with outside(level) as around:
         if call.target is None:
             out = around.run(with_duals, call.run)
-            tangent = _pointwise_tangent(call, tangents, out._layout.shape, out._layout.type, out)
-            if tangent is not None:
-                set_tangent(out, level, laid_out_as(out, tangent))
+            outs = _as_tuple(out)
+            layout = outs[0]._layout
+            found = _pointwise_tangents(call, tangents, layout.shape, layout.type, outs[0])
+            for output, tangent in zip(outs, found, strict=True):
+                if tangent is not None:
+                    set_tangent(output, level, laid_out_as(output, tangent))
             return out
         target, layout = call.target, call.target._layout
         shape = broadcast_shapes(*[value._layout.shape for value in call.args if isinstance(value, Tensor)])
@@ -68,10 +71,24 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
         args, tangents = _unchanged(call.args, tangents, target)
         before = PointwiseCall(call.op, args, call.attributes)
         result = before.run() if "out" in call.op.saveable() else None
-        tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
+        (tangent,) = _pointwise_tangents(before, tangents, layout.shape, layout.type, result)
         around.run(with_duals, call.run)
         _overwrite_tangent(target, level, tangent)
     return target
+
+
+def _pointwise_tangents(
+    call: PointwiseCall, tangents: list[Any], shape: tuple[int, ...], type: TensorType, out: Tensor | None
+) -> list[Tensor | None]:
+    """Return the tangent of each output, None for those that have none; ``out`` is the first output."""
+    op = call.op
+    if not op.derived:
+        return [_pointwise_tangent(call, tangents, shape, type, out)]
+    given = [None if name in op.nondifferentiable else t for name, t in zip(op.inputs, tangents, strict=True)]
+    if not type.dtype.differentiable or all(tangent is None for tangent in given):
+        return [None] * len(op.outputs)
+    found = op.tangents(call.args, given, call.attributes)
+    return [_own(_fitted(tangent, shape, type), tangents) for tangent in found]
 
 
 def _pointwise_tangent(

@@ -333,6 +333,8 @@ def _elements(span: Span) -> Access:
 
 def _pointwise(launch: KernelCall, given: dict[str, Any]) -> Member | None:
     program, rank, is_contiguous = pointwise_kernels[launch.kernel]
+    if program.branches:
+        return None
     arrays = program.arrays + program.written
     numbers = {name: operand for name, operand in given.items() if name in program.parameters and name not in arrays}
     if is_contiguous:

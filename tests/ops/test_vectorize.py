@@ -115,7 +115,7 @@ def test_what_has_no_meaning_in_a_kernel_is_refused():
     def loud(x):
         return print(x)
 
-    with pytest.raises(TypeError, match=r"loud .*'print' cannot be called in a kernel"):
+    with pytest.raises(TypeError, match=r"loud, line \d+: 'print' cannot be called in a kernel"):
         loud(numgrad.ones(2))
 
 

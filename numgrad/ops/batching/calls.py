@@ -41,7 +41,7 @@ def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
 # -- pointwise ------------------------------------------------------------------------------------------------------
 
 
-def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
+def pointwise(call: PointwiseCall, level: Batched) -> Any:
     """Compute a pointwise operation, in place if there is a target."""
     op, attributes, target = call.op, call.attributes, call.target
     operands = list(call.args)
@@ -68,7 +68,8 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
                 values[0] = physical(target)
         done = op.run(values, attributes, None if target is None else values[0])
     if target is None:
-        out = mapped(level, done, batched)
+        several = done.__class__ is tuple
+        out = tuple([mapped(level, one, batched) for one in done]) if several else mapped(level, done, batched)
     else:
         out = target
         _count(target)

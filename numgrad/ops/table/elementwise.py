@@ -43,6 +43,7 @@ from .operands import (
 )
 from .out import not_cast
 from .promotion import meeting_dtype, number_dtype
+from .recording import OpNode
 from .transforms import PointwiseCall
 
 
@@ -70,10 +71,14 @@ class Pointwise(Op):
     Attributes:
         attributes: the keyword-only parameters and their defaults.
         complex_entry: the entry that computes complex numbers.
+        outputs: the names of the outputs, which have one layout.
+        derived: True if the derivatives of any order are derived from the function, by ``tangents`` in forward mode.
         of_result: the operation with a rule that does not need the input: see ``by_result``.
     """
 
-    node_base = PointwiseNode
+    node_base: type[OpNode] = PointwiseNode
+    outputs: tuple[str, ...] = ("out",)
+    derived = False
     of_result: Pointwise | None = None
 
     def __init__(
@@ -117,6 +122,16 @@ class Pointwise(Op):
             None if name in self.nondifferentiable else position for position, name in enumerate(operands)
         ])
         self.with_own_entries()
+
+    @property
+    def scalar_function(self) -> Callable[..., Any]:
+        """The function whose text goes into kernels that call the operation."""
+        return self.function
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The functions of scalars that compute the outputs."""
+        return (self.function,)
 
     @functools.cached_property
     def numbers(self) -> dict[int, type[Node]]:
@@ -239,7 +254,8 @@ class Pointwise(Op):
                 for name, value in attributes.items()
             ]
             program = self.programs[key] = devices.PointwiseProgram(
-                self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
+                self.name, compute.numpy, tuple(inputs), tuple([(name, out.numpy) for name in self.outputs]),
+                self.functions,
             )
         return program
 
@@ -385,7 +401,8 @@ class Pointwise(Op):
                 check_attributes(attributes.items(), compute)
                 checks += [(_fits(name, compute), [number]) for number, name in enumerate(passed, len(kinds))]
         numbers = [attributes[name].__class__ for name in passed]
-        plan = devices.pointwise_plan(program, [*kinds, *numbers], [out], into is not None, checks)
+        outs = (out,) * len(self.outputs)
+        plan = devices.pointwise_plan(program, [*kinds, *numbers], outs, into is not None, checks)
         node_class = self.node_class
         for position, own in self.numbers.items():
             if kinds[position].__class__ is not Layout:
@@ -395,7 +412,7 @@ class Pointwise(Op):
             *range(len(kinds)), *[len(kinds) + n for n, name in enumerate(self.attributes) if name in passed]
         )
         details = _Details(compute, attributes, passed, positions, types, node_class)
-        return Entry(self, plan, out, recorded, details, again)
+        return Entry(self, plan, out if len(outs) == 1 else outs, recorded, details, again)
 
 
 class _Details(NamedTuple):

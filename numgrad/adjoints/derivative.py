@@ -1,0 +1,71 @@
+"""Derivatives of scalar functions, as functions that Numba compiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..ops.table.checks import check_value
+from ..ops.table.elementwise import Pointwise
+from ..scalar import function_of
+from .derived import partial_derivatives, source_of
+from .scalars import ScalarInliner
+from .source import compiled, python_function
+
+
+def derivative(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Any:
+    """Return the derivative of a scalar function with respect to one of its arguments, compiled by ``numba.njit``.
+
+    The function may be a Python function or one compiled by ``numba.njit``, and may contain what ``vectorize``
+    supports.  The derivative takes the same arguments, which are numbers.  It can be called in other compiled
+    functions, and can be differentiated again.  ``numba.cfunc`` makes a C function of its Python function ``py_func``,
+    and ``scipy.LowLevelCallable`` takes that.
+
+    Args:
+        function: function of numbers that returns a number, or a tuple of several.
+        argnums: the position of the argument, or those of several.  For several the result is a tuple.
+
+    Raises:
+        TypeError: the function contains something that is not supported; the message has the line.
+        ValueError: there is no such argument, or there are several arguments and several results.
+
+    Example:
+        >>> import numba, numgrad
+        >>> @numba.njit
+        ... def energy(r, depth):
+        ...     a = 1 / r**6
+        ...     return 4 * depth * (a * a - a)
+        >>> slope = numgrad.derivative(energy)
+        >>> slope(1.0, 0.5)
+        -12.0
+        >>> numgrad.derivative(slope)(1.0, 0.5)
+        228.0
+    """
+    op = getattr(function, "op", None)
+    python = python_function(op.function if isinstance(op, Pointwise) else function)
+    several = not isinstance(argnums, int)
+    formula = ScalarInliner().formula(python)
+    count = len(formula.parameters)
+    positions = list(argnums) if several else [argnums]  # type: ignore[arg-type, list-item]
+    for each in positions:
+        check_value(-count <= each < count, "{} has {} arguments, and none at {}", python.__name__, count, each)
+    check_value(
+        not several or len(formula.results) == 1,
+        "{} returns {} results: the derivative of each by several arguments is not supported: take one argument",
+        python.__name__, len(formula.results),
+    )
+    made = partial_derivatives(formula, python.__name__, [formula.parameters[each] for each in positions])
+    own = f"{python.__name__}_derivative"
+    source = source_of(made, own, {})
+    if several and len(positions) == 1:
+        source = source.replace(f"return {made.results[0]}", f"return ({made.results[0]},)")
+    return njit(error_model="numpy")(compiled(source, own, {"np": np, "math": math, **_called(made.functions)}))
+
+
+def _called(operations: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the functions that a formula calls, as Numba compiles them: those of ``math`` where there are."""
+    return {own: getattr(math, op.name, None) or function_of(op, own) for own, op in operations.items()}

@@ -1,0 +1,265 @@
+"""Derivatives of formulas: other formulas, of which derivatives can be taken in turn.
+
+A formula of several variables is differentiated in forward mode, in all needed directions at once: one pass over its
+statements carries the partial derivatives of each value along.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from ..devices import Formula
+from ..ops.table.op import parameters
+from .cotangents import indented
+from .forward import Forward
+from .hoisting import Hoister
+from .normal import written
+from .scalars import ScalarInliner
+from .source import Names, assign, compiled, located, name, names_in, text, walk
+
+_TYPES = {"b": types.boolean, "i": types.int64, "f": types.float64}
+
+
+class Partials:
+    """Partial derivatives of the results of a formula, in several directions.
+
+    Each of the ``directions`` maps parameters to the source of their tangents; names of tangents have its ``ends``.
+    ``lines`` are the statements that
+    compute the results and, by direction, the names ``tangents`` of the tangents of the results: None for zero.
+    """
+
+    def __init__(self, formula: Formula, names: Names, directions: Sequence[Mapping[str, str]], ends: Sequence[str]):
+        formula = replace(formula, body=tuple(_Flattened(formula, names).block(formula.body)))
+        kinds = {own: _TYPES[kind] for own, kind in formula.kinds("f").items()}
+        source = written("formula", list(formula.parameters), list(formula.results), list(formula.body))
+        self._modes = [
+            _Direction(end, source, kinds, list(direction), names, [], formula.functions)
+            for direction, end in zip(directions, ends, strict=True)
+        ]
+        self.lines: list[str] = []
+        for mode, direction in zip(self._modes, directions, strict=True):
+            self.lines += mode.beginning(direction)
+        self.lines += self._block(list(formula.body))
+        self.rules = {own: rule for mode in self._modes for own, rule in mode.rules.items()}
+        self.tangents = [[mode.of_result(each) for each in formula.results] for mode in self._modes]
+
+    def _block(self, block: Sequence[ast.stmt]) -> list[str]:
+        lines: list[str] = []
+        for statement in block:
+            if isinstance(statement, (ast.If, ast.For, ast.While)):
+                head, _, _ = text(statement).partition("\n")
+                lines += [head, *indented(self._block(statement.body))]
+                if statement.orelse:
+                    lines += ["else:", *indented(self._block(statement.orelse))]
+                continue
+            known = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and (
+                not names_in(statement.targets, ast.Store) & names_in(statement.value)
+            )
+            if known:  # rules may need the result
+                lines.append(text(statement))
+            for mode in self._modes:
+                if known:
+                    mode.results[id(statement.value)] = text(statement.targets[0])  # type: ignore[attr-defined]
+                lines += mode._statement(statement)[:-1]
+            if not known:
+                lines.append(text(statement))
+        return lines
+
+
+class _Flattened(Hoister):
+    """Rewriter of a formula that names the values that its derivatives use again: factors and arguments of functions.
+
+    Otherwise the text of each would be repeated in the derivative, and its parts in turn in theirs.
+    """
+
+    def __init__(self, formula: Formula, names: Names):
+        self.formula, self.names = formula, names
+
+    def block(self, block: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Return the statements of a block."""
+        done: list[ast.stmt] = []
+        for statement in block:
+            if isinstance(statement, (ast.If, ast.For, ast.While)):
+                statement = copy.copy(statement)
+                statement.body, statement.orelse = self.block(statement.body), self.block(statement.orelse)
+            elif isinstance(statement, ast.Assign):
+                count = len(done)
+                value = self.rewrite(statement.value, done)
+                if len(done) > count and isinstance(value, ast.Name) and isinstance(last := done[-1], ast.Assign):
+                    value = done.pop().value if text(last.targets[0]) == value.id else value  # type: ignore[attr-defined]
+                statement = located(ast.Assign(statement.targets, value), statement)
+            done.append(statement)
+        return done
+
+    def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Add, ast.Sub)):
+            return ast.BinOp(self._named(node.left, before), node.op, self._named(node.right, before))
+        if isinstance(node, ast.Call) and text(node.func) in self.formula.functions:
+            arguments = [self._named(each, before) for each in node.args]
+            node = ast.Call(node.func, arguments, node.keywords)
+            op: Any = self.formula.functions[text(node.func)]
+            if any("out" in parameters(rule) for rule in op.rules.values()):
+                return self._held(node, before)
+        return node
+
+    def _named(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        parts = [each for each in ast.walk(node) if isinstance(each, (ast.BinOp, ast.Call, ast.IfExp))]
+        plain = len(parts) < 2 and not any(isinstance(each, (ast.Call, ast.IfExp)) for each in parts)
+        return node if plain else self._held(node, before)
+
+    def _held(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        own = self.names.fresh("value")
+        before.append(assign(own, node, node))
+        return name(own)
+
+
+class _Direction(Forward):
+    """Forward mode of a formula, in one direction."""
+
+    def __init__(self, end: str, *given: Any):
+        self.end = end
+        super().__init__(*given)
+
+    def tangent_name(self, own: str) -> str:
+        if own not in self._tangents:
+            self._tangents[own] = self.names.fresh(f"{own}_{self.end}")
+        return self._tangents[own]
+
+    def beginning(self, direction: Mapping[str, str]) -> list[str]:
+        """Return the statements that set the tangents of the parameters, and those of other names to zero."""
+        assigned = names_in(self.tree.body, ast.Store)
+        lines = []
+        for own in self.parameters:
+            if own in direction:
+                if own not in assigned:
+                    self._tangents[own] = direction[own]
+                else:
+                    lines.append(f"{self.tangent_name(own)} = {direction[own]}")
+        defined = names_in([each for each in self.tree.body if isinstance(each, ast.Assign)], ast.Store)
+        others = sorted(self.facts.active - {*self.parameters, *defined})
+        parameters = [own for own in self.parameters if own in self.facts.active and own not in direction]
+        return [*lines, *[f"{self.tangent_name(own)} = 0.0" for own in [*parameters, *others]]]
+
+    def of_result(self, own: str) -> str | None:
+        return self.tangent_name(own) if self._has_tangent(own) else None
+
+
+def gradient(formula: Formula, own: str, wanted: Sequence[str], present: Sequence[bool]) -> Formula:
+    """Return the formula of the gradients of the parameters ``wanted``.
+
+    Its first parameters are the gradients of the results for which ``present`` is True, its others those parameters of
+    the formula that it needs.
+    """
+    names = _names(formula)
+    grads = [names.fresh("grad" if len(present) == 1 else f"grad_{n}") if one else "" for n, one in enumerate(present)]
+    partials = Partials(formula, names, [{each: "1.0"} for each in wanted], wanted)
+    lines, results = list(partials.lines), []
+    for each, tangents in zip(wanted, partials.tangents, strict=True):
+        terms = [f"{grad} * {tangent}" for grad, tangent in zip(grads, tangents, strict=True) if grad and tangent]
+        results.append(names.fresh(f"grad_{each}"))
+        lines.append(f"{results[-1]} = {' + '.join(terms) or '0.0'}")
+    return _formula(formula, f"{own}_gradient", [grad for grad in grads if grad], [], lines, results, partials.rules)
+
+
+def tangent(formula: Formula, own: str, given: Sequence[str]) -> Formula:
+    """Return the formula of the tangents of the results, from those of the parameters ``given``, its first ones."""
+    names = _names(formula)
+    tangents = {each: names.fresh(f"{each}_t") for each in given}
+    partials = Partials(formula, names, [tangents], ["t"])
+    return _formula(
+        formula, f"{own}_tangent", list(tangents.values()), [], partials.lines,
+        [each or "0.0" for each in partials.tangents[0]], partials.rules,
+    )
+
+
+def partial_derivatives(formula: Formula, own: str, by: Sequence[str]) -> Formula:
+    """Return the formula of the derivatives of the results by each of the parameters ``by``, with all parameters."""
+    partials = Partials(formula, _names(formula), [{each: "1.0"} for each in by], by)
+    results = [each or "0.0" for tangents in partials.tangents for each in tangents]
+    return _formula(formula, f"{own}_derivative", [], list(formula.parameters), partials.lines, results, partials.rules)
+
+
+def _names(formula: Formula) -> Names:
+    names = Names()
+    names.taken |= names_in(formula.body, None) | {*formula.parameters, *formula.functions}
+    return names
+
+
+def _formula(
+    formula: Formula, own: str, first: Sequence[str], kept: Sequence[str], lines: Sequence[str],
+    results: Sequence[str], rules: Mapping[str, Callable[..., Any]],
+) -> Formula:
+    """Return a formula from its statements, without those that are not needed."""
+    given = [*first, *formula.parameters]
+    source = "\n".join([
+        f"def {own}({', '.join(given)}):", *indented([*lines, f"return {', '.join(results)}"])
+    ])
+    python = compiled(source + "\n", own, {"math": math, "np": np, **formula.functions, **rules})
+    made = ScalarInliner([*rules.values()], python).formula(python)
+    body, needed = _needed(list(made.body), {*made.results})
+    results = list(made.results)
+    while body and isinstance(last := body[-1], ast.Assign) and isinstance(last.value, ast.Name):
+        results = [last.value.id if each == last.targets[0].id else each for each in results]  # type: ignore[attr-defined]
+        del body[-1]
+    takes = [each for each in made.parameters if each in first or each in kept or each in needed]
+    return Formula(tuple(takes), tuple(body), tuple(results), made.functions, made.truths)
+
+
+def _needed(
+    block: list[ast.stmt], live: set[str], left: set[str] = frozenset()  # type: ignore[assignment]
+) -> tuple[list[ast.stmt], set[str]]:
+    """Return the statements of a block that the names ``live`` after it need, and the names that these need before.
+
+    The names ``left`` are needed where control leaves the round of a loop.
+    """
+    kept: list[ast.stmt] = []
+    for statement in reversed(block):
+        if isinstance(statement, ast.Assign):
+            own = statement.targets[0].id  # type: ignore[attr-defined]
+            if own not in live:
+                continue
+            live = (live - {own}) | names_in(statement.value)
+        elif isinstance(statement, ast.If):
+            (body, one), (orelse, other) = _needed(statement.body, live, left), _needed(statement.orelse, live, left)
+            if not body and not orelse:
+                continue
+            statement = ast.If(statement.test, body or [ast.Pass()], orelse)
+            live = one | other | names_in(statement.test)
+        elif isinstance(statement, (ast.For, ast.While)):
+            head = statement.iter if isinstance(statement, ast.For) else statement.test
+            after = live
+            while True:
+                body, before = _needed(statement.body, after, after)
+                again = after | before | names_in(head)
+                if again == after:
+                    break
+                after = again
+            counter = {statement.target.id} if isinstance(statement, ast.For) else set()  # type: ignore[attr-defined]
+            if not counter & live and not any(isinstance(each, ast.Assign) for each in walk(body)):
+                continue
+            if isinstance(statement, ast.For):
+                statement = ast.For(statement.target, statement.iter, body, [])
+            else:
+                statement = ast.While(statement.test, body, [])
+            live = after
+        elif isinstance(statement, (ast.Break, ast.Continue)):
+            live = left
+        elif isinstance(statement, ast.Pass):
+            continue
+        kept.insert(0, statement)
+    return kept, live
+
+
+def source_of(formula: Formula, own: str, defaults: Mapping[str, Any]) -> str:
+    """Return a formula as Python; parameters with ``defaults`` are keyword-only."""
+    operands = [each for each in formula.parameters if each not in defaults]
+    numbers = [f"{each}={defaults[each]!r}" for each in formula.parameters if each in defaults]
+    return written(own, [*operands, *["*"] * bool(numbers), *numbers], list(formula.results), list(formula.body))

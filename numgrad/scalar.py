@@ -1,0 +1,91 @@
+"""Pointwise functions of single numbers, for functions that Numba compiles.
+
+They can be called in functions decorated with ``numba.njit``, ``numba.cuda.jit`` and ``numgrad.vectorize``, and in
+plain Python.  Each computes what numgrad's function of the same name computes for an element of a tensor.  float32
+gives float32, computed in float32; of several floats the widest one decides; integers count as float64.
+
+Example:
+    >>> import numba
+    >>> from numgrad import scalar
+    >>> @numba.njit
+    ... def layer(x, w, b):
+    ...     return scalar.gelu(w * x + b)
+    >>> layer(1.0, 2.0, -0.5)
+    1.3997892...
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+from numba.np.numpy_support import as_dtype
+
+from .devices import function_in
+from .ops.table.elementwise import Pointwise
+from .ops.table.op import ops
+
+#: The functions, by the names of their operations where these differ.
+_NAMES = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "deg2rad",
+    "elu", "entr", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod", "frac", "gelu",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside", "huber", "hypot", "leaky_relu", "lerp", "log",
+    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logit", "logsigmoid", "maximum", "minimum", "mish", "mse",
+    "ndtri", "pow", "rad2deg", "reciprocal", "relu", "remainder", "round", "rsqrt", "sigmoid", "sign", "silu", "sin",
+    "sinc", "sinh", "smooth_l1", "softplus", "softshrink", "softsign", "sqrt", "tan", "tanh", "tanhshrink", "trunc",
+    "where", "xlogy",
+]
+_OPERATIONS = {"pow": "pow_tensor", "where": "choose"}
+
+__all__ = [*_NAMES]
+
+
+def function_of(op: Pointwise, own: str) -> Callable[..., Any]:
+    """Return the function of scalars that computes an operation."""
+    names = ", ".join([*op.inputs, *[f"{name}={value!r}" for name, value in op.attributes.items()]])
+    given = ", ".join([*op.inputs, *op.attributes])
+    scope: dict[str, Any] = {"computed": functools.partial(_computed, op), "typed": functools.partial(_typed, op)}
+    text = (
+        f"def {own}({names}):\n    return computed({given})\n"
+        f"def implementation({names}):\n    return typed({', '.join(op.inputs)})\n"
+    )
+    exec(text, scope)  # Numba compares the parameters of the two
+    function = scope[own]
+    function.__module__, function.__doc__, function.op = __name__, op.function.__doc__, op
+    overload(function, jit_options={"error_model": "numpy"})(scope["implementation"])
+    return function
+
+
+@functools.cache
+def _in(op: Pointwise, compute: np.dtype) -> Callable[..., Any]:
+    return function_in(compute, op.function)
+
+
+def _compute(dtypes: Sequence[Any]) -> np.dtype:
+    floats = [each for each in dtypes if np.dtype(each).kind == "f"]
+    return np.result_type(*floats) if floats else np.dtype(np.float64)
+
+
+def _typed(op: Pointwise, *kinds: Any) -> Any:
+    kinds = tuple([types.unliteral(kind) for kind in kinds])
+    if not all(isinstance(kind, types.Float | types.Integer | types.Boolean) for kind in kinds):
+        return None
+    return _in(op, _compute([as_dtype(kind) for kind in kinds]))
+
+
+def _computed(op: Pointwise, *values: Any) -> Any:
+    compute = _compute([np.result_type(value) for value in values[: len(op.inputs)]])
+    with np.errstate(all="ignore"):
+        return _in(op, compute)(*values)
+
+
+def _operation(own: str) -> Any:
+    named = _OPERATIONS.get(own, own)
+    return ops.get(named) or ops[f"{named}_op"]
+
+
+globals().update({own: function_of(_operation(own), own) for own in _NAMES})

@@ -1,0 +1,122 @@
+"""Derivatives of scalar functions as compiled functions, and numgrad's functions of scalars in compiled code."""
+
+import math
+import re
+
+import numba
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad import derivative, scalar
+
+
+@numba.njit
+def series(x, n):
+    total = 0
+    for i in range(n):
+        total += math.sin(x) ** i / (i + 1)
+        if total > 5:
+            return total + x
+    return total
+
+
+@numba.njit
+def activation(x, slope):
+    if x < -1:
+        return slope * x
+    return scalar.gelu(x) + scalar.softplus(x, 2.0) * scalar.logaddexp(x, slope)
+
+
+@numba.njit
+def both(x, y):
+    return x * y * y, math.exp(y) - x
+
+
+def measured(function, *args):
+    """The central difference by the first argument."""
+    x, *rest = args
+    return (function(x + 1e-6, *rest) - function(x - 1e-6, *rest)) / 2e-6
+
+
+@pytest.mark.parametrize(("function", "args"), [
+    (series, (0.4, 5)), (series, (1.5, 30)), (activation, (-2.0, 0.3)), (activation, (0.7, 0.3)),
+])
+def test_first_and_second_derivatives(function, args):
+    slope = derivative(function)
+    assert slope(*args) == pytest.approx(measured(function, *args), rel=1e-7)
+    assert derivative(slope)(*args) == pytest.approx(measured(slope, *args), rel=1e-6)
+
+
+def test_arguments_and_results():
+    assert derivative(both)(2.0, 3.0) == (9, -1)
+    assert derivative(both, 1)(2.0, 3.0) == pytest.approx((12, math.exp(3)))
+    assert derivative(activation, (0, 1))(-2.0, 0.3) == (0.3, -2)
+    assert derivative(activation, [1])(-2.0, 0.3) == (-2,)
+    with pytest.raises(ValueError, match="both has 2 arguments, and none at 2"):
+        derivative(both, 2)
+    with pytest.raises(ValueError, match="by several arguments is not supported"):
+        derivative(both, (0, 1))
+
+
+def test_other_compiled_functions_call_it():
+    slope = derivative(series)
+
+    @numba.njit
+    def steepest(x):
+        best = 0.0
+        for each in x:
+            best = max(best, slope(each, 4))
+        return best
+
+    points = np.linspace(0, 1, 9)
+    assert steepest(points) == max(slope(each, 4) for each in points)
+    assert steepest(points.astype(np.float32)) == pytest.approx(steepest(points), rel=1e-6)
+
+
+def test_a_c_function_for_scipy():
+    scipy = pytest.importorskip("scipy")
+    from scipy.integrate import quad
+
+    @numba.njit
+    def bell(x):
+        return scalar.erf(x) * math.exp(-x * x)
+
+    slope = derivative(bell)
+    in_c = numba.cfunc("float64(float64)")(slope.py_func)
+    found, _ = quad(scipy.LowLevelCallable(in_c.ctypes), 0.0, 1.5)
+    assert found == pytest.approx(bell(1.5) - bell(0.0), rel=1e-12)
+
+
+def test_what_is_not_supported_is_refused_with_its_line():
+    @numba.njit
+    def summed(x):
+        return x.sum()
+
+    where = f"summed, line {summed.py_func.__code__.co_firstlineno + 2}"
+    with pytest.raises(TypeError, match=re.escape(where)):
+        derivative(summed)
+
+
+ARGUMENTS = {"acosh": (1.5,), "where": (True, 0.2, 0.7), "lerp": (0.2, 0.7, 0.4)}
+
+
+@pytest.mark.parametrize("name", scalar.__all__)
+def test_functions_of_scalars_are_those_of_elements(name):
+    function = getattr(scalar, name)
+    args = ARGUMENTS.get(name, (0.3, 0.6)[: len(function.op.inputs)])
+    tensors = [numgrad.tensor(each) if each is True else numgrad.tensor(each, dtype=numgrad.float64) for each in args]
+    assert function(*args) == pytest.approx(function.op.run(tensors, function.op.attributes).item(), rel=1e-14)
+
+
+def test_functions_of_scalars_keep_float32():
+    @numba.njit
+    def both(x):
+        return scalar.silu(x), scalar.where(x > 0, x, 0)
+
+    single = np.float32(0.5)
+    one, other = both(single)
+    assert one == scalar.silu(single)
+    assert one != scalar.silu(0.5)
+    assert {str(each) for each in both.nopython_signatures[0].return_type} == {"float32"}
+    assert (other, scalar.hypot(3, 4), scalar.log(-1.0) != scalar.log(-1.0)) == (0.5, 5.0, True)
