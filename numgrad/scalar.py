@@ -10,8 +10,8 @@ Example:
     >>> @numba.njit
     ... def layer(x, w, b):
     ...     return scalar.gelu(w * x + b)
-    >>> layer(1.0, 2.0, -0.5)
-    1.3997892...
+    >>> print(f"{layer(1.0, 2.0, -0.5):.6f}")
+    1.399789
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ def gpu_member(step: RecordedStep) -> Member | None:
     if known is None:
         return None
     program, rank = known
+    if program.branches:
+        return None
     given = dict(zip(program.parameters, step.operands, strict=False))  # numbers of the loops follow
     size, *rest = step.operands[len(given) :]
     arrays = program.all_arrays
