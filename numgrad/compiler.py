@@ -8,18 +8,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .autograd.locations import warn_user
 from .core.missing import found_later as _found_later
 from .devices import recording
+from .devices.generators import Generator
 from .nn.modules.hooks import every_module
 from .nn.modules.module import Module
+from .optim.lr_scheduler import LRScheduler
+from .optim.optimizer import Optimizer
 from .programs import compiled as programs
 from .programs.attached import module_has_hooks
 from .programs.compiled import Compiled
 from .programs.recorder import CaptureError
+from .tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from .programs.saving import LoadedProgram
@@ -30,6 +34,9 @@ __all__ = [
     "cudagraph_mark_step_begin", "disable", "explain", "is_compiling", "is_dynamo_compiling", "is_exporting",
     "list_backends", "load", "reset", "set_stance",
 ]
+
+#: Classes of the objects whose changes a user may list.
+_STATE = (Module, Optimizer, LRScheduler, Tensor, Generator)
 
 _given: set[str] = set()
 
@@ -48,7 +55,7 @@ def warn_once(text: str) -> None:
 def compile(
     model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
     backend: Any = "inductor", mode: str | None = None, options: Any = None, disable: bool = False, check: int = 0,
-    reuse: bool = False,
+    reuse: bool = False, state: Iterable[Any] | None = None,
 ) -> Any:
     """Return a function, module or training step that is recorded when first called, and replayed afterwards.
 
@@ -69,12 +76,16 @@ def compile(
             called twice for this, so its side effects occur twice.
         reuse: keep results, and the gradients left by a step, in the same memory in each replay, so that the next
             replay overwrites them.  Results that backward may reach are always new.
+        state: modules, optimizers, schedulers, tensors and generators, or lists, tuples and dictionaries of these.
+            With it, a call looks only at the arguments and at these objects; all else that the function finds is
+            constant.
 
     Returns:
         A function with the attribute ``function``, or for a module, a module.
 
     Raises:
         RuntimeError: both ``mode`` and ``options`` are given.
+        TypeError: ``state`` has an object of another class.
         CaptureError: in a call with ``fullgraph``, if it cannot be recorded.
         AssertionError: in a call with ``check``, if a replay gives another result.
 
@@ -91,17 +102,32 @@ def compile(
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-            disable=disable, check=check, reuse=reuse,
+            disable=disable, check=check, reuse=reuse, state=state,
         )
+    listed = None if state is None else _listed(state)
     if disable:
         return model
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, check, reuse)
+        return OptimizedModule(model, fullgraph, check, reuse, listed)
     if isinstance(model, Compiled):
         return model
     if not callable(model):
         raise RuntimeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
-    return Compiled(model, fullgraph, check, reuse)
+    return Compiled(model, fullgraph, check, reuse, listed)
+
+
+def _listed(state: Any) -> list[Any]:
+    """Return the objects in ``state``."""
+    if isinstance(state, _STATE):
+        return [state]
+    if isinstance(state, dict):
+        state = state.values()
+    elif not isinstance(state, list | tuple):
+        raise TypeError(
+            f"compile(): argument 'state' cannot have an object of the class {type(state).__name__}: list the modules, "
+            "optimizers, schedulers, tensors and generators whose changes count"
+        )
+    return [one for part in state for one in _listed(part)]
 
 
 class OptimizedModule(Module):
@@ -109,11 +135,14 @@ class OptimizedModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, fullgraph: bool = False, check: int = 0, reuse: bool = False):
+    def __init__(
+        self, module: Module, fullgraph: bool = False, check: int = 0, reuse: bool = False,
+        state: list[Any] | None = None,
+    ):
         super().__init__()
         del self.__dict__["training"]  # defer to the original module's flag
         self._orig_mod = module
-        self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse)
+        self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse, state)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if every_module.has_hooks and not module_has_hooks(self):  # the original module calls them
@@ -148,7 +177,7 @@ class OptimizedModule(Module):
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiled = self.compiled
-        return OptimizedModule, (self._orig_mod, compiled.full, compiled.check, compiled.reuse)
+        return OptimizedModule, (self._orig_mod, compiled.full, compiled.check, compiled.reuse, compiled.state)
 
 
 def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgram:

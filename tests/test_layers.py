@@ -240,8 +240,7 @@ def test_functions_import_only_what_is_optional_or_slow_to_import(package, most)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_files_are_about_one_idea(package):
     files = {str(file): file.read_text(encoding="utf-8") for file in PACKAGES[package].rglob("*.py")}
-    allowed = {"environment.py": 512}  # lines of files that are longer
-    assert [name for name, text in files.items() if len(text.splitlines()) > allowed.get(Path(name).name, 450)] == []
+    assert [name for name, text in files.items() if len(text.splitlines()) > 450] == []
 
 
 def test_batching_is_made_of_a_few_operations_and_knows_no_other():

@@ -17,8 +17,8 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
 
-#: Number of rare changes, in a list of one int.
-_changes = [0]
+#: Numbers of rare changes, and of all these and changes of modules' attributes.
+_changes = [0, 0]
 
 
 def rare_changes() -> int:
@@ -32,6 +32,17 @@ def rare_changes() -> int:
 def note_rare_change() -> None:
     """Count one more rare change."""
     _changes[0] += 1
+    _changes[1] += 1
+
+
+def module_changes() -> int:
+    """Return the number of rare changes, and of changes of modules' attributes and of ``requires_grad``."""
+    return _changes[1]
+
+
+def note_module_change() -> None:
+    """Count one more change of a module's attributes or of ``requires_grad``."""
+    _changes[1] += 1
 
 
 class RemovableHandle:

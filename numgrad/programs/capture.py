@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import random
 from ..autograd.grad_mode import ORDINARY, state
+from ..autograd.hooks import note_module_change
 from ..autograd.node import next_sequence
 from ..autograd.watching import unwatch, watch
 from ..core.types import device, dtype
@@ -22,7 +23,7 @@ from .block_names import argument_names
 from .captured import Capture
 from .environment import Environment
 from .node import saved_tensors
-from .object_kinds import unguardable
+from .object_kinds import drawn_anew, unguardable
 from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
 from .recorder import Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
@@ -39,7 +40,7 @@ _RESULTS = (int, float, complex, str, bytes, np.generic, dtype, device, type(Non
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
     full: bool, moving: bool = False, trial: bool = False, originals: Sequence[Tensor] = (),
-    eagerly: Callable[[], Any] | None = None, first: bool = False,
+    eagerly: Callable[[], Any] | None = None, first: bool = False, listed: Sequence[Any] | None = None,
 ) -> Capture:
     """Call the function and record that.
 
@@ -51,6 +52,7 @@ def capture(
         originals: the user's arguments in whose place the function gets aliases.
         eagerly: calls the function with the user's arguments; used if aliases could make a difference.
         first: True for the first call of a signature, which is not recorded if it makes the state of an optimizer.
+        listed: the state that the user has listed; the function may find nothing else that changes.
 
     Raises:
         CaptureError: with ``full``, the program cannot be recorded.
@@ -59,12 +61,13 @@ def capture(
     others += classes_in((tuple(args), keywords))
 
     def look() -> Environment:
-        return Environment(function, others)
+        return Environment(function, others) if listed is None else Environment(None, listed, reached.referenced)
 
-    environment = look()
+    reached = Environment(function, others)
+    environment = reached if listed is None else look()
     change = _foreseen_change(environment, first and not full)
     if change is not None:
-        captured = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], environment, [])
+        captured = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], environment, look, [])
         captured.postponed, captured.changed = True, [change]
         return captured
     known = {id(tensor): TensorState.of(tensor) for tensor in inputs}
@@ -84,12 +87,12 @@ def capture(
     )
     recorder = Recorder(outside, full)
     captured = Capture(
-        recorder, None, inputs, known, outside, environment, [*names, *[f"{name}.grad" for name, _ in owners]],
+        recorder, None, inputs, known, outside, environment, look, [*names, *[f"{name}.grad" for name, _ in owners]],
         gradient_owners=[tensor for _, tensor in owners],
     )
     for index in {before.layout.type.device.index for before in known.values()} - {None}:
         random.gpu_generator(index)  # made before recording, so that replays do not make it
-    reason = _obstacle(captured, originals)
+    reason = _obstacle(captured, originals, reached)
     if reason is not None:
         recorder.break_off(reason)
         if eagerly is not None:
@@ -104,10 +107,12 @@ def capture(
         if captured.undo is not None:
             captured.undo()
         raise
+    if listed is not None:
+        note_module_change()  # the function may have changed what guards compare only after counted changes
     if state.mode & ORDINARY != mode:
         recorder.break_off("whether gradients are recorded is another matter after the call")
     if recorder.broken is None:
-        _compare(captured, look)
+        _compare(captured)
     if originals:
         changed = [source for source, _ in environment.changed(look())]
         captured.kept = [source for source in changed if any(source.value is tensor for tensor in inputs)]
@@ -125,8 +130,12 @@ def _foreseen_change(environment: Environment, first: bool) -> str | None:
     return None
 
 
-def _obstacle(captured: Capture, originals: Sequence[Tensor]) -> str | None:
-    """Return why the call cannot be recorded, as far as that shows before; None if it can."""
+def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environment) -> str | None:
+    """Return why the call cannot be recorded, as far as that shows before; None if it can.
+
+    Args:
+        reached: all that the function reaches, which for listed state is more than the environment.
+    """
     environment, inputs = captured.environment, captured.inputs
     if _shares_array(captured.known.values(), inputs):
         return "an argument lies in an array in which another tensor lies that is found elsewhere"
@@ -134,11 +143,18 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor]) -> str | None:
         return "an argument is a tensor with attributes of its own, which may be others in each call"
     if has_hooks(environment, inputs):
         return "hooks are Python that is called in between"
-    if not environment.complete:
+    if environment.is_listed:
+        roots = {id(root_of(tensor._storage)) for tensor in inputs}
+        others = [source for key, source in reached.tensors.items() if key not in captured.known]
+        shared = [source.name() for source in others if id(root_of(source.value._storage)) in roots]
+        if shared:
+            return f"{shared[0]} lies in the memory of an argument, and is not in state"
+    elif not environment.complete:
         return "it reaches more objects than are looked at"
-    if environment.referenced.unseen:
+    elif environment.referenced.unseen:
         return f"it uses {min(environment.referenced.unseen)}, by which it may find anything"
-    reason = next(filter(None, map(unguardable, environment.reached.values())), None)
+    obstacle = drawn_anew if environment.is_listed else unguardable
+    reason = next(filter(None, map(obstacle, reached.reached.values())), None)
     if reason is not None:
         return reason
     found = [environment.tensors[id(tensor)] for tensor in originals if id(tensor) in environment.tensors]
@@ -211,7 +227,7 @@ def is_plain(gradient: Tensor) -> bool:
     return not gradient._requires_grad and gradient._view is None
 
 
-def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
+def _compare(captured: Capture) -> None:
     """Find the changes that the call has made, and break off if a replay cannot make them."""
     recorder = captured.recorder
     if is_deeper(captured.result):
@@ -249,7 +265,7 @@ def _compare(captured: Capture, look: Callable[[], Environment]) -> None:
         recorder.break_off("it changes an option of an optimizer in place, and replays look at these before all else")
     check_graph(captured)
     if recorder.broken is None:
-        _check_environment(captured, look())
+        _check_environment(captured, captured.look())
     if recorder.broken is None:
         keep_constants(captured)
 
@@ -303,9 +319,13 @@ def _check_environment(captured: Capture, now: Environment) -> None:
         captured.postponed = True
         return
     saved = [tensor for tensor in saved_tensors(captured.results()) if isinstance(tensor, Tensor)]
-    kept = kept_memory(captured.recorder, [
-        *[memory for memory, _ in captured.outside], *[each._storage for each in (*captured.returned(), *saved)]
-    ])
+    arrays = [memory for memory, _ in captured.outside]
+    arrays += [each._storage for each in (*captured.returned(), *saved)]
+    if captured.environment.is_listed:  # others may be read, as constants
+        blocks = captured.recorder.blocks
+        arrays += [block.array() for block in blocks if block.origin == CONSTANT and not block.written]
+    kept = kept_memory(captured.recorder, arrays)
     if kept is not None:
         reason, location = kept
-        captured.recorder.broken = f"{reason} after the call: give it as an argument, or return it", location
+        remedy = "put it into state" if captured.environment.is_listed else "give it as an argument"
+        captured.recorder.broken = f"{reason} after the call: {remedy}, or return it", location

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ class Capture:
         known: by identity, the states of all tensors that existed before.
         outside: the memory that existed before, each with the first byte that is seen; see ``Block.number``.
         environment: the environment of the function before the call.
+        look: returns the environment as it is now.
         input_names: the names of the inputs in messages.
         grads: the tensors that have another ``grad`` since, with that.
         required: the arguments that require gradients since.
@@ -46,6 +47,7 @@ class Capture:
     known: dict[int, TensorState]
     outside: list[tuple[Any, int]]
     environment: Environment
+    look: Callable[[], Environment]
     input_names: list[str]
     grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
     required: list[Tensor] = field(default_factory=list)

@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
+from ..autograd.hooks import note_module_change
 from ..autograd.locations import Location, warn_user
 from ..autograd.watching import BLOCK, span
 from ..core.types import default_dtype_changed
@@ -91,6 +92,7 @@ class Compiled:
         full: True if a function that cannot be recorded as a whole is an error.
         check: the number of first replays of each signature that are compared with the function itself.
         reuse: True if results that no backward needs lie in the same memory in each replay.
+        state: the objects whose changes are looked at; None for all that the function reaches.
 
     Attributes:
         name: its name in messages and profiles.
@@ -98,12 +100,16 @@ class Compiled:
         families: the families of calls that differ in nothing but numbers, by key.
     """
 
-    def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0, reuse: bool = False):
+    def __init__(
+        self, function: Callable[..., Any], full: bool = False, check: int = 0, reuse: bool = False,
+        state: Sequence[Any] | None = None,
+    ):
         functools.update_wrapper(self, function)  # first: it also copies a module's attributes
         self.function = function
         self.full = full
         self.check = check
         self.reuse = reuse
+        self.state = state
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.signatures: dict[Any, Signature] = {}
         self.families: dict[Any, Family] = {}
@@ -149,6 +155,8 @@ class Compiled:
 
     def _run_eagerly(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call the function itself, with the watchers."""
+        if self.state is not None:
+            note_module_change()  # it may change what guards compare only after counted changes
         if state.watchers:
             state.mode |= WATCHED
         return self.function(*args, **keywords)
@@ -173,11 +181,12 @@ class Compiled:
         if getattr(method, "__self__", None) is not instance or getattr(method, "__func__", None) is not self.function:
             # there is none yet, or the object is a copy of one that has it
             method = MethodType(self.function, instance)
-            compiled = attributes[self._slot] = Compiled(method, self.full, self.check, self.reuse)
+            compiled = attributes[self._slot] = Compiled(method, self.full, self.check, self.reuse, self.state)
         return compiled
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.function, self.full, self.check, self.reuse)  # copies record programs of their own
+        # copies record programs of their own
+        return Compiled, (self.function, self.full, self.check, self.reuse, self.state)
 
     def reset(self) -> None:
         """Forget all programs."""
@@ -190,16 +199,7 @@ class Compiled:
     def _standalone(self, use: Callable[[Standalone], Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Use the program of a call by itself."""
         try:
-            if state.mode > ORDINARY or recording.recorder is not None:
-                raise CaptureError("njit() and save() cannot be called inside transforms, profilers or other programs")
-            _, inputs = key_of(state.mode, args, keywords)
-            while True:
-                with recording_lock as is_ours:
-                    if is_ours:
-                        program = standalone(self.function, args, keywords, inputs)
-                        break
-                time.sleep(0.001)  # another thread records
-            return use(program)
+            return use(standalone(self.function, args, keywords))
         except CaptureError as error:
             raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
 
@@ -378,7 +378,7 @@ class Compiled:
         try:
             captured = capture(
                 self.function, args, keywords, inner_inputs, self.full, moving, trial, [*originals.values()], eagerly,
-                first,
+                first, self.state,
             )
             captured.arena = self._arena
             captured.keep(originals)

@@ -22,11 +22,15 @@ class Conditions:
     Attributes:
         names: the objects in the expressions, by name.
         described: the expressions, each with a description of the compared value for messages.
+        rare: the expressions whose value changes only when a change is counted.
+        into: the one of these two to which conditions are added.
     """
 
     def __init__(self, **names: Any):
         self.names = names
         self.described: dict[str, str] = {}
+        self.rare: dict[str, str] = {}
+        self.into = self.described
 
     def name(self, value: Any) -> str:
         """Return the name of an object in expressions."""
@@ -36,7 +40,7 @@ class Conditions:
 
     def require(self, condition: str, what: str) -> None:
         """Add a condition."""
-        self.described[condition] = what
+        self.into[condition] = what
 
     def require_same(self, expression: str, value: Any, what: str) -> None:
         """Add the condition that an expression gives this object."""

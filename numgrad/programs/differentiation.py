@@ -21,7 +21,6 @@ from .attached import runs_python
 from .backward_operands import is_dense, overlapped_bases, places_in, separated, with_layout
 from .capture import check_memory, keep_constants, outside_of, recorded
 from .captured import Capture
-from .environment import Environment
 from .guards import Guard
 from .node import CompiledBackward, GraphInput, backward_through, behind_graph_input, nodes_of, without_missing
 from .overlaps import alignment
@@ -30,7 +29,6 @@ from .recorded_steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .recorder import Recorder
 from .recording_lock import recording_lock
 from .side_effects import BackwardEffects, written_outside
-from .trees import leaves as leaves_in
 from .trees import mapped, tensors_in
 
 #: The number of calls without backward after which a program is linked that saves nothing for one.
@@ -192,8 +190,7 @@ class Differentiated:
     ) -> tuple[Any, ...]:
         alive = [block.array() for block in captured.recorder.blocks if _is_temporary(block)]
         alive = [array for array in alive if array is not None]
-        others = [leaf for leaf in leaves_in(self._arguments) if leaf.__class__ is not _Argument]
-        effects = BackwardEffects(captured, lambda: Environment(self.function, others))
+        effects = BackwardEffects(captured)
         gradients = separated(gradients, [*[tensor._storage for tensor in effects.known], *alive], self._changes)
         # results are seen as arguments are: they are new in each call
         inputs = [*[each for each in gradients if each is not None], *captured.inputs, *captured.results()]
@@ -239,7 +236,9 @@ class Differentiated:
         inputs = [*[gradient for _, gradient in present], *kept]
         names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in present]
         names += [*captured.input_names, *[f"made[{number}]" for number in range(len(program.tensors))]]
-        back = Capture(recorder, grads, inputs, {}, outside, captured.environment, names, arena=captured.arena)
+        back = Capture(
+            recorder, grads, inputs, {}, outside, captured.environment, captured.look, names, arena=captured.arena
+        )
         keep_constants(back)
         self._partial = any(grad is None for grad in grads)
         self.backward = Program(back, offsets)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.hooks import rare_changes
+from ..autograd.hooks import module_changes, rare_changes
 from ..core import types
 from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from ..optim.fused import FusedOptimizer
+from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
 from .attached import has_attributes, has_hooks
 from .captured import Capture
@@ -22,7 +24,7 @@ from .conditions import MISSING, Conditions
 from .object_kinds import attributes_of, is_installed, is_own
 from .overlaps import argument_conditions, memory_used_by
 from .recorded_steps import root_of
-from .sources import ABSENT, Source, equivalent, equivalent_items, items_of
+from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items, items_of
 
 #: The package of the optimizers that read their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
@@ -43,8 +45,9 @@ class Guard:
             array_state=_array_state, items_of=items_of, identities=_identities, facts=_facts,
         )
         self._name, self._require = self._conditions.name, self._conditions.require
-        self._rare: dict[str, str] = {}  # conditions that only a rare change may have broken
-        self._changes = rare_changes()
+        self._is_listed = captured.environment.is_listed
+        self._count = module_changes if self._is_listed else rare_changes
+        self._changes = self._count()
         self._of_libraries: set[str] = set()
         self._inputs = {id(tensor) for tensor in captured.inputs}
         self._compared: list[str] = []  # expressions for tensors that may be compared with arguments
@@ -58,8 +61,10 @@ class Guard:
             self._add_tensor(source)
         self._add_contents(captured, {id(source.value) for source in (*tensors, *modules, *optimizers)})
         for source in modules:
+            self._place(Source(None, parent=source))
             attributes = self._name(source.value.__dict__)
             self._require(f"{attributes}['training'] is {source.value.training}", f"{source.name()}.training")
+        self._place(None)
         for source in optimizers:
             self._add_optimizer(source)
         self._add_grads(captured, used)
@@ -77,13 +82,13 @@ class Guard:
 
     def _compile(self) -> None:
         self._environment_holds = self._conditions.function(self._conditions.described)
-        self._rare_hold = self._conditions.function(self._rare)
+        self._rare_hold = self._conditions.function(self._conditions.rare)
 
     @property
     def conditions(self) -> list[str]:
         """Descriptions of what is compared, apart from functions' code, parts of libraries and names without value."""
         return [*dict.fromkeys([
-            what for condition, what in [*self._conditions.described.items(), *self._rare.items()]
+            what for condition, what in [*self._conditions.described.items(), *self._conditions.rare.items()]
             if not what.endswith(("__code__", "__defaults__")) and " not in v" not in condition
             and what not in self._of_libraries
         ])]
@@ -95,13 +100,13 @@ class Guard:
     def environment_holds(self) -> bool:
         """Return True if the environment is as it was."""
         try:
-            return (rare_changes() == self._changes or self._is_unchanged()) and self._environment_holds()
+            return (self._count() == self._changes or self._is_unchanged()) and self._environment_holds()
         except MISSING:
             return False
 
     def _is_unchanged(self) -> bool:
         """Return True if no rare change since the last check was one in the environment."""
-        changes = rare_changes()
+        changes = self._count()
         if has_hooks(self._environment) or not self._rare_hold():
             return False
         self._changes = changes
@@ -132,7 +137,7 @@ class Guard:
                 return []
         except MISSING:
             pass
-        described = [*self._conditions.described.items(), *self._rare.items()]
+        described = [*self._conditions.described.items(), *self._conditions.rare.items()]
         return [*dict.fromkeys([what for condition, what in described if not self._conditions.holds(condition)])]
 
     # -- conditions on tensors -------------------------------------------------------------------------------------
@@ -148,12 +153,28 @@ class Guard:
         """Require that objects are where they were found."""
         for source in self._environment.sources_of([each.value for each in objects]):
             if source.holder is not None:
+                self._place(source)
                 self._conditions.require_same(self._expression(source), source.value, source.name())
+        self._place(None)
+
+    def _place(self, source: Source | None) -> None:
+        """Add further conditions to the rare ones if changes of a source's place are counted, for listed state."""
+        around = [] if source is None or not self._is_listed else [*source.outwards()]
+        registry = around[1:2] and around[1].key in REGISTRIES
+        holders = [each.value for each in around[1 : 3 if registry else 2]]
+        is_counted = any(isinstance(holder, Module) for holder in holders) or any(
+            isinstance(each.value, Optimizer) for each in around[1:]
+        )
+        self._conditions.into = self._conditions.rare if is_counted else self._conditions.described
 
     def _add_tensor(self, source: Source) -> None:
         name = self._name(source.value)
-        self._rare |= dict.fromkeys(self._conditions.same_memory(name, source.value), source.name())
+        self._conditions.rare |= dict.fromkeys(self._conditions.same_memory(name, source.value), source.name())
+        of_optimizer = any(isinstance(each.value, Optimizer) for each in source.outwards())
+        if self._is_listed and (source.value._requires_grad or of_optimizer):  # no operation in place changes it
+            self._conditions.into = self._conditions.rare
         self._add_requires_grad(name, source.value, source.name())
+        self._place(None)
 
     def _add_layout(self, expression: str, tensor: Tensor, what: str) -> None:
         self._conditions.require_same(f"{expression}._layout", tensor._layout, what)
@@ -172,19 +193,21 @@ class Guard:
         """
         replaced = {id(tensor) for tensor, _ in captured.grads}
         reads = "grad" in self._environment.referenced
+        uses_gradients = captured.recorder.walks or "zero_grad" in self._environment.referenced
         for before in captured.known.values():
             tensor, grad = before.tensor, before.grad
             if id(tensor) in self._inputs:  # the signature compares these
                 continue
             expression = f"{self._name(tensor)}._grad"
             if grad is None:
-                if before.requires_grad or reads:
+                may_have = before.requires_grad or isinstance(tensor, Parameter)  # zero_grad() takes it from any
+                if reads or (may_have and (uses_gradients or not self._is_listed)):
                     self._require(f"{expression} is None", _HAS_GRADIENT)
             elif any(tensor is owner for owner in captured.gradient_owners):
                 self._require(f"{expression} is not None", _HAS_GRADIENT)
             elif id(root_of(grad._storage)) in used:
                 self._conditions.require_same(expression, grad, _GRADIENT)
-                self._rare |= dict.fromkeys(self._conditions.same_memory(self._name(grad), grad), _GRADIENT)
+                self._conditions.rare |= dict.fromkeys(self._conditions.same_memory(self._name(grad), grad), _GRADIENT)
             elif id(tensor) not in replaced:
                 self._require(f"{expression} is not None", _HAS_GRADIENT)
                 if reads:
@@ -198,6 +221,7 @@ class Guard:
         for source in environment.read:
             is_item = isinstance(source.holder, list)  # lists are compared as a whole
             if id(source.value) not in known and not is_item and not environment.is_unused(source):
+                self._place(source)
                 self._add_content(source)
         for source in environment.reached.values():
             value, what = source.value, source.name()
@@ -210,7 +234,9 @@ class Guard:
             elif isinstance(value, type) and is_own(value) and value.__bases__ != (object,):
                 self._conditions.require_same(f"{self._name(value)}.__mro__", value.__mro__, what)
             for items in environment.growing(source):
+                self._place(Source(items, parent=source) if isinstance(value, Module) else source)
                 self._add_items(source, items)
+        self._place(None)
         for holds, holding, what in captured.recorder.conditions:
             self._require(f"{self._name(holds)}() is {holding}", what)
         for state in environment.states:
@@ -223,7 +249,7 @@ class Guard:
     def _add_class(self, value: Any, what: str) -> None:
         """Require that an object has its class and its dictionary of attributes."""
         rare = isinstance(value, Module) and type(value).__setattr__ is Module.__setattr__
-        described, name = self._rare if rare else self._conditions.described, self._name(value)
+        described, name = self._conditions.rare if rare else self._conditions.described, self._name(value)
         described[f"{name}.__class__ is {self._name(value.__class__)}"] = what
         attributes = attributes_of(value)
         if getattr(value, "__dict__", None) is attributes:
@@ -278,15 +304,20 @@ class Guard:
             name, parameters = self._name(group), self._name(group["params"])
             count = len(group["params"])
             self._require(f"{name}['params'] is {parameters} and len({parameters}) == {count}", f"{what}.param_groups")
+            self._place(Source(group, parent=source))
             for number, parameter in enumerate(group["params"]):
                 self._conditions.require_same(f"{parameters}[{number}]", parameter, f"{what}.param_groups")
+            self._place(None)
             for option, value in group.items():
                 expression = f"{name}[{option!r}]"
                 if option != "params" and not reads_options:
                     self._conditions.require_equivalent(expression, value, f"{option} of {what}")
                 elif option != "params" and isinstance(value, int | float | bool | None):
-                    self._require(f"bool({expression}) is {bool(value)}", f"{option} of {what}")
+                    self._require(expression if value else f"not {expression}", f"{option} of {what}")
         groups = optimizer.param_groups
+        if self._is_listed:  # what its state has for parameters is not compared in each call
+            self._conditions.require_same(f"{self._name(optimizer)}.state", optimizer.state, f"{what}.state")
+            self._require(f"len({self._name(optimizer.state)}) == {len(optimizer.state)}", f"{what}.state")
         self._require(f"len({self._name(groups)}) == {len(groups)}", f"{what}.param_groups")
 
     # -- expressions -----------------------------------------------------------------------------------------------

@@ -240,10 +240,8 @@ def _change_unseen(value: Any) -> str | None:
         return f" is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         return " is a NumPy array of objects, which may change"
-    if issubclass(cls, _GENERATORS) or (callable(value) and _is_random(value)):
-        return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
-    if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
-        return "() reads a clock, which a replay would not: call it outside"
+    if drawn := _drawn(value):
+        return drawn
     if isinstance(value, _FUNCTIONS) and (
         any(value is function for function in _READS_STATE)
         or _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
@@ -256,6 +254,20 @@ def _change_unseen(value: Any) -> str | None:
     return (
         f" is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an argument"
     )
+
+
+def drawn_anew(source: Source) -> str | None:
+    """Return the reason if each call draws another value from an object: a random number or the time."""
+    reason = _drawn(source.value)
+    return None if reason is None else f"{source.name()}{reason}"
+
+
+def _drawn(value: Any) -> str | None:
+    if issubclass(type(value), _GENERATORS) or (callable(value) and _is_random(value)):
+        return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
+    if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
+        return "() reads a clock, which a replay would not: call it outside"
+    return None
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..devices.recording import Effect
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .captured import Capture
-from .environment import Environment
 from .node import saved_tensors
 from .object_kinds import attributes_of
 from .recorded_steps import CONSTANT, OUTSIDE, Block, root_of
@@ -117,15 +116,14 @@ class BackwardEffects:
 
     Args:
         captured: the record of the call from whose results backward starts.
-        look: returns the environment of the function as it is now.
 
     Attributes:
         known: the tensors that existed before, and their gradients.
         memories: the arrays that hold the states of generators.
     """
 
-    def __init__(self, captured: Capture, look: Callable[[], Environment]):
-        self._captured, self._look, self._environment = captured, look, look()
+    def __init__(self, captured: Capture):
+        self._captured, self._environment = captured, captured.look()
         tensors = [*captured.inputs, *[source.value for source in self._environment.tensors.values()]]
         tensors += [before.tensor for before in captured.known.values()]
         tensors += [tensor._grad for tensor in tensors if tensor._grad is not None]
@@ -143,7 +141,7 @@ class BackwardEffects:
             return "backward draws random numbers, or changes a tensor that was there before", None
         if any(before.has_changed() for before in self._before):
             return "backward changes the gradient, the memory or the graph of a tensor that was there before", None
-        now = self._look()
+        now = self._captured.look()
         changed = [source.name() for source, _ in self._environment.changed(now)]
         changed += [source.name() for key, source in now.tensors.items() if key not in self._environment.tensors]
         if changed:

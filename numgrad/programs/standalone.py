@@ -5,9 +5,11 @@ Such a program makes no graph, and each of its results has memory of its own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location
 from ..core.types import contiguous_format
 from ..devices import recording
@@ -20,6 +22,8 @@ from .linked import LinkedProgram
 from .memory_plan import MemoryPlan
 from .recorded_steps import FRESH, OUTSIDE, Block, HostCall, root_of
 from .recorder import CaptureError
+from .recording_lock import recording_lock
+from .signatures import key_of
 from .trees import classes_in, mapped
 
 #: The number of calls that may change what later ones find, such as gradients and an optimizer's state.
@@ -119,14 +123,25 @@ class Standalone:
                 raise CaptureError("the program takes an argument, or a constant, for a gradient: take its clone()")
 
 
-def standalone(
-    function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
-) -> Standalone:
+def standalone(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
     """Return the program of a call, which is made again as long as it changes what the next one finds.
 
     Raises:
         CaptureError: it cannot be recorded, or run without Python.
     """
+    if state.mode > ORDINARY or recording.recorder is not None:
+        raise CaptureError("njit() and save() cannot be called inside transforms, profilers or other programs")
+    _, inputs = key_of(state.mode, args, keywords)
+    while True:
+        with recording_lock as is_ours:
+            if is_ours:
+                return _recorded_alone(function, args, keywords, inputs)
+        time.sleep(0.001)  # another thread records
+
+
+def _recorded_alone(
+    function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
+) -> Standalone:
     for tensor in inputs:
         if not tensor.is_leaf:
             raise CaptureError(f"an argument of shape {list(tensor.shape)} has a graph: detach() it")

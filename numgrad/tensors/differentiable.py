@@ -9,7 +9,7 @@ from weakref import ref
 
 from ..autograd.backward import backward
 from ..autograd.checks import check_may_require_grad, is_inference
-from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
+from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook, note_module_change
 from ..autograd.node import MAYBE, give_gradient_type, gradient_type
 from ..autograd.variable import reshaped_gradient
 from ..core.types import dtype, tensor_type
@@ -49,6 +49,7 @@ class Differentiable(Description):
             check_differentiable(self, "only Tensors of floating point and complex dtype")
             check_may_require_grad(self)
         self._requires_grad = bool(value) if value or self._view is None else MAYBE
+        note_module_change()
 
     @requires_grad.deleter
     def requires_grad(self) -> None:

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from programs.comparison import compared_with_eager, replays
+from programs.comparison import compared_with_eager, ramp, replays
 
 import numgrad
 from numgrad import nn, optim
@@ -255,3 +255,20 @@ def test_gradients_that_move_within_their_memory(made, move):
             call()
         found.append((weight.tolist(), flat.tolist()))
     assert found[0] == found[1]
+
+
+@compared_with_eager
+def test_a_parameter_that_requires_no_gradient_gets_one(compiled, see):
+    frozen, weight = nn.Parameter(ramp(3), requires_grad=False), nn.Parameter(ramp(3))
+    optimizer = numgrad.optim.SGD([frozen, weight], lr=0.5)
+
+    def step(x):
+        optimizer.zero_grad()
+        ((frozen + weight) * x).sum().backward()
+        optimizer.step()
+
+    step = compiled(step)
+    for number in range(6):
+        frozen.grad = numgrad.ones(3) if number == 4 else None
+        step(ramp(3))
+        see(frozen, frozen.grad, weight)

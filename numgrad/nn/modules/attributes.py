@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...autograd.hooks import RemovableHandle, add_hook, note_rare_change
+from ...autograd.hooks import RemovableHandle, add_hook, note_module_change, note_rare_change
 from ...tensors.tensor import Tensor, type_name
 from ..parameter import Buffer, Parameter
 
@@ -81,6 +81,7 @@ class Attributes:
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
         self._parameters[name] = None if param is None else _after_hooks("parameter", self, name, param)
+        note_module_change()
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer: a tensor that is moved and saved with the module but is not learnt.
@@ -100,6 +101,7 @@ class Attributes:
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = _after_hooks("buffer", self, name, tensor)
+        note_module_change()
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -116,6 +118,7 @@ class Attributes:
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = _after_hooks("module", self, name, module)
+        note_module_change()
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a submodule; an alias of ``add_module``."""
@@ -159,6 +162,7 @@ class Attributes:
 
     def _set_other(self, name: str, value: Any, modules: Any, buffers: Any) -> None:
         """Set an attribute that is not a parameter."""
+        note_module_change()
         if isinstance(value, Attributes):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
@@ -199,6 +203,7 @@ class Attributes:
         self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
+        note_module_change()
         members = self.__dict__
         for registry in ("_parameters", "_buffers", "_modules"):
             if name in members.get(registry, ()):

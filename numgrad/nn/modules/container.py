@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self
 
+from ...autograd.hooks import note_module_change
 from .module import Module, enclosed, indented
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
@@ -41,6 +42,7 @@ class _Numbered(Module):
         named = {str(index): module for index, module in enumerate(modules)}
         self._modules.clear()
         self._modules.update(named)
+        note_module_change()
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name(index), module)
@@ -222,6 +224,7 @@ class ModuleDict(Module):
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
+        note_module_change()
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -235,9 +238,11 @@ class ModuleDict(Module):
     def clear(self) -> None:
         """Remove all modules."""
         self._modules.clear()
+        note_module_change()
 
     def pop(self, key: str) -> Any:
         """Remove and return the module with this name."""
+        note_module_change()
         return self._modules.pop(key)
 
     def keys(self) -> KeysView[str]:

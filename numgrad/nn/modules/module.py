@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ...autograd.accumulation import forget_gradients
 from ...autograd.grad_mode import no_grad
+from ...autograd.hooks import note_module_change
 from ...core.device import to_device
 from ...core.display import shown_by
 from ...core.formats import check_memory_format
@@ -143,6 +144,7 @@ class Module(ModuleState, Hooks):
                 buffer.data = fn(buffer)  # remains the same object, which gets its shape later
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
+        note_module_change()
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
