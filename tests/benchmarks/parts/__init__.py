@@ -9,6 +9,7 @@ from timing import Part
 from . import (
     chains,
     derivatives,
+    formulas,
     images,
     indexing,
     matrices,
@@ -48,4 +49,5 @@ PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "steps": steps.parts,
     "solver": solver.parts,
     "derivatives": derivatives.parts,
+    "formulas": formulas.parts,
 }
