@@ -202,12 +202,13 @@ class Analysis:
         return {own for own in self.kinds if counts.get(own, 0) <= 1} - self.counters
 
     def live_after(self, results: Iterable[str]) -> dict[int, set[str]]:
-        """Return the keys whose values may be read after each block, by the identity of the block."""
+        """Return the keys whose values may be read after each block and each statement, by their identities."""
         found: dict[int, set[str]] = {}
 
         def before(block: list[ast.stmt], live: set[str]) -> set[str]:
             found[id(block)] = found.get(id(block), set()) | live
             for statement in reversed(block):
+                found[id(statement)] = found.get(id(statement), set()) | live
                 if isinstance(statement, ast.If):
                     live = before(statement.body, live) | before(statement.orelse, live) | self.reads(statement.test)
                 elif isinstance(statement, (ast.For, ast.While)):

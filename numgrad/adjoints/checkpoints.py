@@ -71,23 +71,19 @@ class Checkpointed(Reverse):
     def _state(self, loop: ast.For | ast.While) -> list[str]:
         """Return the numbers and arrays whose values an iteration may change and a later one may need."""
         facts, storing = self.facts, self.storing
-        needed = storing.live[id(loop.body)] | storing.before[id(loop)]
-        read = facts.reads(loop) | needed
-        bound = set()
-        for statement in walk(loop.body):
-            read |= storing.uses.get(id(statement), set())
-            if facts.is_binding(statement):
-                bound.add(own := text(target_of(statement)))  # type: ignore[arg-type]
-                if own in needed:
-                    raise Refused(
-                        f"checkpoint: '{own}' is another array after each iteration: write into the elements of one "
-                        "array, or leave out 'checkpoint'", statement
-                    )
-        changed = facts.writes(loop.body) & read - facts.counters
-        return sorted(
-            own for own in needed - bound
-            if not own.startswith("#") and (facts.contents(own) if facts.is_array(own) else own) in changed
-        )
+        needed, read = storing.live[id(loop.body)] | storing.before[id(loop)], facts.reads(loop)
+        bound = {text(target_of(each)): each for each in walk(loop.body) if facts.is_binding(each)}  # type: ignore[arg-type]
+        for own, statement in bound.items():
+            if own in needed:
+                raise Refused(
+                    f"checkpoint: '{own}' is another array after each iteration: write into the elements of one array, or "
+                    "leave out 'checkpoint'", statement
+                )
+        used = needed.union(read, *[storing.uses.get(id(each), set()) for each in walk(loop.body)])
+        changed = facts.writes(loop.body) & used - facts.counters
+        arrays = {own for own in read - bound.keys() if facts.is_array(own) and facts.contents(own) in changed}
+        self._bound_first |= arrays - {*self.normal.parameters}
+        return sorted(arrays | {own for own in changed & needed if not own.startswith("#")})
 
     def _over_elements(self, own: str, line: Callable[[str, types.Type], list[str]], backwards: bool) -> list[str]:
         """Return lines for a number, or loops over the elements of an array with lines for each."""

@@ -14,6 +14,7 @@ from numba.core import types
 from numba.core.types.containers import BaseTuple
 
 from .analysis import Analysis
+from .buffers import Buffers
 from .inference import infer
 from .inlining import Inliner
 from .lowering import Lowering
@@ -68,7 +69,10 @@ def normal_form(function: Any, argument_types: list[types.Type], callables: dict
         return kinds
 
     lowering = Lowering(inliner, typed(body))
-    body = _Loops(names, parameters, lowering.kinds).translated(lowering.block(body))
+    body = lowering.block(body)
+    constants = {each: value for each, value in namespace.items() if isinstance(value, np.ndarray)}
+    body = Buffers(body, typed(body), names, parameters, results, constants).translated()
+    body = _Loops(names, parameters, lowering.kinds).translated(body)
     kinds = typed(body)
     for each, kind in kinds.items():
         if isinstance(kind, (BaseTuple, types.Complex)) and each not in namespace:

@@ -6,14 +6,16 @@ derivatives, together with the derivative of gᵀJ t by x, which is compiled as 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autograd.function import Function, once_differentiable
-from ..autograd.grad_mode import TRANSFORMED, state
+from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..ops.creation.from_data import from_numpy
+from ..ops.shapes.joining import stack
 from ..tensors.tensor import Tensor
 from .program import Program
 
@@ -27,7 +29,16 @@ class Call:
         self.function, self.arguments = function, list(arguments)
         self.positions = [place for place, each in enumerate(arguments) if isinstance(each, Tensor)]
         self.names = [function.parameters[place] for place in self.positions]
-        self.transformed = bool(state.mode & TRANSFORMED)
+        differentiated = state.mode & GRAD and any(arguments[place].requires_grad for place in self.positions)
+        #: True if derivatives may follow.
+        self.recorded = bool(differentiated or state.mode & TRANSFORMED)
+        #: Calls for the examples of a batch, of the level of ``vmap`` with so many levels around it.
+        self.examples: list[Call] = []
+        self.depth = -1
+
+    def at_level(self, size: int) -> list[Call]:
+        """Return the calls for the examples of the present level of ``vmap``; this one if it is shared by them."""
+        return self.examples if self.depth == _depth() else [self] * size
 
     def values(self, tensors: Sequence[Any]) -> list[Any]:
         """Return the arguments of the function, with these tensors."""
@@ -100,26 +111,43 @@ class ArrayFunction(Function):
     """Base of the operations that ``differentiable`` makes."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, *tensors: Tensor) -> Any:
+    def forward(call: Call, *tensors: Tensor) -> Any:
         values = call.values(tensors)
-        recorded = call.transformed or any(ctx.needs_input_grad)
-        if recorded:
+        if call.recorded:
             call.prepare(values)
         results = call.function.dispatcher(*values)
         results = () if results is None else results if isinstance(results, tuple) else (results,)
-        outputs = [from_numpy(np.asarray(each)) for each in results]
-        if recorded:
-            ctx.call = call
-            constant = [each for each, has in zip(outputs, call.program.has_derivative, strict=True) if not has]
-            ctx.mark_non_differentiable(*constant)
-            written = [tensors[call.positions.index(place)] for place in call.written]
-            if written:
-                ctx.mark_dirty(*written)
-            outputs += written
-            unwritten = [each for place, each in zip(call.positions, tensors, strict=True) if place not in call.written]
-            ctx.save_for_backward(*unwritten)
-            ctx.save_for_forward(*unwritten)
-        return tuple(outputs)
+        written = [tensors[call.positions.index(place)] for place in call.written] if call.recorded else []
+        return (*[from_numpy(np.asarray(each)) for each in results], *written)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        call, *tensors = inputs
+        if not call.recorded:
+            return
+        ctx.call = call
+        ctx.mark_non_differentiable(
+            *[each for each, has in zip(output, call.program.has_derivative, strict=False) if not has]
+        )
+        written = [tensors[call.positions.index(place)] for place in call.written]
+        if written:
+            ctx.mark_dirty(*written)
+        unwritten = [each for place, each in zip(call.positions, tensors, strict=True) if place not in call.written]
+        ctx.save_for_backward(*unwritten)
+        ctx.save_for_forward(*unwritten)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], call: Call, *tensors: Tensor) -> Any:
+        function = call.function
+        call.examples = examples = [copy.copy(call) for _ in range(info.batch_size)]
+        call.depth = _depth()
+        results = _for_each(function.operation, info, in_dims, call, *tensors)
+        call.program, call.written = examples[0].program, examples[0].written
+        if call.written:
+            raise NotImplementedError(
+                f"vmap over {function.py_func.__name__}, which writes into its arguments, is not supported"
+            )
+        return results
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -138,6 +166,28 @@ class ArrayFunction(Function):
         return _Tangents.apply(call, *tangents, *inputs)
 
 
+def _depth() -> int:
+    """Return the number of levels around the present one."""
+    level, depth = state.level, 0
+    while level is not None:
+        level, depth = level.outer, depth + 1
+    return depth
+
+
+def _for_each(function: Any, info: Any, in_dims: tuple[Any, ...], call: Call, *arguments: Any) -> Any:
+    """Return the outputs of a function for all examples of a batch, one after another, and their batch dimensions."""
+    if not info.batch_size:
+        raise ValueError(f"vmap over {call.function.py_func.__name__} needs at least one example")
+    rows = [
+        function.apply(example, *[
+            each if dim is None else each.select(dim, number)
+            for each, dim in zip(arguments, in_dims[1:], strict=True)
+        ]) for number, example in enumerate(call.at_level(info.batch_size))
+    ]
+    outputs = [None if row[0] is None else stack(row) for row in zip(*rows, strict=True)]
+    return tuple(outputs), tuple(None if each is None else 0 for each in outputs)
+
+
 def operation(name: str) -> type[Function]:
     """Return the operation of a function of this name, whose node is called after it."""
     words = "".join([part.capitalize() for part in name.split("_")]) or "Function"
@@ -152,17 +202,27 @@ def _adjoint_of_written(ctx: Any, *gradients: Any) -> Any:
     return None, *call.as_tensors(call.program.gradients(call.given(), seeds, of_written))
 
 
-class _Adjoint(Function):
+class _PartOfCall(Function):
+    """Base of what is computed for the derivatives of a call."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], call: Call, *arguments: Any) -> Any:
+        return _for_each(cls, info, in_dims, call, *arguments)
+
+
+class _Adjoint(_PartOfCall):
     """Derivatives of a call by its tensors, given the cotangents of its results."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, count: int, *tensors: Any) -> Any:
-        ctx.call, ctx.count = call, count
+    def forward(call: Call, count: int, *tensors: Any) -> Any:
+        seeds, _ = call.seeds(tensors[:count])
+        return tuple(call.as_tensors(call.program.gradients(call.given(), seeds, {})))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.call, ctx.count, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        seeds, _ = call.seeds(tensors[:count])
-        made = call.as_tensors(call.program.gradients(call.given(), seeds, {}))
-        return tuple(made)
 
     @staticmethod
     @once_differentiable
@@ -174,17 +234,20 @@ class _Adjoint(Function):
         by_seeds = call.results(program.tangents(call.given(), directions)[0])
         return None, None, *by_seeds, *by_inputs
 
-
     @staticmethod
     def jvp(ctx: Any, _call: Any, _count: Any, *tangents: Any) -> Any:
         return _TangentsOfAdjoint.apply(ctx.call, ctx.count, *tangents, *ctx.saved_tensors)
 
 
-class _TangentsOfAdjoint(Function):
+class _TangentsOfAdjoint(_PartOfCall):
     """Tangents of the derivatives of a call; third derivatives are refused, since it has neither backward nor jvp."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, count: int, *tensors: Any) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def forward(call: Call, count: int, *tensors: Any) -> Any:
         half = len(tensors) // 2
         tangents, saved = tensors[:half], tensors[half:]
         seeds, _ = call.seeds(saved[:count])
@@ -195,16 +258,19 @@ class _TangentsOfAdjoint(Function):
         return tuple(call.as_tensors([None if one is None else one + other for one, other in pairs]))
 
 
-class _Tangents(Function):
+class _Tangents(_PartOfCall):
     """Tangents of the results of a call, given those of its tensors."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
-        ctx.call = call
+    def forward(call: Call, *tensors: Any) -> Any:
         half = len(call.positions)
-        ctx.save_for_backward(*tensors)
         out, _ = call.program.tangents(call.given(), call.directions(tensors[:half]))
         return tuple(call.results(out))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.call, *tensors = inputs
+        ctx.save_for_backward(*tensors)
 
     @staticmethod
     @once_differentiable

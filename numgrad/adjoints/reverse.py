@@ -335,6 +335,7 @@ class Reverse:
         self._branches: dict[int, str] = {}
         self._times: dict[int, str] = {}
         self._counts: list[str] = []  # integers that are zero at first
+        self._bound_first: set[str] = set()  # arrays that are read where they may not be bound
         self._reversed: set[int] = set()
         self.tape, self.integers, self.branches = map(names.fresh, ("tape", "integers", "branches"))
         self.tape_at, self.integers_at, self.branches_at = map(names.fresh, ("tape_at", "integers_at", "branches_at"))
@@ -359,7 +360,7 @@ class Reverse:
         for each in sorted(assigned):
             if not facts.is_array(each):
                 lines.append(f"{each} = {zero(self.kinds[each])}")
-            elif any(stack == each for stack in self._stacks):
+            elif each in self._stacks or each in self._bound_first:
                 lines += [f"{own} = {empty(self.kinds[each])}" for own in self._with_shadow(each)]
         lines += ["# forward sweep", *forward]
         lines += [f"{out} = {each}" for out, each in zip(outputs, normal.results, strict=True) if out != each]

@@ -1,7 +1,7 @@
 """Random loop programs, and dual numbers that say what their derivatives are.
 
 ``PYTHONPATH=tests python -m adjoints.random_programs 0 2000`` compares the adjoints of 2,000 programs; a third number
-is the interval of checkpoints.
+is the interval of checkpoints, a fourth other than 0 lets programs make arrays in their loops.
 """
 
 import math
@@ -103,8 +103,13 @@ DUAL_NUMPY = types.SimpleNamespace(zeros=zeros, empty_like=lambda array: zeros(a
 class Writer:
     """Writer of one program."""
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    def __init__(self, seed, arrays):
+        self.random, self.arrays = random.Random(seed), arrays
+        self.bindings = ["b, y = y, b", "row = A[k % 4]", "b = np.zeros(4)", "b = x[:]", "y = b", "row = A[:, 1]"]
+        if arrays:
+            self.bindings = ["y = y * 0.5 + x", "b = row - y", "row = row + y", "y = x * 0.7", "b = y * 0.3; y = b * y"]
+            self.bindings += [f"q3 = {each} * y; q3[k % 4] {sign} u; {self.choose('u', 'v')} = q3[1] * q3[2]"
+                              for each in ("b", "row") for sign in ("=", "+=")]
         self.loops, self.budget = 0, 16
 
     def choose(self, *options):
@@ -148,8 +153,9 @@ class Writer:
         if drawn < 0.54:
             return f"{pad}u, v = v, {number}\n"
         if drawn < 0.58:
-            bindings = "b, y = y, b", "row = A[k % 4]", "b = np.zeros(4)", "b = x[:]", "y = b", "row = A[:, 1]"
-            return f"{pad}{self.choose(*bindings)}\n"
+            return f"{pad}{self.choose(*self.bindings)}\n"
+        if drawn < 0.62 and self.arrays:
+            return f"{pad}{self.choose(*self.bindings)}\n"
         if drawn < 0.68:
             return f"{pad}{element} {self.choose('+=', '-=', '*=')} {small}\n"
         if drawn < 0.84:
@@ -184,13 +190,15 @@ class Writer:
         return "".join(self.statement(counters, depth, in_loop, indent) for _ in range(count))
 
 
-def program(seed):
-    """Return the text of a program."""
-    writer = Writer(seed)
+def program(seed, arrays=False):
+    """Return the text of a program; with ``arrays``, one that makes arrays in its loops."""
+    writer = Writer(seed, arrays)
     head = (
         "def f(x, A, p, z, m, n0):\n    y = np.zeros(4)\n    b = x\n    row = A[1]\n    u = 0\n    v = p * 1.0\n"
         "    k = 1\n    i1 = 0\n    u = u + z\n"
     )
+    if arrays:
+        head = head.replace("np.zeros(4)", "x * 0.0").replace("b = x", "b = x * 1.0").replace("A[1]", "x * A[1]")
     body = "".join(writer.statement([], 3, False, 1) for _ in range(writer.random.randint(4, 7)))
     tail = (
         "    s = u + v * p + z\n    for i in range(4):\n"
@@ -215,9 +223,9 @@ def by_duals(text, x, A, p, z):
     return value(result), derivative(result) + np.zeros(22)
 
 
-def compare(seed, checkpoint=None):
+def compare(seed, checkpoint=None, arrays=False):
     """Return "right", or what is wrong with the derivatives of a program; "skipped" where numbers grow too large."""
-    text = program(seed)
+    text = program(seed, arrays)
     x, A, p, z = inputs(seed)
     expected_value, expected = by_duals(text, x, A, p, z)
     if not np.isfinite(expected).all() or abs(expected).max() > 1e6:
@@ -238,11 +246,11 @@ def compare(seed, checkpoint=None):
     return f"WRONG: {error:.1e}, value {out[0] - expected_value:.1e}"
 
 
-def main(first, last, checkpoint=None):
+def main(first, last, checkpoint=0, arrays=0):
     outcomes, shown = Counter(), {}
     for seed in range(first, last):
         try:
-            outcome = compare(seed, checkpoint)
+            outcome = compare(seed, checkpoint or None, arrays)
         except Refused as refusal:
             outcome = f"refused: {refusal.reason[:90]}"
         except Exception as error:

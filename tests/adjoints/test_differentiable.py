@@ -54,8 +54,64 @@ def test_all_derivatives(theta):
     np.testing.assert_allclose(forward_over_reverse.detach().numpy(), hessian.sum(1).numpy())
 
 
+def test_a_compiled_training_step_has_the_same_bits():
+    def trained(wrap):
+        theta = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.SGD([theta], lr=1e-3)
+
+        def step():
+            optimizer.zero_grad()
+            loss = of_theta(theta)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = wrap(step)
+        for _ in range(3):
+            step()
+        return theta
+
+    with pytest.warns(UserWarning, match="log_likelihood.*runs as it is|runs as it is"):
+        compiled = trained(torch.compile)
+    assert compiled.equal(trained(lambda step: step))
+
+
+def test_checkpoint_runs_a_call_again(theta):
+    checkpointed = torch.utils.checkpoint.checkpoint(lambda theta: of_theta(theta.exp()), theta, use_reentrant=False)
+    expected = torch.autograd.grad(of_theta(theta.exp()), theta)[0]
+    assert torch.autograd.grad(checkpointed, theta)[0].equal(expected)
+
+
+def test_views_of_the_graph_and_of_time_show_a_call(theta):
+    with torch.profiler.profile() as profile:
+        loss = of_theta(theta)
+        loss.backward()
+    assert "LogLikelihood" in {event.key for event in profile.key_averages()}
+    assert "LogLikelihoodBackward" in str(torch.viz.draw(of_theta(theta)))
+    assert "1 node" in str(torch.explain(of_theta(theta)))
+
+
 def test_arrays_alone_are_a_call_of_numba():
     assert isinstance(log_likelihood(np.array([0.5, 2.0]), DATA), float)
+
+
+def test_vmap():
+    thetas = torch.tensor([[0.5, 2.0], [0.1, 1.5]], dtype=torch.float64)
+    data = torch.tensor(np.stack([DATA, DATA + 1.0]))
+
+    def each(function, *batches):
+        return torch.stack([function(*examples) for examples in zip(*batches, strict=True)])
+
+    func = torch.func
+    assert func.vmap(log_likelihood)(thetas, data).equal(each(log_likelihood, thetas, data))
+    assert func.vmap(of_theta)(thetas).equal(each(of_theta, thetas))
+    for transform in (func.grad, func.jacrev, func.hessian):
+        assert func.vmap(transform(of_theta))(thetas).allclose(each(transform(of_theta), thetas))
+    of_both = func.vmap(func.vmap(log_likelihood, in_dims=(0, None)), in_dims=(None, 0))
+    assert of_both(thetas, data)[1, 0].equal(log_likelihood(thetas[0], data[1]))
+    jacobian = func.jacrev(func.vmap(of_theta))(thetas)
+    assert jacobian[1, 1].allclose(func.grad(of_theta)(thetas[1]))
+    assert jacobian[0, 1].eq(0).all()
 
 
 def test_several_results_and_an_integer():
@@ -195,13 +251,30 @@ def test_second_derivatives_with_checkpoints():
 
 def test_arrays_that_the_tape_keeps_are_counted():
     @torch.differentiable
-    def power_iteration(x, steps):
+    def grow(x, steps):
         for _ in range(steps):
             x = x * x
         return x.sum()
 
     x = torch.ones(100, dtype=torch.float64, requires_grad=True)
-    assert power_iteration.tape_bytes(x, 11) - power_iteration.tape_bytes(x, 1) >= 10 * x.nbytes
+    assert grow.tape_bytes(x, 11) - grow.tape_bytes(x, 1) >= 10 * x.nbytes
+
+
+def test_arrays_of_loops_are_made_once():
+    @torch.differentiable(checkpoint="sqrt")
+    def advance(x, steps):
+        y = x.copy()
+        for _ in range(steps):
+            change = np.zeros(y.shape[0])
+            change[1:] = y[1:] * y[:-1]
+            y = y + 0.1 * change
+        return y.sum()
+
+    x = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    source = advance.adjoint_source(x, 10)
+    assert "np.empty" not in source.partition("for _ in")[2]
+    assert gradcheck(advance, (x, 10))
+    assert gradgradcheck(advance, (x, 10))
 
 
 def test_validation_finds_a_jump():

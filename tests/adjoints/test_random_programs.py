@@ -12,3 +12,8 @@ def test_random_program(seed):
 @pytest.mark.parametrize("seed", [8100000, 8100001, 8100003])
 def test_random_program_with_checkpoints(seed):
     assert compare(seed, checkpoint=2) == "right"
+
+
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_random_program_that_makes_arrays(seed):
+    assert compare(seed, arrays=True) == "right"
