@@ -76,8 +76,8 @@ class Checkpointed(Reverse):
         for own, statement in bound.items():
             if own in needed:
                 raise Refused(
-                    f"checkpoint: '{own}' is another array after each iteration: write into the elements of one array, or "
-                    "leave out 'checkpoint'", statement
+                    f"checkpoint: '{own}' is another array after each iteration: write into the elements of one "
+                    "array, or leave out 'checkpoint'", statement
                 )
         used = needed.union(read, *[storing.uses.get(id(each), set()) for each in walk(loop.body)])
         changed = facts.writes(loop.body) & used - facts.counters
