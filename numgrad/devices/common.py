@@ -83,6 +83,7 @@ FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "max": (reductions.term, reductions.larger),
     "min": (reductions.term, reductions.smaller),
     "any": (reductions.nonzero, reductions.larger),
+    "nanany": (reductions.nonzero_number, reductions.larger),
     "all": (reductions.nonzero, reductions.smaller),
     "nonzero": (reductions.nonzero, reductions.fold),
 }

@@ -44,7 +44,7 @@ def test_folds(cuda, name, sizes):
         (np.float64, np.float64, ["sum", "max"]), (np.complex64, np.complex64, ["sum", "prod", "nonzero"]),
         (np.int32, np.int64, ["sum", "nonzero"]), (np.int64, np.int64, ["prod", "min"]), (np.uint8, np.uint8, ["max"]),
         (np.bool_, np.int64, ["sum"]), (np.bool_, np.bool_, ["any", "all"]), (np.float32, np.bool_, ["any"]),
-        (np.bool_, np.bool_, ["max", "min"]), (np.int64, np.bool_, ["nansum"]),
+        (np.bool_, np.bool_, ["max", "min"]), (np.int64, np.bool_, ["nanany"]),
     ],
 )
 def test_folds_of_each_dtype(cuda, dtype, out, names):

@@ -338,6 +338,16 @@ def test_searching_refuses_what_has_no_order():
 # -- integers and bools -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("length", [1, 40])  # a few elements, and several vector registers
+@pytest.mark.parametrize(("values", "expected"), [
+    ([0.5, -0.5], True), ([256.0, 0.0], True), ([0.0, nan], False), ([nan, 3.0], True),
+])
+def test_a_sum_without_nan_in_bools_is_true_for_any_other_number(values, expected, length):
+    x = numgrad.tensor(values * length)
+    assert x.nansum(dtype=numgrad.bool).item() is expected
+    assert x.expand(2, -1).nansum(0, dtype=numgrad.bool).any().item() is expected
+
+
 def test_integers_wrap_around():
     largest = numgrad.tensor([2**63 - 1])
     assert (largest + 1).tolist() == [-(2**63)]

@@ -67,6 +67,11 @@ def number_or_zero(value, parameter):
     return where(value == value, T(value), T(0))
 
 
+def nonzero_number(value, parameter):
+    """1, or 0 for a zero or a NaN."""
+    return T((value == value) & (value != 0))
+
+
 # -- folds: the combination of two results -----------------------------------------------------------------------------
 
 

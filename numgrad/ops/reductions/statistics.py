@@ -8,7 +8,7 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dims, numel
-from ...core.types import dtype, get_default_dtype, int64, real_of
+from ...core.types import bool_, dtype, get_default_dtype, int64, real_of
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..memory.copying import convert
@@ -250,7 +250,8 @@ def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False,
     """
     kind = input.type.dtype
     check(not kind.is_complex, "nansum on CPU does not support complex inputs ({}, shape {})", kind, input)
-    return folded(p, "nansum", input, dim, keepdim, summed_type(input, dtype))
+    type = summed_type(input, dtype)
+    return folded(p, "nanany" if type.dtype is bool_ else "nansum", input, dim, keepdim, type)
 
 
 @nansum_op.gradient("input")

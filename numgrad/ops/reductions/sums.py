@@ -41,7 +41,7 @@ def as_real(input: TensorRef, type: TensorType) -> dtype | None:
 
 
 #: Reductions whose partial results are combined by another reduction; all others are applied again.
-_COMBINED_BY = {"nansum": "sum", "nonzero": "sum"}
+_COMBINED_BY = {"nansum": "sum", "nonzero": "sum", "nanany": "any"}
 
 
 def folded(
