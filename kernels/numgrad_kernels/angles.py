@@ -156,8 +156,8 @@ def _reduced_by_parts(x: Value) -> tuple[Value, Value]:
 def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     c, pattern, word = _format(x), bits(size), x.size
     whole = _wide((pattern & ((1 << c.mantissa) - 1)) | (1 << c.mantissa))
-    # size = whole * 2**(exponent - mantissa).  Of 2/pi, preceded by a word of zeros, only three words of bits from this
-    # position on matter: those before make whole turns, and those after are less than the precision kept.
+    # size = whole * 2**(exponent - mantissa).  Of the bits of 2/pi, preceded by a word of zeros, only the three words
+    # at this position matter: earlier bits contribute whole turns, and later bits are below the precision that is kept.
     position = (pattern >> c.mantissa) - (c.bias + c.mantissa + 2 - word)
     shift = position & (word - 1)
     high, middle, low = [_wide(_joined(*pair, shift)) for pair in pairwise(_words(position >> (word.bit_length() - 1)))]

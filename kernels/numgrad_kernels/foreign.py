@@ -14,8 +14,8 @@ from numba.core import cgutils
 
 from .declarations import generated
 
-#: The names of BLAS's C interface for the order of the elements and for a factor that is not transposed; adding 1 to
-#: either selects the other choice.
+#: Constants of BLAS's C interface for row-major order and for a factor that is not transposed.  The next number is the
+#: constant for column-major order, or for a transposed factor.
 _ROW_MAJOR, _AS_IT_IS = 101, 111
 
 _WHOLE = types.int64

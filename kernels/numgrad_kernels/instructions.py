@@ -154,9 +154,9 @@ def device_function(name: str, *arguments: Any) -> Value:
 
 
 def rounded(x: Value) -> Value:
-    """Return a float that is fused with nothing: if it is a product, the sum that it feeds takes the rounded one.
+    """Return a float that is not fused with other operations: a sum takes the rounded value of a product.
 
-    NVIDIA's compilers fuse no addition that states its rounding; -0 changes nothing.
+    NVIDIA's compilers do not fuse an addition with an explicit rounding mode, and adding -0 changes nothing.
     """
     if not on_gpu(x):
         return from_bits(bits(x))

@@ -35,7 +35,7 @@ def ceil(x: Any) -> Any:
 
 @compiled_as(instruction("llvm.nearbyint"), python=_of_floats(np.rint), integers=same)
 def round(x: Any) -> Any:
-    """The nearest whole number; the even one of two equally near."""
+    """The nearest whole number; of two equally near numbers, the even one."""
 
 
 @compiled_as(_trunc, python=_of_floats(np.trunc), integers=same)

@@ -250,7 +250,7 @@ class _Pass:
             raise
 
     def _added(self, node: Node, gradient: Any) -> bool:
-        """Return True if the node could add its one gradient, where it is nonzero, to the gradient already there.
+        """Return True if the node could add the nonzero part of its single gradient to the existing gradient.
 
         The gradient of a part of a tensor then costs one pass over that part instead of two over the tensor.
         """

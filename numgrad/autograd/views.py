@@ -83,7 +83,7 @@ class View:
         """Return the edge of the view ``tensor``, updated after changes of its base.
 
         Raises:
-            RuntimeError: the base has since been modified, and the view was made in a way that cannot follow.
+            RuntimeError: the base has since been modified, and the view cannot be updated.
         """
         base = tensor._root
         counter = base._counter
@@ -218,7 +218,7 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """Node of a base after ``operation`` wrote to one of its views, the operation's input number ``index``."""
+    """Node of a base after ``operation`` wrote to a view of it, which was the operation's input ``index``."""
 
     __slots__ = ("index", "operation", "view")
 

@@ -209,8 +209,7 @@ def span(shape: Ints, strides: Ints) -> int:
 def overlaps_itself(shape: Ints, strides: Ints) -> bool:
     """Return True if two index tuples may refer to one element.
 
-    The result is exact for the layouts that views make, in which each stride either exceeds the reach of the smaller
-    ones or does not.
+    The result is exact for the layouts that views make.
     """
     if numel(shape) < 2:
         return False

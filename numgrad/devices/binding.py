@@ -180,7 +180,7 @@ class Writer:
         return name
 
     def viewed(self, buffer: Buffer) -> str:
-        """Return the variable of new memory as elements of another item size, such as the parts of complex numbers."""
+        """Return the variable for new memory as elements of another item size, such as the parts of complex numbers."""
         memory, size, dtype, _ = buffer
         known = (memory, dtype, size)
         if known not in self.buffers:

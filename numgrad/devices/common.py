@@ -64,7 +64,7 @@ def copy_program(source: np.dtype, target: np.dtype) -> PointwiseProgram:
     return PointwiseProgram("copy", target, (Operand("input", source),), (("out", target),), (_input,))
 
 
-#: Dtypes as which elements are copied, by their size: one kernel copies all dtypes of one size.
+#: Dtypes that stand for all dtypes of the same size in copies, by size, so that they share a kernel.
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
@@ -212,7 +212,7 @@ class Factor(NamedTuple):
     step: int  # elements from one row, or column, to the next
     batch: int  # elements from one matrix of a stack to the next
     transposed: bool  # True if the columns are contiguous
-    copied: bool  # True if neither were: the numbers are those of a contiguous copy
+    copied: bool  # True if neither rows nor columns were contiguous: the numbers describe a contiguous copy
 
 
 def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, transposed: bool) -> Factor:

@@ -260,7 +260,7 @@ class Plan:
             self.backend.copy_step(self, copy_program(source.type.numpy, target.type.numpy), source, target)
 
     def over_buffers(self, program: PointwiseProgram, operands: Sequence[Any], size: Any) -> None:
-        """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
+        """Add a step that runs a program on contiguous tensors of one size, numbers and values; outputs are last."""
         if not size:
             return
         buffers: list[Any] = []

@@ -74,7 +74,7 @@ class Effect:
         return ()
 
     def precede(self, later: Effect) -> None:
-        """Note an action that comes after this one."""
+        """Record an action that follows this one."""
 
     def repeats(self, other: Effect) -> bool:
         """Return True if this action and ``other``, of an earlier call of the same program, do the same."""

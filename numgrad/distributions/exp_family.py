@@ -47,7 +47,7 @@ class ExponentialFamily(Distribution):
         return result
 
     def _divergence_from(self, other: ExponentialFamily) -> Tensor:
-        """Return the Kullback-Leibler divergence from another of the same class, as a Bregman divergence of ``F``."""
+        """Return the Kullback-Leibler divergence of distributions of one class, as a Bregman divergence of ``F``."""
         natural, normalizer, slopes = self._normalized()
         others = other._natural_params
         result = other._log_normalizer(*others) - normalizer

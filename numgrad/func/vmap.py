@@ -220,7 +220,7 @@ def _out_dims(name: str, out_dims: Dims, structure: Structure) -> list[Any]:
 
 
 def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
-    """Return the dims for each leaf, repeating one given for a part of the structure; None if they do not match."""
+    """Return the dims of all leaves; a dim of a part applies to all its leaves.  None if structures do not match."""
     nested = flatten(dims)[1]
     if nested.container is None:
         return [dims] * structure.count

@@ -241,7 +241,7 @@ def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
 def _gradients(
     op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
 ) -> list[tuple[Any, Any]]:
-    """Return pairs of an input's gradient, by its rule from the cotangents, and its tangent, where there is one."""
+    """Return, for each input with a tangent, its gradient, computed from the cotangents, and that tangent."""
     entry, operands = op.entry(args)
     given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
     needed = 1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None])
@@ -252,7 +252,7 @@ def _gradients(
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """Return the tangent at its tensor's offset in as much memory, so that views of both are made in the same way.
+    """Return the tangent with the offset and the memory size of its tensor, so that the same views exist of both.
 
     The tangent of a batched tensor is batched, too, since values that differ among the examples may overwrite it.
     """
@@ -299,7 +299,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
 
 
 def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tuple[Sequence[Any], list[Any]]:
-    """Return arguments and tangents with copies of those about to be overwritten, as recorded calls may save them."""
+    """Return arguments and tangents, with copies of overwritten ones, because recorded calls may save them."""
     if not state.mode & GRAD:
         return args, tangents
     copy = clone_op(target)

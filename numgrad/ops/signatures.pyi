@@ -479,8 +479,8 @@ class Methods:
         """Compute ``conj_physical`` in place: overwrite the tensor and return it."""
 
     def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in
-        that order."""
+        """The tensor itself if its elements are in row-major order, or in that of the format, else a copy in that
+        order."""
 
     def copy_(self, src: Any, non_blocking: _bool = ..., **keywords: Any) -> Tensor:
         """Overwrite the tensor with ``src``, broadcast and converted, from any device."""
@@ -1962,8 +1962,8 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -
 
 
 def contiguous(input: Tensor, memory_format: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in
-    that order."""
+    """The tensor itself if its elements are in row-major order, or in that of the format, else a copy in that
+    order."""
 
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

@@ -57,8 +57,8 @@ def _repeat(value, out):
 def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out: Part):
     """Write ``outer`` rows from each of two arrays next to each other to ``out``.
 
-    The rows of ``x`` begin ``x_step`` elements apart, and those of ``y`` likewise.  The rows of ``out`` are ``stride``
-    elements long, and each is written from its element ``start`` on.
+    The rows of ``x`` are ``x_step`` elements apart, and the rows of ``y`` are ``y_step`` elements apart.  The rows of
+    ``out`` are ``stride`` elements long, and each is written from its element ``start`` on.
     """
     for o in range(outer):
         target = start + o * stride

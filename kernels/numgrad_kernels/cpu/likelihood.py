@@ -15,7 +15,7 @@ from .segments import total
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Targets whose losses are summed in one piece.
+#: Number of targets in a piece; the losses of a piece are summed together.
 PIECE = 1024
 
 #: Number of losses and weights of a piece.

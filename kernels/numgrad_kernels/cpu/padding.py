@@ -14,7 +14,7 @@ from ..facts import InOut
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
-#: Approximate number of results that are looked through at a time.
+#: Approximate number of results that are checked at a time.
 PIECE = 4096
 
 
@@ -31,7 +31,7 @@ def mend_line(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, begin, stop, line, first, apart, out
 ):  # fmt: skip
-    """Mend the results of a line that may have met padding: number ``first``, ``first + apart`` and so on."""
+    """Recompute the results ``first``, ``first + apart`` and so on of a line, which may involve padding."""
     taps = kernel_z * kernel_y * kernel_x
     plane, front, top = line // (layers * rows), line // rows % layers * stride_z, line % rows * stride_y
     number, n = plane % (groups * count), plane // (groups * count)
@@ -89,7 +89,7 @@ def mend(
 ):  # fmt: skip
     """Recompute the results that are not finite of windows and the ``count`` filters of each group.
 
-    Results from ``begin`` to ``stop`` of a line met no padding in it.  ``biased`` is true if there is a bias.
+    Along a line, the results from ``begin`` to ``stop`` involve no padding.  ``biased`` is true if there is a bias.
     """
     lines, tall = out.size // columns, max(1, PIECE // columns)
     for piece in prange((lines + tall - 1) // tall):

@@ -189,7 +189,7 @@ def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
 
 
 def normal_pairs(state: InOut, draws: Out, kept: InOut, mean, std, out: Out):
-    """Fill ``out`` with normals made in pairs, from four new ``draws`` each, for as many pairs as ``draws`` holds.
+    """Fill ``out`` with normal numbers, computed in pairs from four ``draws`` each; draw as often as needed.
 
     A remaining number is kept for the next call in ``kept`` (float64, 2): its value, and 1 if there is one, else 0.
     """

@@ -228,10 +228,10 @@ def fold_leaves(x, parameters, initial, out: Out):
 
 
 def fold_leaves_of_tile(x, parameters, initial, out: InOut, length, first, lanes: InOut):
-    """Continue ``fold_leaves`` of ``length`` elements with those in ``x``, of which the first has number ``first``.
+    """Continue ``fold_leaves`` of ``length`` elements with those in ``x``, which begin at index ``first``.
 
-    They are a multiple of 64 elements of one leaf, unless it ends.  ``lanes`` keeps the state from one tile of a leaf
-    to the next.
+    All belong to one leaf, and their number is a multiple of 64, except at the end of the leaf.  ``lanes`` keeps the
+    state from one tile of a leaf to the next.
     """
     low = first % LEAF
     stop, size = low + x.size, min(LEAF, length - first + low)

@@ -30,7 +30,7 @@ COLUMNS = 256
 
 
 def _sum_block(row, backwards, out):
-    """The running sums of up to BLOCK elements; those of a whole block in eight chains, which are then joined."""
+    """The running sums of up to BLOCK elements; a whole block is summed in eight chains, which are then joined."""
     if row.size < BLOCK:
         total = T(0)
         for i in range(row.size):
@@ -74,9 +74,9 @@ def cumsum_rows(x, length, backwards, out: Out):
 
 
 def cumsum_short_rows(x, length, backwards, out: Out):
-    """The running sums of rows shorter than BLOCK: CHAINS rows at once, one element of each in turn.
+    """The running sums of rows shorter than BLOCK, of CHAINS rows at the same time.
 
-    With a single row, each addition would wait for the previous one.
+    Within a single row, each addition would have to wait for the previous one.
     """
     rows = x.size // length
     for group in prange((rows + CHAINS - 1) // CHAINS):
@@ -193,12 +193,12 @@ def logcumsumexp_axis(x, length, inner, backwards, out: Out):
 
 
 def later_larger(left, right):
-    """True if the next element replaces the largest so far: also if it is equal."""
+    """True if the next element replaces the largest so far; an equal element replaces it."""
     return isnan(right) or (not isnan(left) and right >= left)
 
 
 def later_smaller(left, right):
-    """True if the next element replaces the smallest so far: also if it is equal."""
+    """True if the next element replaces the smallest so far; an equal element replaces it."""
     return isnan(right) or (not isnan(left) and right <= left)
 
 
@@ -214,7 +214,7 @@ def scan_extremes(x, length, inner, out: Out, indices: Out):
 
 
 def recurrence_axis(x, factors, length, inner, backwards, out: Out):
-    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or with ``out[i + 1]`` if backwards."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):
             low = (line * length + (length - 1 - i if backwards else i)) * inner

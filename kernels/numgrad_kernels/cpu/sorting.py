@@ -26,7 +26,7 @@ def descending(left, right):
 
 
 def sort_lines(x, length, inner, count, out: Out, indices: Out):
-    """The first ``count`` elements of each line in order, and their indices, by insertion into those found so far."""
+    """The first ``count`` elements of each line in order, and their indices, by insertion into a sorted list."""
     for line in prange(out.size // count):
         base = line // inner * length * inner + line % inner
         first = line // inner * count * inner + line % inner

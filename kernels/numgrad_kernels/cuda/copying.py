@@ -8,7 +8,7 @@ from ..facts import Out
 from .adapter import cuda
 from .indexing import floor_divide
 
-#: Placeholder: the dtype of the elements, or the one computed in.
+#: Placeholder: the dtype of the elements, or the dtype in which the kernel computes.
 T = np.float32
 
 

@@ -106,7 +106,7 @@ def _sums(one, two, three, four):
 
 
 def read4(x, offset, step, last):
-    """Four elements from ``offset``, ``step`` apart; the one at ``last`` replaces those beyond it."""
+    """Four elements, ``step`` apart, starting at ``offset``; elements beyond ``last`` are replaced by the last one."""
     return x[offset], x[min(offset + step, last)], x[min(offset + 2 * step, last)], x[min(offset + 3 * step, last)]
 
 
@@ -132,17 +132,17 @@ def write4_packed(out, offset, step, last, a, b, c, d):
 
 
 def up_to(last, offset, value, instead):
-    """The value of an element, or ``instead`` for one beyond the last."""
+    """The value of an element, or ``instead`` beyond the last element."""
     return value if offset <= last else instead
 
 
 def up_to_packed(last, offset, value, instead):
-    """Replacement of :func:`up_to` if there is none beyond the last."""
+    """Replacement of :func:`up_to` if no index is beyond the last element."""
     return value
 
 
 def up_to4(last, offset, step, a, b, c, d, instead):
-    """Four values from ``offset``, ``step`` apart, or ``instead`` for those beyond the last."""
+    """Four values, ``step`` apart, starting at ``offset``; ``instead`` replaces values beyond the last."""
     return (
         a, up_to(last, offset + step, b, instead), up_to(last, offset + 2 * step, c, instead),
         up_to(last, offset + 3 * step, d, instead),

@@ -225,7 +225,8 @@ def _write_sums(parts, base, length, thread, column, step, sums):
 def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, depth, shift, parts: Out):
     """The ``parts`` of ``layer_norm_gradients``, for rows too long or too short for it.
 
-    A block has ``1 << shift`` columns, one of ``strips`` to a row, and ``depth`` threads for each.
+    A row is divided into ``strips``, and a block processes a strip of ``1 << shift`` columns, with ``depth`` threads
+    for each column.
     """
     factors = cuda.shared.array(THREADS, T)
     terms = cuda.shared.array(THREADS, T)

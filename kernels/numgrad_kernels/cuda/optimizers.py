@@ -15,7 +15,8 @@ from ..updates import UPDATES, UpdateRule, function_of, indented
 from .adapter import cuda
 from .language import load4, row_at, store4
 
-#: The global names of the kernels' text; T, the dtype computed in, and THREADS, those of a block, are placeholders.
+#: The global names in the text of the kernels.  Placeholders are T, the dtype in which they compute, and THREADS, the
+#: number of threads of a block.
 _NAMES = {
     "__name__": __name__, "T": np.float32, "THREADS": 256, "cuda": cuda, "load4": load4, "np": np, "row_at": row_at,
     "store4": store4,

@@ -1,8 +1,8 @@
 """Generate the text of a pointwise op's kernel for a GPU from its scalar functions.
 
-Each thread computes the element of its own number, and then elements at steps of the total number of threads, so that
-one kernel serves any number of threads and of elements.  There are three forms: over buffers; over buffers in accesses
-of four elements, which is fastest for long ones; and over operands of any strides.
+Each thread computes the element whose index is the number of the thread, and then the elements at steps of the total
+number of threads.  So the same kernel serves any number of threads and of elements.  There are three forms: over
+buffers; over buffers, four elements at a time, which is fastest for long buffers; and over operands of any strides.
 """
 
 from __future__ import annotations
@@ -119,8 +119,9 @@ class _Text:
     def element(self, index: str, result: str = "") -> list[str]:
         """Return the statements that compute one element.
 
-        It is read at ``index``, at an index of its own for each array (``_q``), or as a lane of the elements read of
-        each (``_q[0]``), and stored in variables that end in ``result``.
+        ``index`` is an index for all arrays, the suffix of one variable per array with its index (``_q``), or of
+        elements that were read before (``_q[0]``).  With ``result``, elements are read from and stored in variables
+        whose names end in these suffixes.
         """
         lines = []
         for operand in self.program.arguments:

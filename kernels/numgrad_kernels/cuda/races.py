@@ -19,7 +19,7 @@ import numpy as np
 #: Threads of a warp.
 WARP = 32
 
-#: Uses of memory by a thread before others get a turn, since it may be waiting for them.
+#: Number of memory accesses after which a thread lets others run, since it may be waiting for them.
 PATIENCE = 10_000
 
 _PAST = {"reads": "read", "writes": "wrote", "updates": "updated"}
@@ -132,7 +132,7 @@ class Accesses:
         if written is not None and written.is_apart(now):
             if array.unwatched[index].tobytes() != before.tobytes():
                 raise _race(array, index, frame, now, "writes", written, "writes")
-            return  # the first write is kept to compare others with
+            return  # the first write is kept for comparison with other accesses
         element.written, element.reads, element.updates = now, None, None
 
     def update(self, array: WatchedArray, index: Any, frame: Any) -> None:

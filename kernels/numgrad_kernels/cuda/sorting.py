@@ -69,9 +69,10 @@ def given_origin(origins, index, position):
 
 
 def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: Out, out_origins: Out):
-    """Sort in each block a chunk of a line, or as many whole lines, of ``2 ** shift`` each, as fit into it.
+    """Sort, in each block, a chunk of a line, or as many whole lines of ``2 ** shift`` elements as fit into the block.
 
-    The first ``keep`` elements of each chunk are written behind those of the line's other chunks: ``kept`` of a line.
+    The first ``keep`` elements of each chunk are written after those of the line's earlier chunks: ``kept`` elements
+    for a line.
     """
     values = cuda.shared.array(TWO_TILES, T)
     tile_origins = cuda.shared.array(TWO_TILES, np.int32)  # the index of each value in its chunk
@@ -228,12 +229,12 @@ def search_rows(rows, length, values, size, count, right, out: Out):
 
 
 def bin_of(value, bins, low, high, span):
-    """The bin of a whole number to be counted: one for each number."""
+    """The bin of a whole number, which is the number itself."""
     return np.int64(value)
 
 
 def bin_between(value, bins, low, high, span):
-    """The bin of an element, out of ``bins`` equally wide ones from ``low`` to ``high``, ``span`` apart; or -1."""
+    """The bin of an element among ``bins`` equal parts of the range from ``low`` to ``high``; -1 outside the range."""
     i = -1
     if value >= low and value <= high:
         i = min(np.int64((value - low) * T(bins) / span), bins - 1)

@@ -92,7 +92,7 @@ def _add4(out, offset, left, shrink, a, b, c, d):
 def _stage(part, x, start, own, own_step, own_count, other, other_step, other_count):
     """Load SIDE lines of a tile into shared memory, with zeros beyond the end of either axis.
 
-    A thread loads four elements of line ``own``: number ``other``, and those SIDE, 2 * SIDE and 3 * SIDE further on.
+    A thread loads four elements of line ``own``: the elements ``other + i * SIDE`` for ``i`` from 0 to 3.
     """
     offset = start + min(own, own_count - 1) * own_step
     a = x[offset + min(other, other_count - 1) * other_step]  # all four loads are issued before one is waited for

@@ -57,7 +57,7 @@ def merge_slices(x, order, outer, length, inner, width, out: Out):
 
 
 def mark_changes(x, order, outer, length, inner, out: Out):
-    """1 where a slice differs from the one before it in the order, else 0, also for the first; NaNs differ."""
+    """1 where a slice differs from the previous one in the order, 0 elsewhere and for the first slice; NaNs differ."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         differs = 0
         if index > 0:

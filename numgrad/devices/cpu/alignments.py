@@ -8,7 +8,7 @@ from ..plan import Buffer, Plan
 
 __all__ = ["ctc_gradients", "ctc_losses"]
 
-#: The cost of a state of a step, in additions: see Note [When threads pay].
+#: The cost of one state in one step, in additions: see Note [When threads pay].
 _WEIGHT = 64
 
 

@@ -43,8 +43,7 @@ def bag_sums(
 def bag_largest(
     p: Plan, table: Buffer, indices: Buffer, starts: Buffer, rows: int, width: int, padding: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the buffers of the largest of each column in each bag, and of their rows' numbers; see :func:`bag_sums`.
-    """
+    """Return the buffers of the largest element of each column in each bag, and of their rows; see :func:`bag_sums`."""
     dtype, count = table.dtype, starts.size - 1
     out, chosen = p.new(count * width, dtype), p.new(count * width, _INT64)
     p.run(

@@ -52,7 +52,7 @@ def pointwise_kernel(program: PointwiseProgram, rank: int, contiguous: bool, par
 
 
 def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: int | SizeOf) -> None:
-    """Add the step of one pass of a program over buffers of one size, numbers and values."""
+    """Add the step that runs a program once, on buffers of one size, numbers and values."""
     work = 0 if isinstance(size, SizeOf) else size * program.weight
     p.steps.append(Step(PointwiseKernel(program, (1, True, "")), tuple(operands), work))
 
@@ -71,7 +71,7 @@ def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layou
 
 
 def is_small(program: PointwiseProgram, layouts: Sequence[Layout]) -> bool:
-    """Return True if one plan serves contiguous tensors of one shape, like these, of any small size."""
+    """Return True if the same plan serves contiguous tensors of one shape, like these, of any small size."""
     size = layouts[-1].size
     largest = size * max([layout.type.numpy.itemsize for layout in layouts])
     return 0 < size * program.weight < PARALLEL_FROM and largest < LARGE

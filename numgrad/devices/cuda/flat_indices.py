@@ -91,7 +91,7 @@ def nonzero_indices(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
 
 
 def _coordinates(flat: DeviceBuffer, shape: tuple[int, ...]) -> tuple[DeviceBuffer]:
-    """Return the indices in the first dimension, then in each other one, of flat indices of a tensor of ``shape``."""
+    """Return the indices in the first dimension, then those in the next ones, for flat indices into ``shape``."""
     count, step = flat.size, numel(shape)
     out = empty_buffer(len(shape) * count, INT64, flat.device)
     if count:

@@ -48,7 +48,7 @@ def narrow(count: int) -> dict[str, Any]:
 
 
 def outside(indices: DeviceBuffer, low: int, high: int, again: bool = False) -> None:
-    """Launch the kernel that reports an index that is not in [low, high), unless the next kernel checks them ``again``.
+    """Launch the kernel that reports an index not in [low, high), unless the next kernel checks indices ``again``.
 
     Return None: the host reads the report later.
     """
@@ -79,7 +79,7 @@ def _shift(inner: int) -> int:
 
 
 class _Words:
-    """Words in which elements are moved: the longest that divide all these numbers of elements."""
+    """Words in which elements are moved: the longest words that evenly divide all these numbers of elements."""
 
     def __init__(self, buffers: tuple[DeviceBuffer, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
         item = buffers[0].dtype.itemsize
@@ -168,9 +168,9 @@ def put_rows(
 
 
 def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
-    """Return memory in the dtype of the atomic instructions that combine its elements with values, and kernel parts.
+    """Return the output, viewed in the dtype of its atomic instructions, and the kernel parts that use them.
 
-    Return None for the memory if there are no such instructions.
+    Return None in place of the output if there are no such instructions.
     """
     part = _PARTS.get(out.dtype)
     if together is indexing.together and part is not None:

@@ -89,7 +89,7 @@ def is_aligned(value: Any) -> bool:
 
 
 def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: int) -> None:
-    """Add the step of one pass of a program over buffers of one size, numbers and values."""
+    """Add the step that runs a program once, on buffers of one size, numbers and values."""
     quads = size >= QUADS_FROM and kernels.may_be_quads(program)
     aligned = (PointwiseKernel(program, _QUADS), size // 4) if quads else None
     p.steps.append(Step(PointwiseKernel(program, _ROW), (*operands, size), size, aligned=aligned))

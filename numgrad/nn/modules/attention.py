@@ -119,6 +119,6 @@ class MultiheadAttention(Configured):
 
 
 def _transposed(*tensors: Tensor) -> list[Tensor]:
-    """Return the tensors with their first two dimensions exchanged; identical tensors stay one, for one projection."""
+    """Return the tensors with their first two dimensions exchanged; identical tensors stay identical."""
     views = {id(tensor): tensor.transpose(0, 1) for tensor in tensors}
     return [views[id(tensor)] for tensor in tensors]

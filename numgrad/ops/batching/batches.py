@@ -206,7 +206,7 @@ def is_mapped(tensor: Tensor) -> bool:
 
 
 def lifted(level: Batched, tensor: Tensor) -> Tensor:
-    """Return a tensor of this level: the tensor itself, or one that stands for it, equal for all examples."""
+    """Return a tensor of this level: the tensor itself, or a new one with the same value for all examples."""
     return tensor if level.concerns(tensor) else mapped(level, tensor, False)
 
 

@@ -49,7 +49,7 @@ def refuse_bools(kernel: str, *layouts: Layout | TensorRef) -> None:
 
 
 def check_types(message: str, *layouts: Layout | TensorRef, names: Mapping[str, str] = LEGACY) -> None:
-    """Raise unless all are of one type; the message has a placeholder for the name of each one's dtype.
+    """Raise unless all tensors have one type; the message has a placeholder for the name of each dtype.
 
     Raises:
         RuntimeError: the types differ.

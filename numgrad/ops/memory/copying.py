@@ -172,8 +172,7 @@ attach("_kept_copy", kept_copy)
 
 @public(direct=True)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in that
-    order.
+    """The tensor itself if its elements are in row-major order, or in that of the format, else a copy in that order.
 
     Raises:
         RuntimeError: the number of dimensions does not match the format.

@@ -210,7 +210,7 @@ def _has_kernel(query: TensorRef, key: TensorRef) -> bool:
 
 
 def _like(heads: TensorRef) -> Layout:
-    """Return the layout of a result of this shape, in the same dimension order if that makes each row contiguous."""
+    """Return the layout of a result like ``heads``, with its order of dimensions if that makes rows contiguous."""
     kept = kept_layout(heads.layout)
     return kept if kept.strides[3] == 1 else layout_of(heads.type, heads.shape)
 

@@ -231,7 +231,7 @@ def _depthwise(
     p: Plan, name: str, tensors: tuple[Any, ...], images: Ints, filters: Ints, windows: Ints, stride: Ints,
     padding: Ints, dilation: Ints, groups: int,
 ) -> Any:
-    """Add the kernel for filters that see one channel of several, which copies no windows; return None without one."""
+    """Add the kernel for filters of one channel, which copies no windows; return None if there is no such kernel."""
     if groups == 1 or filters[1] != 1 or not p.backend.depthwise_is_fused(tensors[0].type, stride[-1]):
         return None
     numbers: list[int] = []

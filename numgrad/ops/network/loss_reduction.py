@@ -137,7 +137,7 @@ def _or_one(factor: Any) -> Any:
 
 
 def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:
-    """Return the gradient of each of the losses, of ``shape``, given that of :func:`reduced`."""
+    """Return the gradient of each loss, of ``shape``, computed from the gradient of :func:`reduced`."""
     if reduction != "none":
         grad = expand(div(grad, float(numel(shape))) if reduction == "mean" else grad, shape)
     return grad if weight is None else mul(grad, weight)

@@ -303,7 +303,7 @@ def _averaged(
 
 
 def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
-    """Return the loss and its gradient under ``name``: one pair for rows, one for the positions of images."""
+    """Return the loss ``name`` and its gradient.  There is a pair for rows, and a pair for the positions of images."""
 
     def forward(
         p: Plan, input: TensorRef, target: TensorRef, weight: TensorRef | None, ignored: int, reduction: str

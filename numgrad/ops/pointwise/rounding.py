@@ -61,7 +61,7 @@ def trunc(input):
 
 @pointwise("RoundBackward0", dtypes="if", export=False, constant=["input"])
 def round_op(input):
-    """The nearest integer; the even one of two equally near ones."""
+    """The nearest integer; of two equally near integers, the even one."""
     return scalar.round(input)
 
 

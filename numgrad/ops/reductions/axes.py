@@ -51,7 +51,7 @@ def reduced_along(
 
 @functools.lru_cache(maxsize=4096)
 def memory_order(layout: Layout) -> tuple[int, ...]:
-    """Return the dimensions in memory order if the elements lie there without gaps, else in their own order."""
+    """Return the dimensions in memory order if the elements have no gaps in memory, else in the order of the shape."""
     dims = tuple(range(len(layout.shape)))
     order = tuple(sorted(dims, key=lambda d: -layout.strides[d]))
     return order if permute_op.prepare(layout, order)[0].contiguous else dims

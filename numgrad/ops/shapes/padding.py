@@ -118,7 +118,7 @@ _MODES = ("reflect", "replicate", "circular")
 
 
 def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
-    """Raise unless elements are left, and there are some to make others of.
+    """Raise unless the result has elements, and the input has elements to copy.
 
     Raises:
         RuntimeError: if there are none.

@@ -115,7 +115,7 @@ def _end(geometry: Geometry) -> int:
 
 @functools.lru_cache(maxsize=256)
 def is_shown(size: tuple[int, ...], stride: tuple[int, ...], start: int, whole: Geometry) -> bool:
-    """Return True if all elements of a view are among those of the tensor that it is made of."""
+    """Return True if all elements of a view are also elements of the tensor from which it is made."""
     part, reach = (size, stride, start), _end(whole)
     if not numel(size):
         return True

@@ -181,7 +181,7 @@ class _Unseen:
         ]
 
     def with_numbers_read(self, args: Any, keywords: Any) -> Any:
-        """Repeat the call with the tensors that stand for numbers read as such."""
+        """Repeat the call with numbers in place of tensors that stand for numbers."""
         converted = list(args)
         for position in self.numbers_in(args):
             try:

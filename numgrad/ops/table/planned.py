@@ -325,7 +325,7 @@ class Planned(Op):
         return p, arguments
 
     def step(self, rest: Sequence[Any], count: int | None) -> Any:
-        """Return the step that makes a view from a tensor again with these other arguments.
+        """Return the step that makes the same view of a tensor again, with these remaining arguments.
 
         For several views, return a tuple of steps.
         """
@@ -391,7 +391,7 @@ class Planned(Op):
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
-    """Return one of the views that an operation makes at once."""
+    """Return one of the several views that an operation makes."""
     return op(tensor, *arguments)[number]
 
 

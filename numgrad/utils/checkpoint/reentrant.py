@@ -85,7 +85,7 @@ class CheckpointFunction(Function):
 
 
 class DefaultDeviceType:
-    """Default type of device, besides the CPU, whose random states are meant if no tensor specifies one: "cuda"."""
+    """Default type of device, besides the CPU, whose random states are saved if no tensor specifies one: "cuda"."""
 
     _default_device_type = "cuda"
 

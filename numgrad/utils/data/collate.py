@@ -63,7 +63,7 @@ def default_convert(data: Any) -> Any:
 
 
 def pinned(batch: Any) -> Any:
-    """Return a batch with all its tensors in pinned memory, and likewise other objects with a method ``pin_memory``.
+    """Return a batch with all its tensors, and other objects with a method ``pin_memory``, in pinned memory.
 
     Tensors are found in mappings and sequences at any depth.
     """

@@ -108,7 +108,7 @@ def _outermost(calls: Mapping[int, ModuleCall], is_folded: Callable[[ModuleCall]
 
 
 def _to_depth(depth: int, calls: Mapping[int, ModuleCall]) -> dict[int, ModuleCall]:
-    """Fold the calls of this depth, and further out those of modules that called no other module."""
+    """Fold the calls at this depth, and calls at smaller depths of modules that called no other module."""
     around = {each.parent.key for call in calls.values() for each in call.path() if each.parent is not None}
     return _outermost(calls, lambda call: call.depth >= depth or call.key not in around)
 

@@ -114,7 +114,7 @@ def _calling_variables() -> Iterator[dict[str, Any]]:
 
 
 def _is_inner(frame: FrameType) -> bool:
-    """Return True if the caller is of the same module, whose variables are then yielded later."""
+    """Return True if the calling function is in the same module, so that the module's variables are yielded with it."""
     return frame.f_back is not None and frame.f_back.f_globals is frame.f_globals
 
 

@@ -24,7 +24,7 @@ from .kernels import InspectedKernel, Inspection, inspected, planned_kernels
 
 GRADIENT_PASSED_ON = "Backward runs no kernel: it passes the gradient on, unchanged or as a view."
 
-#: The number of runs where repetition is safe: the first one meets cold memory and caches.
+#: The number of runs if repetition is safe; the first run is slower, since memory and caches are cold.
 RUNS = 3
 
 #: Modules of functions that only compute, unlike ``Tensor.backward`` or an optimizer's ``step``.

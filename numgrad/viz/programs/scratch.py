@@ -1,4 +1,4 @@
-"""Programs on memory of their own, whose steps can be run and timed without side effects."""
+"""Programs on separate memory, whose steps can be run and timed without side effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...programs.linked import LinkedProgram
 from ...programs.program import Program
 from ...programs.recorded_steps import Block, HostCall, start_address
 
-#: The number of runs, of which the shortest counts: the first one meets cold memory and caches.
+#: The number of runs, of which the fastest is used; the first run is slower, since memory and caches are cold.
 RUNS = 5
 
 

@@ -1,4 +1,4 @@
-"""Colours and lines of pictures: dark text in filled boxes, mid-grey around them, for light and dark pages."""
+"""Colours and lines of pictures: dark text in filled boxes with mid-grey lines, which suit light and dark pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..graph.picture import Box, Picture
 SANS = "Helvetica, Arial, sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-#: Text in boxes: normal, secondary and wrong.
+#: Colours of text in boxes: normal, secondary, and for errors.
 DARK, QUIET, ALARM = "#1f2328", "#59616b", "#b3261e"
 #: The colour of a row by its tone.
 TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}

@@ -1,9 +1,9 @@
 """Recording of the engine's work at each node while backward runs.
 
-A NODE span is the engine's visit of a node, and the RULE span in it the node's rule.  Hooks run in between: those of
-tensors and the node's own prehooks before the rule, its other hooks after it.  An AccumulateGrad is visited as soon as
-its gradient is complete, so its visit lies within that of the node that sent the last part.  A rule or a hook may run a
-backward of its own, which is another pass.
+A NODE span is the engine's visit of a node, and the RULE span in it the node's rule.  Hooks of tensors and the node's
+prehooks run before the rule, and the node's other hooks run after it.  An AccumulateGrad is visited as soon as its
+gradient is complete, so its visit is nested in the visit of the node that sent the last part.  A rule or a hook may run
+a backward of its own, which is another pass.
 """
 
 from __future__ import annotations
