@@ -340,7 +340,7 @@ def test_searching_refuses_what_has_no_order():
 
 @pytest.mark.parametrize("length", [1, 40])  # a few elements, and several vector registers
 @pytest.mark.parametrize(("values", "expected"), [
-    ([0.5, -0.5], True), ([256.0, 0.0], True), ([0.0, nan], False), ([nan, 3.0], True),
+    ([0.5, -0.5], True), ([256.0, 0.0], True), ([0.0, NAN], False), ([NAN, 3.0], True),
 ])
 def test_a_sum_without_nan_in_bools_is_true_for_any_other_number(values, expected, length):
     x = numgrad.tensor(values * length)
