@@ -190,7 +190,7 @@ def abs(x: Any) -> Any:
 
 @compiled_as(instructions.rounded, python=lambda x: x)
 def rounded(x: Any) -> Any:
-    """The value itself, as if it were stored and loaded: if it is a product, no sum that it feeds is fused with it."""
+    """The value itself, as if it were stored and loaded; a product and the sum that uses it are then not fused."""
 
 
 @compiled_as(

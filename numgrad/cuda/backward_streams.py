@@ -56,7 +56,7 @@ class BackwardStreams:
                 _go_on(runtime.stream(device), stream)
 
     def carried(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        """Wrap the function to run with this thread's streams in a thread that has only default streams."""
+        """Return a function that calls ``function`` in another thread with the current streams of this thread."""
         runtime, carried = begin_cuda().runtime, self.current()
 
         def call() -> Any:

@@ -34,7 +34,7 @@ def add_overlapping(p: Plan, values: TensorRef, target: TensorRef) -> None:
 
 
 def _merged(dims: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return dimensions, an extent and two strides each, with neighbours merged where both strides continue evenly."""
+    """Return dimensions, each an extent and two strides, after merging neighbours that a single loop can cover."""
     merged: list[tuple[int, int, int]] = []
     for extent, step, goal in dims:
         if merged and merged[-1][1:] == (extent * step, extent * goal):

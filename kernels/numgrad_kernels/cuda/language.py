@@ -114,9 +114,9 @@ def register() -> None:
 
 
 def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorator of the code generator for calls of ``public``, as of Numba's ``intrinsic``.
+    """Decorator of a function that generates code for calls of ``public``, like Numba's ``intrinsic``.
 
-    ``signature`` returns the types of the arguments and of the result for the types of the values passed.
+    ``signature`` maps the types of the passed values to the types of the arguments and of the result.
     """
 
     def decorate(generate: Any) -> Any:

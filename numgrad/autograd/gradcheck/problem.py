@@ -44,7 +44,7 @@ def _differentiable_inputs(arguments: Iterable[Any]) -> list[int]:
 
 
 class Problem:
-    """Function whose derivatives are checked, at a point.
+    """Function whose derivatives are checked, and the arguments at which they are checked.
 
     Attributes:
         arguments: the indices of the function's arguments that it is differentiated with respect to.
@@ -130,7 +130,7 @@ def gradient_of(
 
     Args:
         func: takes the inputs and returns one or several tensors.
-        inputs: the arguments; those that require a gradient are differentiated with respect to.
+        inputs: the arguments; derivatives are by those that require a gradient.
         grad_outputs: the gradients of the outputs that require one, random if None; outputs whose entry is None are
             omitted.
         with_gaps: True to make random gradients non-contiguous.

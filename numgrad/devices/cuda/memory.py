@@ -153,7 +153,7 @@ def or_empty(buffer: Any, dtype: np.dtype) -> Any:
 
 
 def optional(buffer: Any, dtype: np.dtype) -> tuple[Any, int]:
-    """Return the operands of a kernel for a buffer that may be None: it, or one without elements, and 1, or 0."""
+    """Return two operands of a kernel for a buffer that may be None: the buffer, or an empty one, and 1 or 0."""
     return or_empty(buffer, dtype), int(buffer is not None)
 
 
