@@ -3,7 +3,7 @@
 They serve CPUs and GPUs: Numba has none for GPUs, and those for CPUs lose infinities, overflow and round carelessly.
 
 A number is a pair of values, its real and its imaginary part.  The branch cuts are NumPy's, and the sign of a zero
-determines on which side of one a number lies.  Intermediate results do not overflow unless the result does.  Infinite
+determines on which side of a cut a number lies.  Intermediate results do not overflow unless the result does.  Infinite
 parts give the results of C's functions (C11, Annex G), except that the sign of a zero or of an infinity that C leaves
 open may differ.
 
@@ -35,7 +35,7 @@ def _real_pow(x: Value, y: Value) -> Value:
 
 
 def _greatest(x: Value) -> int:
-    """The exponent beyond which numbers are nearly too large, and, negated, nearly subnormal."""
+    """The exponent above which numbers are nearly too large; below its negative, they are nearly subnormal."""
     return 120 if x.size == 32 else 1000
 
 

@@ -381,7 +381,7 @@ class _Text:
         return self._held(self.value(node, "f"))
 
     def _chosen(self, op: ast.cmpop, arguments: list[ast.expr], kind: str) -> ast.expr:
-        """Return Python's ``min`` or ``max``: the first argument that no other one is beyond."""
+        """Return Python's ``min`` or ``max``: the first of the smallest, or largest, arguments."""
         best = self._held(self.value(arguments[0], kind))
         for each in arguments[1:]:
             other = self._held(self.value(each, kind))

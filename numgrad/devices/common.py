@@ -69,7 +69,7 @@ WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def word_of(dtype: np.dtype) -> np.dtype:
-    """Return the unsigned integer type of a dtype's size, as which elements are moved; the dtype if there is none."""
+    """Return the unsigned integer type with the size of a dtype, for moving elements, or the dtype if there is none."""
     return WORDS.get(dtype.itemsize, dtype)
 
 

@@ -95,7 +95,8 @@ def share(a, a_error, b, b_error, total, total_error):
 def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: Out, alpha: Out, errors: Out):
     """Minus the logarithm of the probability of each example's labels.
 
-    ``alpha[n, t, s]`` is set to that of the labels up to state ``s`` in the steps up to ``t``: -inf if there are none.
+    ``alpha[n, t, s]`` becomes the logarithm of the probability of the labels up to state ``s`` in the steps up to
+    ``t``, which is -inf if this is impossible.
     """
     for n in prange(batch):
         own_steps, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width

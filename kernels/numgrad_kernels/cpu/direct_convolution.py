@@ -112,7 +112,7 @@ def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: O
 
 
 def _add_parts(sums, parts, groups, count, size, rounded, out):
-    """Add up the sums of the parts, of which there are ``rounded`` for ``LANES`` filters each."""
+    """Add up the sums of all parts; each part has ``rounded`` sums for every ``LANES`` filters."""
     sets = (count + LANES - 1) // LANES
     for number in range(groups * count):
         group, j = number // count, number % count

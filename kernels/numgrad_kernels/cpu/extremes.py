@@ -97,7 +97,7 @@ def extreme_columns(x, length, inner, out: Out, indices: Out):
 
 
 def window(index, stride, padding, dilation, kernel, size):
-    """The beginning and end of the elements of a window that are no padding, in one dimension."""
+    """The beginning and end of the elements of a window that are not padding, in one dimension."""
     start = index * stride - padding
     first = start if start >= 0 else start % dilation
     return min(first, size - 1), min(start + dilation * kernel, size) if first < size else np.int64(0)

@@ -21,7 +21,7 @@ PIECE = 1024
 #: Number of losses and weights of a piece.
 BOTH = 2 * PIECE
 
-#: Elements that are set to zero before those at the targets among them are written.
+#: Number of elements that are set to zero at a time, before the elements at targets are written.
 ELEMENTS = 4096
 
 

@@ -64,7 +64,7 @@ convert = uniform_float32  # also a placeholder, for the function of the dtype
 
 
 def uniform(state: InOut, draws: Out, each, low, high, out: Out):
-    """Fill ``out`` with uniform numbers in [low, high), of ``each`` draws; ``draws`` holds those of a part."""
+    """Fill ``out`` with uniform numbers in [low, high), from ``each`` draws per number; ``draws`` is space for some."""
     room = draws.size // each
     for start in range(0, out.size, room):
         count = min(room, out.size - start)
@@ -173,7 +173,7 @@ transform = normal_float32  # also a placeholder, for the function of the dtype
 def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
     """Fill ``out`` with normals as PyTorch computes them in blocks of 16, of which there is at least one.
 
-    Each number takes ``each`` new draws; ``draws`` holds a part of them, of whole blocks if not all.
+    Each number takes ``each`` new draws; ``draws`` is space for the draws of all numbers, or of some whole blocks.
     """
     room = draws.size // each
     for start in range(0, out.size, room):
@@ -216,7 +216,7 @@ def normal_pairs(state: InOut, draws: Out, kept: InOut, mean, std, out: Out):
 
 
 def shuffle(draws, order: Out):
-    """The numbers from 0 on, each but the last exchanged with one at a random index from its own on."""
+    """The numbers from 0 on, shuffled: each is exchanged with the number at a random index not before its own."""
     for i in range(order.size):
         order[i] = i
     for i in range(draws.size):

@@ -39,7 +39,7 @@ def begin(starts, row):
 
 
 def begin_evenly(starts, row):
-    """The number of the first weight of a row, if all rows have as many weights: the one number in ``starts``."""
+    """The index of the first weight of a row if all rows have the same number of weights, ``starts[0]``."""
     return row * starts[0]
 
 

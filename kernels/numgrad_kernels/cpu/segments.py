@@ -46,7 +46,7 @@ def short_total(x, start, length):
 
 
 def long_total(term, x, a, y, b, start, length):
-    """The sum of ``term(x, a, y, b, offset)``, a block of 64, over a segment of 64 or more elements."""
+    """The sum over a segment of 64 or more elements of ``term(x, a, y, b, offset)``, which returns blocks of 64."""
     result = T(0)
     for first in range(0, length, LEAF):
         lanes = repeated(T(0), 64)

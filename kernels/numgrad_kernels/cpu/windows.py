@@ -13,7 +13,7 @@ T = np.float32
 
 @reaches(lambda args: int(args.sizes.prod()))
 def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
-    """Add values to elements, several of which may be the same one, one value after the other.
+    """Add values, one after the other, to elements, some of which may be the same.
 
     For each dimension, ``sizes`` contains the extent, ``steps`` the step in the values and ``targets`` that in ``out``.
     Parts with different indices in the first dimension share no elements.  There are at least three dimensions.

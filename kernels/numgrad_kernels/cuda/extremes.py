@@ -24,7 +24,7 @@ THREADS = 256
 
 
 def index_of(indices, where, at):
-    """The index of the element at ``where``, which is number ``at`` of its column: that number."""
+    """The index of an element in its column: ``at``."""
     return at
 
 

@@ -103,7 +103,7 @@ def _sums_before(part, thread, own):
 
 
 def weighted_indices(x, count, ends, out: Out):
-    """The index of each element, repeated as its weight, the ``term``; the indices of a block end at its ``ends``.
+    """The index of each element, repeated ``term`` times; the indices from a block end at its entry of ``ends``.
 
     A block has ``THREADS * ITEMS`` elements.
     """

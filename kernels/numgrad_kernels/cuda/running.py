@@ -120,7 +120,7 @@ def extreme_columns(x, columns, length, inner, out: Out, indices: Out):
 
 
 def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
-    """``out[i] = x[i] + factors[i] * out[i - 1]`` in each row, or of ``i + 1`` if backwards.
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` in each row, or with ``out[i + 1]`` if backwards.
 
     ``2 ** shift`` threads share a row: they read and write together, and one of them computes.
     """
@@ -160,7 +160,7 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
 
 
 def recurrence_columns(x, factors, columns, length, inner, backwards, out: Out):
-    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or with ``out[i + 1]`` if backwards."""
     column = cuda.grid(1)
     if column < columns:
         step = -inner if backwards else inner

@@ -35,7 +35,7 @@ FEW = 2048
 
 
 def _preceding(values, low, high, value, ties):
-    """The end of the elements before a value in a sorted part, including its equals if ``ties``."""
+    """The end of the elements of a sorted part that precede a value or, with ``ties``, equal it."""
     while low < high:
         middle = (low + high) >> 1
         element = values[np.uint64(middle)]
@@ -48,7 +48,7 @@ def _preceding(values, low, high, value, ties):
 
 
 def other_run(position, width, length):
-    """True if an index is in the left of two neighbouring runs of ``width``, and the beginning and end of the other."""
+    """True if an index is in the left one of two runs of ``width``, and the beginning and end of the other run."""
     low = position & (-2 * width)
     middle, high = min(low + width, length), min(low + 2 * width, length)
     left = position < middle

@@ -1,4 +1,4 @@
-"""Steps that copy elements to another layout, join, roll and keep triangles; equally spaced numbers."""
+"""Steps that copy, join and roll tensors, keep triangles, and make equally spaced numbers."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def bag_sums(
 def bag_largest(
     p: Plan, table: Buffer, indices: Buffer, starts: Buffer, rows: int, width: int, padding: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the buffers of the largest of each column in each bag, and of their rows' numbers."""
+    """Return the buffers of the largest element of each column in each bag, and of their rows."""
     dtype, size = table.dtype, (starts.size - 1) * width
     out, chosen = p.new(size, dtype), p.new(size, INT64)
     operands = table, rows, width, indices, starts, padding, size, out, chosen, Report()

@@ -24,7 +24,7 @@ from .runtime import StreamHandle
 #: Sizes are multiples of this.
 GRAIN = 512
 
-#: The largest piece of the small pool, and its segments.
+#: The sizes of the largest piece of the small pool, and of the segments of this pool.
 SMALL = 1 << 20
 SMALL_SEGMENT = 2 << 20
 

@@ -1,4 +1,4 @@
-"""Steps that join elements and keep triangles on a GPU; equally spaced numbers."""
+"""Steps on a GPU that join tensors, keep triangles, and make equally spaced numbers."""
 
 from __future__ import annotations
 

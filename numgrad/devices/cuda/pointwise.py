@@ -96,7 +96,7 @@ def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: 
 
 
 def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
-    """Add the step of one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
+    """Add the step that runs a program once, in a nest of loops, on tensors of these layouts, numbers and values.
 
     The outputs are last.
     """

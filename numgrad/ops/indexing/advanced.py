@@ -299,7 +299,7 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Ten
 def write_selected(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, inplace: bool = True
 ) -> Tensor:
-    """Overwrite the selected elements, in place or in a copy, with values that broadcast, or add them; recorded.
+    """Overwrite the selected elements, in place or in a copy, or add to them, with recording. The values broadcast.
 
     Raises:
         IndexError, RuntimeError: see :func:`selected`; also if the values have another dtype or shape.

@@ -28,7 +28,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         An int64 tensor of shape (*tensor.shape, num_classes).
 
     Raises:
-        RuntimeError: if the dtype is another, a class is not in [0, num_classes), or there is none to count.
+        RuntimeError: if the dtype is not int64, a class is not in [0, num_classes), or ``num_classes`` is -1 and there
+            are no classes.
         IndexError: if a class is not in [0, num_classes) on a GPU, which raises it at the next read of a value.
 
     Example:

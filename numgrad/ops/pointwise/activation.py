@@ -1,7 +1,7 @@
 """Piecewise linear activation functions, as in ``nn.functional``.
 
 Each formula is a pointwise operation with its derivative; the public function after it takes PyTorch's arguments.
-All are defined for floating-point tensors of any shape, and those that only cut off also for integers.  With
+All are defined for floating-point tensors of any shape; functions that only limit values also accept integers.  With
 ``inplace=True`` the tensor itself is overwritten.  The derivative at a kink is PyTorch's.
 """
 

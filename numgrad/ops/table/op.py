@@ -84,7 +84,7 @@ class Op:
         rules: the gradient rule of each differentiable input.
         node: the name of its nodes, and the operands that are numbers in them.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
-        conditions: inputs that are read as they are.
+        conditions: inputs that are not converted to the dtype of the computation.
         joint: True if one rule returns the gradients for all inputs.
         extras: the names of results, after the others, that have no gradient.
         graded: the number of results that may have a gradient; None for all.
@@ -121,7 +121,7 @@ class Op:
         return self.make_node_class(*self.node)
 
     def recorded_by(self, node: str, *numbers: str) -> Self:
-        """Return a copy that nodes of another name record, with numbers for the operands ``numbers``."""
+        """Return a copy whose nodes have the name ``node``, with numbers for the operands ``numbers``."""
         other = copy.copy(self)
         other.node = node, *numbers
         vars(other).pop("node_class", None)

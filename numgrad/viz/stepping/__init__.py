@@ -71,7 +71,7 @@ def backward_steps(
     Args:
         loss: the tensor to start from, or anything else that ``draw`` takes: a node, a gradient edge, or a list, tuple
             or dictionary of these, whose keys are then their names.
-        gradient: its gradient, of the same shape, or a list of those of several; may be left out for tensors of one
+        gradient: the gradient of ``loss``, of the same shape, or a list of gradients; may be omitted for tensors of one
             element.  As in ``draw``, the second argument may be the module.
         inputs: the only tensors to accumulate into.
         retain_graph: True to keep the values saved for backward; by default as ``create_graph``.
