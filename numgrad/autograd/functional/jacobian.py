@@ -168,7 +168,7 @@ def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Part
 
 
 def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> Parts:
-    """Split into the parts of a Jacobian one tensor per input, whose first dimension indexes all output elements."""
+    """Split tensors, one per input and with a first dimension for all output elements, into parts of a Jacobian."""
     return tuple([
         tuple([
             row.narrow(0, start, output.numel()).view(output.shape + tensor.shape)
@@ -216,7 +216,7 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
 
 
 def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
-    """Split into the parts of a Jacobian one tensor per output, whose first dimension indexes all input elements."""
+    """Split tensors, one per output and with a first dimension for all input elements, into parts of a Jacobian."""
     return tuple([
         tuple([
             column.narrow(0, start, tensor.numel()).movedim(0, -1).reshape(column.shape[1:] + tensor.shape)

@@ -77,7 +77,7 @@ def get_analytical_jacobian(
     """Return the Jacobians of a tensor by backward; deprecated, as in PyTorch.
 
     Args:
-        inputs: tensors; those that require a gradient are differentiated with respect to.
+        inputs: tensors; derivatives are by those that require a gradient.
         output: a real tensor computed from them.
         nondet_tol: the largest allowed difference between two runs of backward.
         grad_out: 1.0.

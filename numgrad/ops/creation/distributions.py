@@ -48,7 +48,7 @@ def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tenso
     return result
 
 
-#: The nodes, by which of mean and std are tensors.
+#: The node classes, by whether mean and std are tensors.
 _NORMAL_NODES = {
     tensors: node_class(f"NormalBackward{number}", DrawBackward0)
     for number, tensors in enumerate(((True, False), (False, True), (True, True)), 1)

@@ -137,7 +137,7 @@ def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...])
 
 
 def _tensor(value: Any) -> Any:
-    """Return the other operand of ``@`` as a tensor, an array as one on its memory; None for anything else."""
+    """Return the other operand of ``@`` as a tensor, which shares the memory of an array; None for other classes."""
     if isinstance(value, np.ndarray):
         return public_functions["from_numpy"](value)
     return value if isinstance(value, Tensor) else None

@@ -87,7 +87,7 @@ _clone = call_of(clone_op)
 
 
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """Return zeros that share a single element, for operations that work on a copy, which then takes one pass."""
+    """Return zeros that share a single element, so that an operation on a copy of them takes one pass over memory."""
     return strided(type.backend.zeros((), type), shape, (0,) * len(shape), 0, type)
 
 

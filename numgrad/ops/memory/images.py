@@ -24,7 +24,7 @@ def following(
     """Decorate the function that builds a plan: its results have channels last if one of the named inputs has.
 
     A tuple input has channels last if all tensors in it have; an input that is also row-major counts only if
-    ``ambiguous``.  Images with three spatial dimensions count if ``volumes`` is True, or is their dtype.
+    ``ambiguous``.  Images with three spatial dimensions count if ``volumes`` is True or equals their dtype.
     """
 
     def decorate(decide: Callable[..., Any]) -> Callable[..., Any]:

@@ -93,7 +93,7 @@ _NEVER = -1e30
 def _losses(
     log_probs: Tensor, labels: Tensor, steps: Tensor, lengths: Tensor, alpha: Tensor, errors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the losses less their values, computed step by step by other operations, and a mask of the finite ones.
+    """Return the losses minus their values, computed step by step by other operations, and a mask of finite losses.
 
     The derivatives are those of the losses.  The values are 0 up to rounding, however large the logarithms are: each
     step subtracts the constant values in ``alpha``, with their rounding errors in ``errors``.

@@ -304,7 +304,7 @@ def _(grad, input, out, dim, backwards):
 
 @operation("ShiftBackward0", dims=["dim"])
 def shift(p: Plan, input: TensorRef, dim: int, backwards: bool, fill: float) -> TensorRef:
-    """Add the step that moves the elements on by one along the dimension (back if ``backwards``); ``fill`` enters."""
+    """Add the step that moves elements forward (or ``backwards``) by one along the dimension, with ``fill`` first."""
     return p.tensor(along_axis(p, "shift_axis", input, (dim,), backwards, fill), input.type, input.shape)
 
 
@@ -316,7 +316,7 @@ def _(grad, dim, backwards):
 
 @operation("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
 def linear_recurrence(p: Plan, input: TensorRef, factors: TensorRef, dim: int, backwards: bool) -> TensorRef:
-    """Add the step of ``out[k] = input[k] + factors[k] * out[k-1]`` along a dimension, or of ``k+1`` if ``backwards``.
+    """Add the step of ``out[k] = input[k] + factors[k] * out[k-1]`` along a dimension (``out[k+1]`` if ``backwards``).
 
     The first factor is ignored.
     """

@@ -105,7 +105,7 @@ def topk_op(
 ) -> tuple[TensorRef, TensorRef]:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices.
 
-    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+    Unlike PyTorch, which does not specify it, the index is that of the first of equal elements.
 
     Of equal elements the first are taken; a NaN counts as larger than everything.
 
@@ -139,7 +139,7 @@ def kthvalue_op(
 ) -> tuple[TensorRef, TensorRef]:
     """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
 
-    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+    Unlike PyTorch, which does not specify it, the index is that of the first of equal elements.
 
     Raises:
         RuntimeError, IndexError: ``k`` is out of range, or the dimension is empty.
@@ -237,7 +237,7 @@ def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: 
 def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> OneOrSeveral:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
 
-    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+    Unlike PyTorch, which does not specify it, the index is that of the first of equal elements.
 
     For an even number of elements it is the lower of the two middle ones.  If there is a NaN, it is NaN.
 

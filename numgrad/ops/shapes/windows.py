@@ -1,12 +1,12 @@
 """Views whose elements may overlap: sliding windows, and arbitrary strides.
 
 Note [The gradient of a view in any strides]
-``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  It counts as written, because
-elements of the input may share memory themselves: then each of the n elements at one location in memory is taken to
-hold an n-th of it.  As a linear map, the operation adds the input into zeroed memory by the input's geometry, divides
-by the number of elements at each location, and reads by the output's geometry.  Its transpose is the same with the two
-geometries exchanged and an unchanged division.  So one operation, ``restrided``, is the gradient of ``as_strided`` and
-of itself.
+``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  The geometry that has written it
+matters because elements of the input may share memory: then each of the n elements at one location in memory is taken
+to hold an n-th of it.  As a linear map, the operation adds the input into zeroed memory by the input's geometry,
+divides by the number of elements at each location, and reads by the output's geometry.  Its transpose is the same with
+the two geometries exchanged and an unchanged division.  So one operation, ``restrided``, is the gradient of
+``as_strided`` and of itself.
 
 On a view, ``as_strided`` may show elements that the view does not have.  It is then recorded as a view of the base.
 """

@@ -58,7 +58,7 @@ class Pointwise(Op):
         dtypes: the supported categories of dtype: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
         passed, constant: operands whose gradient is that of the result, and operands whose gradient is 0.
-        conditions: operands that are read as they are and take no part in type promotion.
+        conditions: operands that are not converted to another dtype and take no part in type promotion.
         baked: for an attribute, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and the error message; a message with "not implemented"
             is raised as NotImplementedError, as in PyTorch, any other as RuntimeError.
