@@ -71,7 +71,7 @@ def _compute(dtypes: Sequence[Any]) -> np.dtype:
 
 
 def _typed(op: Pointwise, *kinds: Any) -> Any:
-    kinds = tuple([types.unliteral(kind) for kind in kinds])
+    kinds = tuple([getattr(kind, "literal_type", kind) for kind in kinds])
     if not all(isinstance(kind, types.Float | types.Integer | types.Boolean) for kind in kinds):
         return None
     return _in(op, _compute([as_dtype(kind) for kind in kinds]))

@@ -81,7 +81,7 @@ class Formula:
                 return wider(*[self.kind(value, kinds) for value in values])
             case ast.UnaryOp(operand=operand):
                 return wider("i", self.kind(operand, kinds))
-            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=exponent)) if exponent < 0:
+            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as exponent)) if exponent < 0:
                 return "f"
             case ast.BinOp(left=left, op=op, right=right):
                 kind = wider(self.kind(left, kinds), self.kind(right, kinds))

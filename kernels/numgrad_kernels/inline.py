@@ -250,7 +250,7 @@ def function_in(compute: np.dtype, function: Callable[..., Any]) -> Callable[...
     lines = [f"{name} = {compute.name}({name})" for name in (*names, *defaults)]
     lines += [*inliner.statements, f"return {value}"]
     parameters = [*names, *[f"{name}={default!r}" for name, default in defaults.items()]]
-    scope = {compute.name: compute.type, "inf": math.inf, "nan": math.nan}
+    scope: dict[str, Any] = {compute.name: compute.type, "inf": math.inf, "nan": math.nan}
     scope |= {name: getattr(scalar, name) for name in inliner.imports}
     text = f"def element({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(text, f"<{function.__name__} in {compute.name}>", "exec"), scope)

@@ -199,8 +199,10 @@ class Forward:
         if isinstance(node.op, ast.Div):
             return _sum(one and f"({one}) / {right}", _product(other, f"-({left} / {right}) / {right}"))
         if isinstance(node.op, ast.Pow):
-            exponent = node.right.value if isinstance(node.right, ast.Constant) else None
-            lower = f"({right} - 1)" if exponent is None else repr(exponent - 1)  # type: ignore[operator]
+            exponent: Any = node.right.value if isinstance(node.right, ast.Constant) else None
+            if exponent in (0, 1):
+                return one if exponent else None
+            lower = f"({right} - 1)" if exponent is None else repr(exponent - 1)
             by_base = f"{right} * {left} ** {lower}" if exponent != 2 else f"2.0 * {left}"
             by_exponent = f"({left} ** {right} * math.log({left}) if {left} > 0.0 else 0.0)"
             return _sum(_product(one, by_base), _product(other, by_exponent))

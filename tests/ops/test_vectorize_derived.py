@@ -253,6 +253,11 @@ def test_traps():
         return x
 
     @vectorize
+    @numba.njit
+    def powers(x):
+        return x**0 + x**1 + x**2 + 2**-1
+
+    @vectorize
     def rounds(x):
         n = 0
         while n < x:
@@ -264,6 +269,8 @@ def test_traps():
     assert grad(piecewise(-x).sum(), x)[0].tolist() == pytest.approx([-math.exp(-100), -math.exp(-2), -math.exp(-0.5)])
     assert partly(x).isnan().tolist() == [False, False, True]  # not the value of the element before
     assert grad(rounds(x).sum(), x)[0].tolist() == [100, 2, 1]
+    assert grad(powers(0 * x).sum(), x)[0].tolist() == [0, 0, 0]
+    assert [each.tolist() for each in (powers(0 * x), grad(powers(x * 1).sum(), x)[0])] == [[1.5] * 3, [201, 5, 2]]
     assert gradcheck(carried, leaves())
 
 

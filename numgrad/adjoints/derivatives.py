@@ -47,10 +47,10 @@ def derivative(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -
     """
     op = getattr(function, "op", None)
     python = python_function(op.function if isinstance(op, Pointwise) else function)
-    several = not isinstance(argnums, int)
     formula = ScalarInliner().formula(python)
     count = len(formula.parameters)
-    positions = list(argnums) if several else [argnums]  # type: ignore[arg-type, list-item]
+    several = not isinstance(argnums, int)
+    positions: list[int] = [argnums] if isinstance(argnums, int) else list(argnums)
     for each in positions:
         check_value(-count <= each < count, "{} has {} arguments, and none at {}", python.__name__, count, each)
     check_value(

@@ -20,7 +20,7 @@ from ..ops.table.recording import OpNode, RuleBackwardPlan, RuleNode
 from . import derived
 from .inlining import check
 from .scalars import ScalarInliner
-from .source import Refused, compiled, read, walk
+from .source import Refused, compiled, python_function, read, walk
 
 
 def vectorize(
@@ -80,6 +80,7 @@ def vectorize(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
+        function = python_function(function)
         _check(function, nondifferentiable, result, dtypes)
         return call_of(Vectorized(
             function, lambda: ScalarInliner().formula(function), _results(function),
@@ -262,7 +263,7 @@ def call_of(op: Vectorized) -> Any:
             call.inplace = in_place(op)
     else:
         @functools.wraps(op.function)
-        def several(*operands: Any, **numbers: Any) -> tuple[Any, ...]:
+        def several(*operands: Any, **numbers: Any) -> Any:
             check_type(len(operands) == len(op.inputs), "{}() takes the operands {}", op.name, op.inputs)
             return op.run(operands, op.completed(numbers.items()) if numbers else op.attributes)
 
