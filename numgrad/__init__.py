@@ -161,7 +161,9 @@ if TYPE_CHECKING:
     )
     from . import serialization as serialization
     from . import testing as testing
-    from .adjoints import derivative, differentiable, vectorize
+    from .adjoints import differentiable
+    from .adjoints.derivatives import derivative
+    from .adjoints.vectorized import vectorize
     from .amp import autocast
     from .amp.autocast_mode import is_autocast_enabled
     from .compiler import compile
