@@ -5,6 +5,7 @@ that get the 8 bytes of each argument.  Every call is noted in ``calls``.
 """
 
 import ctypes
+import functools
 import itertools
 
 import numpy as np
@@ -19,6 +20,16 @@ ERROR = real.CUresult
 
 def _number(handle):
     return 0 if handle is None else int(handle)
+
+
+def in_context(call):
+    """A call of the driver that needs a current context."""
+
+    @functools.wraps(call)
+    def checked(self, *arguments):
+        return (ERROR.CUDA_ERROR_INVALID_CONTEXT,) if self._gpu() is None else call(self, *arguments)
+
+    return checked
 
 
 class Event:
@@ -66,8 +77,6 @@ class Driver:
     def _put(self, call, stream, work):
         """Note a call, and leave its work for later."""
         error = self._note(*call)
-        if self._gpu() is None:
-            error = ERROR.CUDA_ERROR_INVALID_CONTEXT
         if not error:
             self._stream(stream).work.append(work)
         return (error,)
@@ -108,106 +117,123 @@ class Driver:
         gpu = self._gpu()
         return ERROR.CUDA_SUCCESS, real.CUcontext(0 if gpu is None else 1 + gpu)
 
+    @in_context
     def cuCtxSynchronize(self):
         for (gpu, _), stream in list(self.streams.items()):
             if gpu == self._gpu():
                 stream.run()
         return (self._note("cuCtxSynchronize"),)
 
+    @in_context
     def cuMemGetInfo(self):
         used = sum(memory.size for memory, gpu in self.blocks.values() if gpu == self._gpu())
         return ERROR.CUDA_SUCCESS, self.memory - used, self.memory
 
+    @in_context
     def cuMemAlloc(self, bytesize):
         error = self._note("cuMemAlloc", bytesize)
-        if self._gpu() is None:
-            return ERROR.CUDA_ERROR_INVALID_CONTEXT, None
         if bytesize > self.cuMemGetInfo()[1]:
             return ERROR.CUDA_ERROR_OUT_OF_MEMORY, None
         memory = np.zeros(bytesize, np.uint8)
         self.blocks[memory.ctypes.data] = memory, self._gpu()
         return error, real.CUdeviceptr(memory.ctypes.data)
 
+    @in_context
     def cuMemFree(self, dptr):
         error = self._note("cuMemFree", int(dptr))
         self.cuCtxSynchronize()
         assert self.blocks.pop(int(dptr))[1] == self._gpu()
         return (error,)
 
+    @in_context
     def cuMemHostAlloc(self, bytesize, Flags):
         memory = np.zeros(bytesize, np.uint8)
         self.pinned[memory.ctypes.data] = memory
         return self._note("cuMemHostAlloc", bytesize, Flags), memory.ctypes.data
 
+    @in_context
     def cuMemFreeHost(self, p):
         del self.pinned[p]
         return (self._note("cuMemFreeHost"),)
 
+    @in_context
     def cuMemcpyHtoDAsync(self, dstDevice, srcHost, ByteCount, hStream):
         call = "cuMemcpyHtoDAsync", ByteCount, _number(hStream)
         return self._put(call, hStream, lambda: ctypes.memmove(dstDevice, srcHost, ByteCount))
 
+    @in_context
     def cuMemcpyDtoHAsync(self, dstHost, srcDevice, ByteCount, hStream):
         call = "cuMemcpyDtoHAsync", ByteCount, _number(hStream)
         return self._put(call, hStream, lambda: ctypes.memmove(dstHost, srcDevice, ByteCount))
 
+    @in_context
     def cuMemcpyDtoDAsync(self, dstDevice, srcDevice, ByteCount, hStream):
         call = "cuMemcpyDtoDAsync", ByteCount, _number(hStream)
         return self._put(call, hStream, lambda: ctypes.memmove(dstDevice, srcDevice, ByteCount))
 
+    @in_context
     def cuMemsetD8Async(self, dstDevice, uc, N, hStream):
         return self._put(("cuMemsetD8Async", N), hStream, lambda: ctypes.memset(dstDevice, uc, N))
 
+    @in_context
     def cuStreamCreateWithPriority(self, flags, priority):
         return self._note("cuStreamCreateWithPriority", flags, priority), real.CUstream(next(self.numbers))
 
+    @in_context
     def cuStreamQuery(self, hStream):
         stream = self._stream(hStream)
         left = len(stream.work) > stream.done
         return (ERROR.CUDA_ERROR_NOT_READY if left else self._note("cuStreamQuery"),)
 
+    @in_context
     def cuStreamSynchronize(self, hStream):
         self._stream(hStream).run()
         return (self._note("cuStreamSynchronize", _number(hStream)),)
 
+    @in_context
     def cuStreamWaitEvent(self, hStream, hEvent, Flags):
         return self._put(("cuStreamWaitEvent",), hStream, hEvent.run)
 
+    @in_context
     def cuEventCreate(self, Flags):
         return self._note("cuEventCreate", Flags), Event(Flags)
 
+    @in_context
     def cuEventRecord(self, hEvent, hStream):
         hEvent.stream = self._stream(hStream)
         hEvent.place = len(hEvent.stream.work)
         return (self._note("cuEventRecord", _number(hStream)),)
 
+    @in_context
     def cuEventQuery(self, hEvent):
         left = hEvent.stream is not None and hEvent.stream.done < hEvent.place
         return (ERROR.CUDA_ERROR_NOT_READY if left else ERROR.CUDA_SUCCESS,)
 
+    @in_context
     def cuEventSynchronize(self, hEvent):
-        if self._gpu() is None:
-            return (ERROR.CUDA_ERROR_INVALID_CONTEXT,)
         hEvent.run()
         return (self._note("cuEventSynchronize"),)
 
+    @in_context
     def cuEventElapsedTime(self, hStart, hEnd):
-        if self._gpu() is None:
-            return ERROR.CUDA_ERROR_INVALID_CONTEXT, None
         return ERROR.CUDA_SUCCESS, float(hEnd.place - hStart.place)
 
     def cuEventDestroy(self, hEvent):
         return (self._note("cuEventDestroy"),)
 
+    @in_context
     def cuModuleLoadData(self, image):
         return self._note("cuModuleLoadData", image), "module"
 
+    @in_context
     def cuModuleGetFunction(self, hmod, name):
         return self._note("cuModuleGetFunction", name), (name, self._gpu())
 
+    @in_context
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, func, blockSize, dynamicSMemSize):
         return ERROR.CUDA_SUCCESS, 1536 // blockSize
 
+    @in_context
     def cuLaunchKernel(
         self, f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
         extra,

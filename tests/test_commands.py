@@ -227,6 +227,7 @@ def test_info_says_what_a_bug_report_needs(run):
     assert rows["NumPy"] == np.__version__
     assert rows["Python"].startswith(".".join(map(str, sys.version_info[:3])))
     assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
+    assert re.match(r"NVVM \d+\.\d+, NVRTC \d+\.\d+, nvJitLink \d", rows["GPU compilers"])
     assert "GPU" in rows or rows["GPU 0"]  # a missing part, or the present ones
     others = ["numgrad", "numba-cuda", "nvmath-python", "platform", "processor", "threads", "BLAS", "environment"]
     assert rows["processor"].endswith(f"{llvmlite.binding.get_host_cpu_name()} to LLVM")

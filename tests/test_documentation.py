@@ -5,6 +5,7 @@ import functools
 import inspect
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,13 @@ def test_files_that_are_named_exist(page):
 def test_extras_that_are_named_exist(page):
     named = {extra for group in re.findall(r"\.\[([\w,]+)\]", text_of(page)) for extra in group.split(",")}
     assert named <= {*PROJECT["optional-dependencies"]}
+
+
+def test_every_extra_with_numba_cuda_has_the_version_whose_internals_are_used():
+    wanted = [each for extra in PROJECT["optional-dependencies"].values() for each in extra if "numba-cuda" in each]
+    assert len(wanted) == 4
+    assert all(re.fullmatch(r"numba-cuda(\[cu1[23]\])?>=0\.30,<0\.31", each) for each in wanted)
+    assert metadata.version("numba-cuda").startswith("0.30.")
 
 
 def test_pages_are_in_the_contents():

@@ -63,6 +63,7 @@ def rows() -> list[tuple[str, str]]:
         ("threading layer", _threading_layer()),
         ("BLAS", _blas()),
         *_gpus(),
+        *_gpu_compilers(),
         ("kernel cache", _cache(devices.cache_directory())),
         ("environment", _environment()),
     ]
@@ -143,6 +144,15 @@ def _gpus() -> list[tuple[str, str]]:
         return [("GPU", f"none: {error}")]
     rows = [(f"GPU {number}", _described(properties)) for number, properties in enumerate(gpus)]
     return [*rows, ("GPU driver", f"{_module_version()}{driver}")]
+
+
+def _gpu_compilers() -> list[tuple[str, str]]:
+    """Return a row of the versions of NVIDIA's compilers, if there are any, and one of their disagreements."""
+    try:
+        versions, advice = devices.gpu_compilers()
+    except ImportError:  # numba-cuda is not installed
+        return []
+    return [("GPU compilers", versions), *([("GPU compilers disagree", advice)] if advice else [])]
 
 
 def _described(gpu: Any) -> str:

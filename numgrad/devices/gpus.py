@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,10 @@ from . import needs
 from .buffers import set_driver
 from .cpu.pointwise import pointwise_kernels
 
-__all__ = ["begin_cuda", "cuda_in_use", "cuda_text", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx", "ptx"]
+__all__ = [
+    "begin_cuda", "cuda_in_use", "cuda_text", "gpu_compilers", "gpu_count", "gpu_driver",
+    "gpu_driver_version", "gpu_ptx", "ptx",
+]  # fmt: skip
 
 _beginning = threading.RLock()
 _begun: ModuleType | None = None
@@ -37,6 +41,19 @@ def gpu_driver() -> str:
 def gpu_driver_version() -> str:
     """Return the version of CUDA of NVIDIA's driver, or the name of its replacement."""
     return begin_cuda().runtime.driver.driver_version()
+
+
+def gpu_compilers() -> tuple[str, str]:
+    """Return the versions of NVIDIA's compilers, and how they disagree with each other or with the driver in use."""
+    if needs.is_simulated():
+        return "none in Numba's simulator", ""
+    from numgrad_kernels.cuda import toolkit  # only here: numba-cuda is optional
+
+    found = toolkit.versions()
+    release = re.fullmatch(r"CUDA (\d+)\.(\d+)", gpu_driver_version()) if cuda_in_use() else None
+    if release:
+        found["driver"] = int(release[1]), int(release[2])
+    return toolkit.described(found), toolkit.advice(found)
 
 
 def gpu_ptx(kernel: Any, device: int | None = None) -> str:

@@ -12,10 +12,13 @@ from cuda.bindings import driver as real
 from driver_stub import Driver
 from numba.core import types
 
+import numgrad
+from numgrad.core.types import tensor_type
 from numgrad.devices import buffers
 from numgrad.devices.buffers import DeviceBuffer
-from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated
+from numgrad.devices.cuda import caching, driver, dry, memory, optimizers, pinned, runtime, simulated
 from numgrad.devices.needs import OutOfMemoryError
+from numgrad.devices.updates import UpdateTable
 from numgrad_kernels.facts import Facts
 
 ERROR = real.CUresult
@@ -179,6 +182,35 @@ def test_a_thread_that_has_used_no_gpu_waits_for_events(monkeypatch, gpus):
     assert times == [0]
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["a first call", "a later call"])
+def test_a_thread_without_its_context_makes_it_current_again(gpu, first):
+    """Numba removes the context of a thread at the end of ``with cuda.gpus[0]``."""
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters = 1
+    stream = runtime.stream(0)
+    event, start = (driver.create_event(0, timing=True) for _ in range(2))
+    host, here = driver.allocate_pinned(8), driver.allocate(8, 0)
+    if not first:
+        launch(1, 1, stream, 1)
+    for call, arguments in {
+        driver.memory_info: (0,), driver.allocate: (8, 0), driver.allocate_pinned: (8,),
+        driver.copy_to_device: (here, host, 8, stream), driver.copy_to_host: (host, here, 8, stream),
+        driver.copy_within: (here, here, 8, stream), driver.fill_bytes: (here, 0, 8, stream),
+        driver.create_stream: (0,), driver.stream_is_done: (stream,), driver.create_event: (0,),
+        driver.record_event: (event, stream), driver.wait_on_stream: (stream, event), driver.event_is_done: (event,),
+        driver.elapsed_time: (start, event), driver.wait_for_event: (event,), launch: (1, 1, stream, 1),
+        launch.occupancy: (0,), driver.synchronize: (stream,), driver.synchronize_device: (0,),
+        driver.free: (here, 0), driver.free_pinned: (host,),
+    }.items():  # fmt: skip
+        gpu.context.clear()
+        call(*arguments)
+        assert gpu.context, call
+    assert len(gpu.made("cuLaunchKernel")) == 2 - first
+    gpu.fail["cuStreamSynchronize"] = ERROR.CUDA_ERROR_INVALID_CONTEXT
+    with pytest.raises(RuntimeError, match="INVALID_CONTEXT"):  # of another reason: the second try is the last
+        driver.synchronize(stream)
+
+
 def test_a_kernel_is_loaded_once_on_each_gpu_for_its_capability(two):
     launch = driver.load("kernel", "", (types.int64,))
     two.parameters = 1
@@ -238,6 +270,19 @@ def test_a_small_array_may_change_as_soon_as_it_was_given(gpu):
     assert again.host().tolist() == [-1] * 5
     memory.buffer_from(x)
     assert len(gpu.made("cuMemHostAlloc")) == 2
+
+
+def test_the_table_of_an_optimizer_of_many_parameters_is_not_waited_for(gpu):
+    table = UpdateTable("adam", tensor_type(numgrad.float32), [1] * 2000)
+    copy = optimizers._Copy(table, 0)
+    waits = len(gpu.made("cuStreamSynchronize"))
+    table.memory[:] = np.arange(table.memory.size)
+    sent = table.memory.copy()
+    copy.renew()
+    table.memory[:] = 0
+    assert len(gpu.made("cuStreamSynchronize")) == waits
+    assert sent.nbytes > 2 * memory.STAGED
+    assert (copy.table.host() == sent).all()
 
 
 def test_a_large_array_is_waited_for_unless_it_is_pinned(gpu):

@@ -1,11 +1,14 @@
 """Machine code for GPUs: made once, kept on disk, and made again when a file is damaged."""
 
+import re
+from pathlib import Path
+
 import numba
 import pytest
 from cuda.bindings import nvjitlink
 from numba.core import types
 
-from numgrad_kernels.cuda import adapter, store
+from numgrad_kernels.cuda import adapter, store, toolkit
 
 TEXT = """
 from numba import cuda
@@ -93,12 +96,53 @@ def test_without_the_linker_the_driver_compiles_ptx(compiled, monkeypatch):
     assert b".target sm_90" in store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1]
 
 
-def test_a_linker_older_than_the_compiler_leaves_it_to_the_driver(compiled, monkeypatch):
-    def refuse(handle):
-        raise nvjitlink.nvJitLinkError(int(nvjitlink.Result.ERROR_UNSUPPORTED_ARCH))
+def test_an_error_of_the_linker_is_raised_with_its_log(compiled, tmp_path, monkeypatch):
+    compile_ptx = adapter.compile_ptx
+    monkeypatch.setattr(adapter, "compile_ptx", lambda *given: compile_ptx(*given).replace("ld.global", "ld.nowhere"))
+    monkeypatch.setattr(nvjitlink, "version", lambda: (12, 1))
+    with pytest.raises(RuntimeError, match=r"cannot link kernel move for compute capability 9\.0") as failure:
+        store.machine_code("move", TEXT, ARGUMENTS, (9, 0))
+    assert "ptxas" in str(failure.value)
+    assert "nowhere" in str(failure.value)
+    assert "nvJitLink 12.1 may not read the PTX of NVVM 1" in str(failure.value)
+    assert not list(tmp_path.iterdir())
 
-    monkeypatch.setattr(nvjitlink, "complete", refuse)
-    assert b".target sm_90" in store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1]
+
+def test_a_gpu_that_the_linker_does_not_know(compiled, monkeypatch):
+    create = nvjitlink.create
+    monkeypatch.setattr(nvjitlink, "create", lambda count, options: create(count, ["-arch=sm_999"]))
+    with pytest.raises(RuntimeError, match=r"cannot link kernel move for compute capability 9\.0"):
+        store.machine_code("move", TEXT, ARGUMENTS, (9, 0))
+
+
+@pytest.mark.parametrize(
+    ("found", "advice"),
+    [
+        ({"driver": (13, 1)}, ""),  # the driver loads machine code of its generation
+        ({"nvJitLink": (13, 7)}, ""),
+        ({"nvJitLink": (13, 0)}, 'nvJitLink 13.0 may not .* 13.5: pip install "cuda-toolkit.nvvm,nvrtc.==13.0.*" "nv'),
+        ({"NVRTC": (13, 4)}, "^NVRTC 13.4 may know other GPUs than NVVM 13.5: pip"),
+        ({"driver": (12, 8)}, r'CUDA 12.8, does not load the code of nvJitLink 13.5: pip install -e "\.\[cuda12\]"'),
+        ({"nvJitLink": None, "driver": (13, 1)}, "^without nvJitLink, the driver, for CUDA 13.1, may not read the PTX"),
+        ({"NVRTC": None, "nvJitLink": None}, ""),
+    ],
+)
+def test_versions_that_do_not_fit_each_other(found, advice):
+    said = toolkit.advice({"NVVM": (13, 5), "NVRTC": (13, 5), "nvJitLink": (13, 5), **found})
+    assert re.search(advice, said) if advice else not said
+
+
+def test_a_libdevice_of_another_toolkit(monkeypatch):
+    monkeypatch.setattr(toolkit, "_folders", lambda: (Path("/one/nvvm"), Path("/other/libdevice.10.bc")))
+    advice = toolkit.advice({"NVVM": (13, 5)})
+    assert advice.startswith("libdevice (/other/libdevice.10.bc) is not of NVVM's toolkit (/one/nvvm)")
+
+
+def test_versions_of_this_machine_fit():
+    found = toolkit.versions()
+    assert found["NVVM"] == found["NVRTC"] is not None
+    assert toolkit.advice(found) == ""
+    assert toolkit.described(found).startswith(f"NVVM {found['NVVM'][0]}.{found['NVVM'][1]}, NVRTC ")
 
 
 def test_a_gpu_that_is_too_old(compiled):

@@ -31,17 +31,14 @@ NEWEST_NUMPY = (2, 4)
 
 if importlib.util.find_spec("numba_cuda") is None:
     raise ImportError(f"kernels for GPUs need the package numba-cuda: {how_to_install()}")
-
-try:
-    from numba import cuda as cuda
-except Exception as failure:
-    if tuple(map(int, np.__version__.split(".")[:2])) <= NEWEST_NUMPY or importlib.util.find_spec("cuda") is None:
-        raise
+if tuple(map(int, np.__version__.split(".")[:2])) > NEWEST_NUMPY:  # some versions fail only in the first kernel
     newest = ".".join(map(str, NEWEST_NUMPY))
     raise ImportError(
         f"NumPy {np.__version__} is too new for this numba-cuda, which was tried with NumPy up to {newest}: "
         f'pip install "numpy=={newest}.*"'
-    ) from failure
+    )
+
+from numba import cuda as cuda  # noqa: E402  only after these checks
 
 #: The default compute capability to compile for: Hopper.
 CAPABILITY = (9, 0)

@@ -2,8 +2,8 @@
 
 numba-cuda compiles to PTX.  A driver accepts PTX only up to its own version, and has to compile it.  It accepts machine
 code of all versions of its generation, and loads it at once.  NVIDIA's linker (nvJitLink), if it is installed,
-therefore turns the PTX into machine code here.  For a GPU of a later generation than the compiler supports, PTX is
-used, which its driver compiles.
+therefore turns the PTX into machine code here; an error of the linker is raised.  Without it, and for a GPU of a later
+generation than the compiler supports, PTX is used, which the driver compiles.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cuda.bindings import nvjitlink
+from cuda.pathfinder import DynamicLibNotFoundError
+
 from .. import cache, progress
-from . import adapter
+from . import adapter, toolkit
 
 
 def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int]) -> tuple[str, bytes]:
@@ -29,7 +32,7 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
         tuple: the kernel's name there, and the content of a cubin, or PTX with a zero at its end.
 
     Raises:
-        RuntimeError: the compiler does not support a GPU as old as this one.
+        RuntimeError: the compiler does not support a GPU as old as this one, or the linker rejects its PTX.
     """
     target = adapter.newest_capability(capability)
     linked = target[0] == capability[0]  # machine code runs on later GPUs of its generation
@@ -39,7 +42,7 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
     if payload is None:
         with progress.compiling(name):
             ptx = adapter.compile_ptx(name, text, arguments, target)
-        made = _linked(name, ptx.encode(), target) if linked else None
+        made = _linked(name, ptx.encode(), target) if linked and _linker() else None
         payload = adapter.entry_name(ptx).encode() + b"\0" + (made or ptx.encode() + b"\0")
         cache.save(file, cache.sealed(payload, digest))
     entry, _, code = payload.partition(b"\0")
@@ -66,30 +69,35 @@ def _environment() -> str:
 def _linker() -> tuple[int, ...] | None:
     """Return the version of nvJitLink, or None if it is not installed."""
     try:
-        from cuda.bindings import nvjitlink  # which need not be installed
-
         return tuple(nvjitlink.version())
-    except (ImportError, RuntimeError):  # the bindings, or the library that they load
+    except DynamicLibNotFoundError:
         return None
 
 
-def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes | None:
-    """Return machine code linked from PTX, or None without a suitable linker.
+def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes:
+    """Return machine code linked from PTX.
 
-    A linker older than the compiler leaves the PTX to the driver.
+    Raises:
+        RuntimeError: the linker rejects it, as one does that is older than the compiler.
     """
-    if _linker() is None:
-        return None
-    from cuda.bindings import nvjitlink  # which need not be installed
-
-    handle = nvjitlink.create(1, [f"-arch=sm_{target[0]}{target[1]}"])
+    handle, log = None, bytearray()
     try:
+        handle = nvjitlink.create(1, [f"-arch=sm_{target[0]}{target[1]}"])
         nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx, len(ptx), name)
         nvjitlink.complete(handle)
         code = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, code)
-    except nvjitlink.nvJitLinkError:
-        return None
+    except nvjitlink.nvJitLinkError as error:
+        if handle is not None:
+            log = bytearray(nvjitlink.get_error_log_size(handle))
+            nvjitlink.get_error_log(handle, log)
+        found = toolkit.versions()
+        words = log.decode(errors="replace").strip("\0\n ")
+        raise RuntimeError(
+            f"nvJitLink cannot link kernel {name} for compute capability {target[0]}.{target[1]}: {error}\n{words}\n"
+            f"{toolkit.described(found)}. {toolkit.advice(found)}"
+        ) from None
     finally:
-        nvjitlink.destroy(handle)
+        if handle is not None:
+            nvjitlink.destroy(handle)
     return bytes(code)

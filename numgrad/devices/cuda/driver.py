@@ -83,7 +83,8 @@ def _failure(error: Any) -> RuntimeError:
     elif error.name in _VERSIONS:
         message += (
             f"\nNVIDIA's driver, for {driver_version()}, cannot load the output of the compiler. "
-            "Update the driver, or install numba-cuda for the driver's generation of CUDA."
+            "Update the driver, or install the extra of numgrad for its generation of CUDA (cuda or cuda12). "
+            "python -m numgrad info compares the versions."
         )
     return RuntimeError(message)
 
@@ -115,6 +116,31 @@ def _activate(device: int) -> None:
         _active.device = device
 
 
+def _on(device: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the answer of the driver to a call for a GPU."""
+    use(device)
+    answer = call(*arguments)
+    return _again(answer, device, call, *arguments) if answer[0] else answer
+
+
+def _again(answer: Any, device: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the answer to a call that failed, after a second try if the thread's context was missing.
+
+    Other libraries remove it: at the end of ``with cuda.gpus[0]:`` Numba leaves the thread with the context that was
+    current at its beginning, or with none.
+    """
+    if answer[0] != cu.CUresult.CUDA_ERROR_INVALID_CONTEXT:
+        return answer
+    _activate(device)
+    return call(*arguments)
+
+
+def _on_any(call: Callable[..., Any], *events: Any) -> Any:
+    """Return the answer to a call on events, for which the context of any GPU may be current."""
+    answer = call(*events)
+    return _again(answer, next(iter(_contexts)), call, *events) if answer[0] else answer
+
+
 @functools.cache
 def device_count() -> int:
     """Return the number of GPUs."""
@@ -139,8 +165,7 @@ def driver_version() -> str:
 
 def memory_info(device: int) -> tuple[int, int]:
     """Return the free memory and the total memory of a GPU, in bytes."""
-    use(device)
-    free, total = _value(cu.cuMemGetInfo())
+    free, total = _value(_on(device, cu.cuMemGetInfo))
     return int(free), int(total)
 
 
@@ -150,8 +175,7 @@ def allocate(size: int, device: int) -> int:
     Raises:
         MemoryError: the GPU has too little memory left.
     """
-    use(device)
-    return _address(cu.cuMemAlloc(size))
+    return _address(_on(device, cu.cuMemAlloc, size))
 
 
 def _address(answer: tuple[Any, Any]) -> int:
@@ -163,8 +187,7 @@ def _address(answer: tuple[Any, Any]) -> int:
 
 def free(address: int, device: int) -> None:
     """Free memory, after all launched work has run."""
-    use(device)
-    _value(cu.cuMemFree(address))
+    _value(_on(device, cu.cuMemFree, address))
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
@@ -173,44 +196,38 @@ def allocate_pinned(size: int, device: int = 0) -> int:
     Raises:
         MemoryError: the host has too little memory left.
     """
-    use(device)
-    return _address(cu.cuMemHostAlloc(size, cu.CU_MEMHOSTALLOC_PORTABLE))
+    return _address(_on(device, cu.cuMemHostAlloc, size, cu.CU_MEMHOSTALLOC_PORTABLE))
 
 
 def free_pinned(address: int, device: int = 0) -> None:
     """Free pinned memory."""
-    use(device)
-    _value(cu.cuMemFreeHost(address))
+    _value(_on(device, cu.cuMemFreeHost, address))
 
 
 def copy_to_device(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Put a copy from the host's memory to a GPU's on a stream."""
-    use(stream.device)
-    _value(cu.cuMemcpyHtoDAsync(target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyHtoDAsync, target, source, size, stream.own))
 
 
 def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Put a copy from a GPU's memory to the host's on a stream."""
-    use(stream.device)
-    _value(cu.cuMemcpyDtoHAsync(target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyDtoHAsync, target, source, size, stream.own))
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Copy ``size`` bytes within the memory of GPUs."""
-    use(stream.device)
-    _value(cu.cuMemcpyDtoDAsync(target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyDtoDAsync, target, source, size, stream.own))
 
 
 def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:
     """Set ``size`` bytes to a value."""
-    use(stream.device)
-    _value(cu.cuMemsetD8Async(target, value, size, stream.own))
+    _value(_on(stream.device, cu.cuMemsetD8Async, target, value, size, stream.own))
 
 
 def device_of(address: int) -> int:
     """Return the number of the GPU whose memory contains an address."""
-    use(0)
-    return int(_value(cu.cuPointerGetAttribute(cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)))
+    ordinal = cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(_value(_on(0, cu.cuPointerGetAttribute, ordinal, address)))
 
 
 def default_stream(device: int) -> StreamHandle:
@@ -220,8 +237,8 @@ def default_stream(device: int) -> StreamHandle:
 
 def create_stream(device: int, priority: int = 0) -> StreamHandle:
     """Return a new stream, which does not wait for the default one; a lower ``priority`` is scheduled sooner."""
-    use(device)
-    stream = _value(cu.cuStreamCreateWithPriority(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING), priority))
+    flags = int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
+    stream = _value(_on(device, cu.cuStreamCreateWithPriority, flags, priority))
     return StreamHandle(int(stream), device, stream)
 
 
@@ -232,8 +249,7 @@ def external_stream(address: int, device: int) -> StreamHandle:
 
 def stream_is_done(stream: StreamHandle) -> bool:
     """Return True if all work on a stream has run."""
-    use(stream.device)
-    return _is_done(cu.cuStreamQuery(stream.own))
+    return _is_done(_on(stream.device, cu.cuStreamQuery, stream.own))
 
 
 def _is_done(answer: tuple[Any]) -> bool:
@@ -245,23 +261,20 @@ def _is_done(answer: tuple[Any]) -> bool:
 
 def synchronize(stream: StreamHandle) -> None:
     """Wait until all work on a stream has run."""
-    use(stream.device)
-    _value(cu.cuStreamSynchronize(stream.own))
+    _value(_on(stream.device, cu.cuStreamSynchronize, stream.own))
 
 
 def synchronize_device(device: int) -> None:
     """Wait until all work on all streams of a GPU has run."""
-    use(device)
-    _value(cu.cuCtxSynchronize())
+    _value(_on(device, cu.cuCtxSynchronize))
 
 
 def create_event(device: int, timing: bool = False, blocking: bool = False) -> Any:
     """Return a new event, which marks a point on a stream."""
-    use(device)
     flags = cu.CUevent_flags
     none = flags.CU_EVENT_DEFAULT
     chosen = (none if timing else flags.CU_EVENT_DISABLE_TIMING, flags.CU_EVENT_BLOCKING_SYNC if blocking else none)
-    return _value(cu.cuEventCreate(int(chosen[0]) | int(chosen[1])))
+    return _value(_on(device, cu.cuEventCreate, int(chosen[0]) | int(chosen[1])))
 
 
 def destroy_event(event: Any) -> None:
@@ -271,37 +284,27 @@ def destroy_event(event: Any) -> None:
 
 def record_event(event: Any, stream: StreamHandle) -> None:
     """Put an event on a stream of its GPU, after the present work."""
-    use(stream.device)
-    _value(cu.cuEventRecord(event, stream.own))
-
-
-def _have_context() -> None:
-    """Make the context of any GPU current for this thread: calls on events need one."""
-    if _active.device < 0 and not int(_value(cu.cuCtxGetCurrent())):
-        use(next(iter(_contexts)))
+    _value(_on(stream.device, cu.cuEventRecord, event, stream.own))
 
 
 def event_is_done(event: Any) -> bool:
     """Return True if all work before an event on its stream has run."""
-    return _is_done(cu.cuEventQuery(event))
+    return _is_done(_on_any(cu.cuEventQuery, event))
 
 
 def wait_for_event(event: Any) -> None:
     """Wait until all work before an event on its stream has run."""
-    _have_context()
-    _value(cu.cuEventSynchronize(event))
+    _value(_on_any(cu.cuEventSynchronize, event))
 
 
 def wait_on_stream(stream: StreamHandle, event: Any) -> None:
     """Make later work on a stream wait for an event, of any GPU."""
-    use(stream.device)
-    _value(cu.cuStreamWaitEvent(stream.own, event, 0))
+    _value(_on(stream.device, cu.cuStreamWaitEvent, stream.own, event, 0))
 
 
 def elapsed_time(start: Any, end: Any) -> float:
     """Return the milliseconds between two events that have occurred."""
-    _have_context()
-    return float(_value(cu.cuEventElapsedTime(start, end)))
+    return float(_value(_on_any(cu.cuEventElapsedTime, start, end)))
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
@@ -316,27 +319,27 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     def find(device: int) -> Any:
         with _lock:
             if device not in functions:
-                use(device)
                 begun = perf_counter_ns()
                 entry, code = machine_code(name, text, arguments, device_properties(device).capability)
-                module = _value(cu.cuModuleLoadData(code))
-                functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
+                module = _value(_on(device, cu.cuModuleLoadData, code))
+                functions[device] = _value(_on(device, cu.cuModuleGetFunction, module, entry.encode()))
                 notify_made(name, begun)
             return functions[device]
 
     def occupancy(device: int) -> tuple[int, int]:
-        use(device)
         function = find(device)
 
         def threads_at_once(threads: int) -> int:  # on one multiprocessor
-            return threads * _value(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0))
+            return threads * _value(
+                _on(device, cu.cuOccupancyMaxActiveBlocksPerMultiprocessor, function, threads, 0)
+            )
 
         threads = max(BLOCK_SIZES, key=threads_at_once)
         return threads, threads_at_once(threads) // threads * device_properties(device).multi_processor_count
 
     driver = {
-        "active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure, "side_streams": side_streams,
-        "note_uses": note_uses,
+        "active": _active, "use": use, "call": cu.cuLaunchKernel, "again": _again, "failure": _failure,
+        "side_streams": side_streams, "note_uses": note_uses,
     }
     launch: Any = launcher(arguments, functions, find, driver)
     launch.occupancy = occupancy

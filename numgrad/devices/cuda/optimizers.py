@@ -14,6 +14,7 @@ from ..plan import Plan
 from ..updates import UpdateTable
 from .launching import THREADS
 from .memory import buffer_from, note_uses
+from .pinned import stage
 from .runtime import side_streams, stream
 
 __all__ = ["address_of", "addresses_of", "update_parameters"]
@@ -50,8 +51,12 @@ class _Copy:
         self._send()
 
     def _send(self) -> None:
+        """Copy the table, of any size, without waiting for the GPU."""
         if not np.array_equal(self._table.memory, self._sent):
-            self._memory[0].load(self._table.memory)
+            here = stream(self.table.device)
+            if side_streams:
+                note_uses(here, self._memory)
+            stage(self._table.memory, self.table.address, here)
             self._sent[:] = self._table.memory
 
 

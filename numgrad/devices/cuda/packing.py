@@ -38,11 +38,15 @@ def launch(blocks, threads, stream, {names}):
         pack(memory, 0, {values})
     except pack_error as failed:
         raise OverflowError(f"a kernel's argument: {{failed}}") from None
-    (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
+    answer = call({launch})
+    (error,) = again(answer, device, call, {launch}) if answer[0] else answer
     idle_slots.append(slots)
     if error:
         raise failure(error)
 """
+
+
+_LAUNCH = "function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0"
 
 
 def launcher(
@@ -54,9 +58,10 @@ def launcher(
         arguments: the Numba types of the arguments of the kernel.
         functions: the functions of the kernel, by GPU, that each launch looks up.
         find: returns a function that is not among them.
-        driver: ``call``, which is ``cuLaunchKernel``; ``active``, the GPU of the current thread; ``use``, which changes
-            it; ``failure``, which returns the exception of an error number; ``side_streams``; and ``note_uses``, which
-            notes the buffers that a stream uses if there are side streams.
+        driver: ``call``, which is ``cuLaunchKernel``; ``again``, which repeats a call that found no context;
+            ``active``, the GPU of the current thread; ``use``, which changes it; ``failure``, which returns the
+            exception of an error number; ``side_streams``; and ``note_uses``, which notes the buffers that a stream
+            uses if there are side streams.
     """
     formats, values = [], []
     for number, type_ in enumerate(arguments):
@@ -71,7 +76,7 @@ def launcher(
     names = [f"a{number}" for number in range(len(arguments))]
     pairs = zip(names, arguments, strict=True)
     buffers = "".join(f"{name}, " for name, type_ in pairs if isinstance(type_, types.CPointer))
-    exec(_TEXT.format(names=", ".join(names), values=", ".join(values), buffers=buffers), namespace)
+    exec(_TEXT.format(names=", ".join(names), values=", ".join(values), buffers=buffers, launch=_LAUNCH), namespace)
     return namespace["launch"]
 
 
