@@ -1,4 +1,4 @@
-"""``torch.jit``: functions and modules that programs script or trace stay Python.
+"""``torch.jit``: functions and modules passed to ``script`` or ``trace`` remain Python code.
 
 A warning states this once.  Functions that require TorchScript itself, above all its files, raise an error.
 """

@@ -144,7 +144,7 @@ def test_the_table_of_operations(run):
         "linalg_solve(A, B, left=True)  LinalgSolveExBackward0", "    on the host: numpy.linalg.solve",
     ]
     assert "on the host" not in result.stdout
-    assert "Unlike PyTorch, which leaves it open" in run("ops", "topk").stdout
+    assert "Unlike PyTorch, which does not specify it" in run("ops", "topk").stdout
     everything = run("ops")
     assert everything.returncode == 0, everything.stderr
     assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations, {len(composites)} made of them"

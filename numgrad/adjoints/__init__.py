@@ -1,12 +1,13 @@
 """Derivatives of functions of arrays that Numba compiles, by transformation of their source.
 
-A function passes through these modules: ``inlining`` (its calls, with ``structure`` for control flow), ``lowering``
-(array expressions to loops, with ``elements`` and ``array_calls``), ``normal`` (loops), ``analysis`` and ``storing``
-(facts and decisions).  ``reverse`` and ``forward`` write derivatives, ``program`` compiles them, and ``recording`` puts
-calls into the graph.
+A function passes through these modules: ``inlining`` expands its calls, with the control flow of ``structure``;
+``lowering`` turns array expressions into loops, with ``elements`` and ``array_calls``; ``normal`` normalizes the loops;
+``analysis`` collects facts, and ``storing`` decides which values are stored.  ``reverse`` and ``forward`` generate the
+derivatives, ``program`` compiles them, and ``recording`` puts calls into the graph.
 
-A function of scalars takes a shorter way: ``scalars`` makes a formula of it, ``derived`` the formulas of its
-derivatives, by ``forward``.  ``vectorized`` makes an operation of the table of a formula, ``derivatives`` a function.
+Functions of scalars need fewer modules: ``scalars`` converts a function to a formula, and ``derived`` computes the
+formulas of its derivatives, with ``forward``.  ``vectorized`` makes an operation of the table from a formula, and
+``derivatives`` a compiled function.
 """
 
 from .decorator import differentiable

@@ -10,7 +10,7 @@ class Aliases:
         self._roots: dict[str, str] = {}
 
     def root(self, own: str) -> str:
-        """Return the representative of the names that may share memory with an array."""
+        """Return the name that represents all names that may share memory with this one."""
         while own in self._roots:
             own = self._roots[own]
         return own

@@ -1,4 +1,4 @@
-"""Facts about a program in normal form: what is read and written, which names share memory, what is active."""
+"""Analysis of a program in normal form: values that it reads and writes, shared memory, and active values."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Analysis:
         return isinstance(target, ast.Name) and self.is_array(target.id)
 
     def contents(self, own: str) -> str:
-        """Return the key of the elements of an array, which names that share memory have in common."""
+        """Return the key of the elements of an array; arrays that share memory have the same key."""
         return "#" + self.aliases.root(own)
 
     # -- reads and writes, as keys: names, and contents of arrays
 
     def reads(self, node: ast.AST | Iterable[ast.AST]) -> set[str]:
-        """Return the keys whose values an expression or statement depends on, at any depth."""
+        """Return the keys of all values that an expression or statement, including nested ones, depends on."""
         if not isinstance(node, ast.AST):
             return set().union(*map(self.reads, node))
         if isinstance(node, ast.Name):
@@ -88,7 +88,7 @@ class Analysis:
         return found
 
     def key(self, target: ast.expr) -> str:
-        """Return the key of what an assignment to ``target`` writes."""
+        """Return the key of the value that an assignment to ``target`` writes."""
         if isinstance(target, ast.Name):
             return target.id
         assert isinstance(target, ast.Subscript)
@@ -98,7 +98,7 @@ class Analysis:
     # -- activity
 
     def sources(self, node: ast.AST) -> set[str]:
-        """Return the keys of floating-point values that an expression has derivatives by."""
+        """Return the keys of the floating-point values with respect to which an expression has derivatives."""
         if isinstance(node, ast.Name):
             if not is_floating(self.kinds.get(node.id)):
                 return set()
@@ -118,7 +118,7 @@ class Analysis:
         return set().union(*map(self.sources, ast.iter_child_nodes(node)))
 
     def is_active(self, node: ast.AST) -> bool:
-        """Return True if an expression has a derivative that is needed."""
+        """Return True if the derivative of an expression is needed."""
         return not self.active.isdisjoint(self.sources(node))
 
     def is_active_array(self, own: str) -> bool:
@@ -126,7 +126,7 @@ class Analysis:
         return self.contents(own) in self.active
 
     def activate(self, inputs: set[str], outputs: set[str] | None) -> None:
-        """Determine what depends on the keys ``inputs`` and, where ``outputs`` are given, what they depend on."""
+        """Find the keys that depend on ``inputs`` and, if ``outputs`` are passed, that these depend on."""
         edges = []
         for statement in self.statements:
             target = target_of(statement)
@@ -149,7 +149,7 @@ class Analysis:
         self._refuse_lost_derivatives(varied)
 
     def _refuse_lost_derivatives(self, varied: set[str]) -> None:
-        """Refuse loop bounds that are made of differentiated values, and functions without a derivative."""
+        """Raise an error for loop bounds computed from differentiated values, or functions without a derivative."""
         tainted: set[str] = set()
         while True:
             before = len(tainted)
@@ -175,7 +175,7 @@ class Analysis:
                     raise Refused(f"the derivative of {text(value.func)} by its arguments is not known")  # type: ignore[union-attr]
 
     def _rounds(self, node: ast.AST, varied: set[str], tainted: set[str]) -> bool:
-        """Return True if an integer is made of differentiated values other than by comparing them."""
+        """Return True if an integer is computed from differentiated values other than by a comparison."""
         if isinstance(node, (ast.Compare, ast.BoolOp, ast.Attribute)):
             return False
         if isinstance(node, ast.IfExp):
@@ -191,10 +191,10 @@ class Analysis:
             return any(self._rounds(each, varied, tainted) for each in node.args)
         return any(self._rounds(each, varied, tainted) for each in ast.iter_child_nodes(node))
 
-    # -- values that stay the same once they are known
+    # -- values that are assigned once
 
     def stable(self, parameters: Iterable[str]) -> set[str]:
-        """Return the names that get a value at most once, outside of loops: they keep it.  Parameters have one."""
+        """Return the names whose value never changes: those assigned once, outside of loops, or parameters."""
         counts: dict[str, int] = dict.fromkeys(parameters, 1)
         for statement in self.statements:
             for key in self.writes(statement) if not isinstance(statement, ast.If) else ():

@@ -31,7 +31,7 @@ _REDUCTIONS = {
 
 
 class ArrayCalls(Elements):
-    """Rewriter of expressions, after which all arrays in them are names."""
+    """Rewriter of expressions: all arrays in a rewritten expression are names."""
 
     def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.rank(node.value):
@@ -79,7 +79,7 @@ class ArrayCalls(Elements):
         if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS and self.rank(node.func.value):
             function, arguments = f"np.{node.func.attr}", [node.func.value, *arguments]
         if function.startswith("np.random") or function.startswith("random."):
-            raise Refused("random numbers would differ in the reverse pass: draw them before and pass them")
+            raise Refused("random numbers would differ in the reverse pass: draw them before the call and pass them")
         if function == "np.where" and len(arguments) == 3:
             return self._elementwise_choice(arguments, before)
         if function in _REDUCTIONS:

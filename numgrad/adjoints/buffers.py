@@ -1,6 +1,6 @@
-"""Arrays made in each iteration of a loop become buffers, which are made once before it.
+"""Buffers: arrays that each iteration of a loop creates are instead created once, before the loop.
 
-The derivatives then store the elements that are overwritten, instead of keeping the arrays of all iterations.
+The derivatives then store only the overwritten elements, instead of keeping the arrays of all iterations.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from .inference import is_array
 from .inlining import indices_of
 from .source import Names, assign, blocks, expression, names_in, statements, text, walk
 
-#: Lengths of the axes of an array, as source; None for those that are not known to stay the same.
+#: Lengths of the axes of an array, as source; None for a length that may change.
 Shape: TypeAlias = tuple[str | None, ...]
 
 _MADE = {"np.empty": None, "np.zeros": "0", "np.ones": "1"}
 
 
 class Shapes:
-    """Shapes of the arrays of a program, as far as they follow from its parameters."""
+    """Shapes of the arrays of a program, where they can be determined from its parameters."""
 
     def __init__(self, facts: Analysis, parameters: list[str], constants: dict[str, Any]):
         self.facts, self.kinds = facts, facts.kinds
@@ -57,7 +57,7 @@ class Shapes:
         return self._found.get(own) or (None,) * self.kinds[own].ndim
 
     def _of_value(self, value: ast.expr, rank: int) -> Shape | None:
-        """Return the shape of what a name is bound to; None while it is not known yet."""
+        """Return the shape of the value to which a name is bound; None if it is not known yet."""
         unknown: Shape = (None,) * rank
         if isinstance(value, ast.Name):
             return self._found.get(value.id)
@@ -81,7 +81,7 @@ class Shapes:
         return unknown
 
     def _arrays(self, node: ast.expr) -> set[str]:
-        """Return the arrays that the lengths in an expression depend on."""
+        """Return the arrays on which the lengths in an expression depend."""
         read = names_in(node)
         for own in read & self._values.keys():
             read |= self._arrays(self._values[own])
@@ -122,7 +122,7 @@ class Shapes:
 
 
 def _sliced(length: str | None, index: ast.Slice) -> str | None:
-    """Return the length of a slice that leaves out constant numbers of elements at both ends."""
+    """Return the length of a slice that omits constant numbers of elements at both ends."""
     lower = 0 if index.lower is None else _constant(index.lower)
     upper = 0 if index.upper is None else _constant(index.upper)
     if length is None or index.step is not None or lower is None or upper is None:
@@ -149,7 +149,7 @@ class Buffers:
     ):
         self.body, self.kinds, self.names = body, kinds, names
         self.parameters, self.results = parameters, results
-        #: Names whose memory others know.
+        #: Names of arrays whose memory other names share.
         self._others = {*parameters, *constants}
         self.shapes = Shapes(Analysis(body, kinds), parameters, constants)
 
@@ -167,7 +167,7 @@ class Buffers:
         return self.body
 
     def _simplify(self, block: list[ast.stmt]) -> None:
-        """Drop checks of lengths that are known to be the same, and let loops run to those that are known."""
+        """Remove checks of lengths that are known to be equal, and write known lengths as the bounds of loops."""
         for statement in block:
             for inner in blocks(statement):
                 self._simplify(inner)
@@ -201,10 +201,10 @@ class Buffers:
         root = self._facts.aliases.root(own)
         return {each for each in [*self._bindings, *self._others] if self._facts.aliases.root(each) == root}
 
-    # -- arrays that an iteration hands to the next one
+    # -- arrays that are passed from an iteration to the next
 
     def _copied(self, loop: ast.For | ast.While, bound: set[str]) -> list[ast.stmt]:
-        """Copy the elements of an array that a name is bound to from iteration to iteration."""
+        """Copy the elements of arrays that are passed from iteration to iteration, instead of binding names to them."""
         body: list[ast.stmt] = []
         for statement in loop.body:
             if self._is_handed_on(statement, loop, bound):
@@ -227,7 +227,7 @@ class Buffers:
         )
 
     def _made_in(self, own: str, loop: ast.For | ast.While) -> bool:
-        """Return True if an array is made by each iteration of the loop, and by no other statement."""
+        """Return True if each iteration of the loop creates the array, and no other statement does."""
         bindings = self._bindings.get(own, [])
         if len(bindings) != 1 or not any(each is bindings[0] for each in loop.body):
             return False
@@ -246,7 +246,7 @@ class Buffers:
     # -- arrays of one iteration
 
     def _hoisted(self, loop: ast.For | ast.While, _bound: set[str]) -> list[ast.stmt]:
-        """Return statements that make the arrays of a loop before it."""
+        """Return statements that create the arrays of a loop before the loop."""
         before: list[ast.stmt] = []
         body: list[ast.stmt] = []
         for statement in loop.body:
@@ -265,7 +265,7 @@ class Buffers:
         return before
 
     def _maker(self, statement: ast.stmt) -> str | None:
-        """Return the function of ``_MADE`` that makes the array of a binding."""
+        """Return the function of ``_MADE`` that creates the array of a binding."""
         value = statement.value if isinstance(statement, ast.Assign) else None
         if not isinstance(value, ast.Call) or not self._facts.is_binding(statement):
             return None
@@ -273,7 +273,7 @@ class Buffers:
         return function if function in _MADE else None
 
     def _is_private(self, own: str, loop: ast.For | ast.While) -> bool:
-        """Return True if an array and its views are of use within one iteration only, and its shape is known."""
+        """Return True if an array and its views are used only within one iteration, and its shape is known."""
         shape, shared = self.shapes.of(own), self._class(own)
         if None in shape or shared & (self._others | self._live[id(loop.body)] | {*self.results}):
             return False

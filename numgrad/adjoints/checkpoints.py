@@ -1,7 +1,8 @@
-"""Reverse mode with bounded memory: the outer loops keep their state at intervals, and run in between again.
+"""Reverse mode with bounded memory: outer loops save their state at intervals, and the reverse pass runs them again.
 
-The forward sweep runs such a loop without recording.  The reverse sweep takes the kept states from the last to the
-first: from each it runs the iterations up to the next, now recording them, and reverses these.
+The forward sweep runs such a loop without storing the values that the reverse pass needs.  The reverse sweep goes
+through the saved states from the last to the first: starting from each, it runs the iterations up to the next saved
+state, now storing these values, and then reverses the iterations.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .normal import Normal, bounds_of
 from .reverse import Reverse
 from .source import Refused, blocks, text, walk
 
-#: Number of iterations between the states that are kept; None keeps none.
+#: Number of iterations between saved states, or "sqrt" for the square root of their number; None saves no states.
 Checkpoint: TypeAlias = Literal["sqrt"] | int | None
 
 
@@ -33,7 +34,7 @@ def check_interval(checkpoint: Checkpoint) -> None:
 
 
 class Checkpointed(Reverse):
-    """Generator of an adjoint that keeps the state of the outer loops every ``interval`` iterations."""
+    """Generator of an adjoint that saves the state of the outer loops every ``interval`` iterations."""
 
     def __init__(self, normal: Normal, by: list[str], same: list[tuple[str, str]], interval: Literal["sqrt"] | int):
         self.interval = interval
@@ -50,7 +51,7 @@ class Checkpointed(Reverse):
         return found
 
     def _names_of(self, loop: ast.For | ast.While) -> tuple[str, str]:
-        """Return the names of the interval and of the number of iterations."""
+        """Return the names of the variables for the interval and for the number of iterations."""
         if id(loop) not in self._times:
             every, times = self.names.fresh("every"), self.names.fresh("times")
             self._times[id(loop)], self._every[id(loop)] = times, every

@@ -1,4 +1,4 @@
-"""Cotangents of expressions: how the derivative of a value is passed on to what it was computed from."""
+"""Cotangents of expressions: code that propagates the cotangent of a value to the operands of its expression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .source import Names, Refused, index_text, text
 
 
 class Cotangents:
-    """Lines that pass a cotangent on, and the keys of the values that they read."""
+    """Source lines that propagate a cotangent, and the keys of the values that they read."""
 
     def __init__(self, facts: Analysis, names: Names, shadow: Callable[[str], str]):
         self.facts, self.names, self.shadow = facts, names, shadow
@@ -19,11 +19,11 @@ class Cotangents:
         self.uses: set[str] = set()
 
     def use(self, node: ast.AST) -> None:
-        """Note that the lines read the values in an expression."""
+        """Record that the lines read the values in an expression."""
         self.uses |= self.facts.reads(node)
 
     def held(self, cotangent: str) -> str:
-        """Return a name for a cotangent, which several lines use."""
+        """Assign a cotangent to a variable, so that several lines can use it, and return its name."""
         if cotangent.lstrip("-").isidentifier():
             return cotangent
         own = self.names.fresh("t")
@@ -31,11 +31,11 @@ class Cotangents:
         return own
 
     def within(self, lines: list[str], head: str) -> None:
-        """Add lines under a head, ``pass`` if there are none."""
+        """Add lines as the block of the statement ``head``, or ``pass`` if there are none."""
         self.lines += [head, *indented(lines or ["pass"])]
 
     def pass_on(self, node: ast.expr, cotangent: str) -> None:
-        """Add lines that pass the cotangent of an expression on to the names and elements in it."""
+        """Add lines that propagate the cotangent of an expression to the names and elements in it."""
         if not self.facts.is_active(node):
             return
         if isinstance(node, ast.Name):
@@ -159,5 +159,5 @@ def negative(cotangent: str) -> str:
 
 
 def indented(lines: list[str]) -> list[str]:
-    """Return lines one level further in."""
+    """Return the lines, indented by one more level."""
     return [f"    {line}" for line in lines]

@@ -27,10 +27,10 @@ def differentiable(
     """Make a compiled function of arrays differentiable, by transforming its source.
 
     The function is written as for ``numba.njit``, or has been decorated with it: loops, branches, indexing, views,
-    assignments to elements, scratch arrays, calls of other compiled functions.  It is called with tensors, NumPy arrays
-    and numbers.  Without tensors it returns what Numba returns; with tensors it returns tensors, and the whole call is
-    one node of the graph.  Reverse mode, forward mode and second derivatives are compiled when they are first needed.
-    It runs on the CPU.
+    assignments to elements, scratch arrays, calls of other compiled functions.  The result is called with tensors,
+    NumPy arrays and numbers.  Without tensors it returns what Numba returns; with tensors it returns tensors, and the
+    whole call is one node of the graph.  Reverse mode, forward mode and second derivatives are compiled when they are
+    first needed.  It runs on the CPU.
 
     ``f.adjoint_source(*args)`` is the reverse pass as Python, ``f.tape_bytes(*args)`` the memory that it needs.
 
@@ -93,7 +93,7 @@ class Differentiable:
 
     @staticmethod
     def value_of(argument: Any) -> Any:
-        """Return what Numba receives for an argument: the array of a tensor, the number of one without dimensions.
+        """Return the value passed to Numba: the array of a tensor, or the number in a tensor without dimensions.
 
         Raises:
             RuntimeError: the tensor is not on the CPU.
@@ -113,7 +113,7 @@ class Differentiable:
     # -- programs
 
     def program(self, values: Sequence[Any], by: Sequence[str]) -> Program:
-        """Return the derivatives by the parameters ``by`` for arguments like these."""
+        """Return the program of derivatives with respect to the parameters ``by``, for the types of these arguments."""
         values = [_dispatcher_of(each) for each in values]
         callables = {
             name: each for name, each in zip(self.parameters, values, strict=True) if isinstance(each, CPUDispatcher)
@@ -130,7 +130,7 @@ class Differentiable:
         return program
 
     def _check_memory(self, values: Sequence[Any], same: Sequence[tuple[str, str]]) -> None:
-        """Refuse views that overlap in part, of a function that writes into an argument."""
+        """Raise an error if the function writes into an argument and arguments are partly overlapping views."""
         named = zip(self.parameters, values, strict=True)
         arrays = [(name, each) for name, each in named if isinstance(each, np.ndarray)]
         for position, (name, array) in enumerate(arrays):
@@ -147,12 +147,12 @@ class Differentiable:
         return values, by
 
     def adjoint_source(self, *args: Any, **kwargs: Any) -> str:
-        """Return the reverse pass as Python, for arguments like these."""
+        """Return the source of the reverse pass in Python, for the types of these arguments."""
         values, by = self._values(args, kwargs)
         return self.program(values, by).adjoint.source
 
     def tape_bytes(self, *args: Any, **kwargs: Any) -> int:
-        """Return the size of what the reverse pass stores, for these arguments."""
+        """Return the number of bytes that the reverse pass stores for these arguments."""
         values, by = self._values(args, kwargs)
         return self.program(values, by).tape_bytes(self.without_functions(values))
 
@@ -228,7 +228,7 @@ def _dispatcher_of(value: Any) -> Any:
 
 
 def _same_arrays(parameters: Sequence[str], values: Sequence[Any]) -> list[tuple[str, str]]:
-    """Return the pairs of parameters that are given the same array."""
+    """Return the pairs of parameters whose arguments are the same array."""
     first: dict[Any, str] = {}
     same = []
     for name, value in zip(parameters, values, strict=True):

@@ -22,12 +22,12 @@ def derivative(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -
 
     The function may be a Python function or one compiled by ``numba.njit``, and may contain what ``vectorize``
     supports.  The derivative takes the same arguments, which are numbers.  It can be called in other compiled
-    functions, and can be differentiated again.  ``numba.cfunc`` makes a C function of its Python function ``py_func``,
-    and ``scipy.LowLevelCallable`` takes that.
+    functions, and can be differentiated again.  ``numba.cfunc`` turns its Python function ``py_func`` into a C
+    function, which ``scipy.LowLevelCallable`` accepts.
 
     Args:
         function: function of numbers that returns a number, or a tuple of several.
-        argnums: the position of the argument, or those of several.  For several the result is a tuple.
+        argnums: the position of the argument, or a sequence of positions, for which the result is a tuple.
 
     Raises:
         TypeError: the function contains something that is not supported; the message has the line.
@@ -67,5 +67,5 @@ def derivative(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -
 
 
 def _called(operations: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the functions that a formula calls, as Numba compiles them: those of ``math`` where there are."""
+    """Return the functions that a formula calls, in a form that Numba compiles: where possible, those of ``math``."""
     return {own: getattr(math, op.name, None) or function_of(op, own) for own, op in operations.items()}

@@ -1,7 +1,7 @@
-"""Derivatives of formulas: other formulas, of which derivatives can be taken in turn.
+"""Derivatives of formulas, which are formulas and can be differentiated again.
 
 A formula of several variables is differentiated in forward mode, in all needed directions at once: one pass over its
-statements carries the partial derivatives of each value along.
+statements computes the partial derivatives of each value.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _TYPES = {"b": types.boolean, "i": types.int64, "f": types.float64}
 class Partials:
     """Partial derivatives of the results of a formula, in several directions.
 
-    Each of the ``directions`` maps parameters to the source of their tangents; names of tangents have its ``ends``.
-    ``lines`` are the statements that
-    compute the results and, by direction, the names ``tangents`` of the tangents of the results: None for zero.
+    Each of the ``directions`` maps parameters to the source of their tangents; ``ends`` are the ends of the names of
+    its tangents. ``lines`` are the statements that compute the results and, by direction, the names ``tangents`` of the
+    tangents of the results: None for zero.
     """
 
     def __init__(self, formula: Formula, names: Names, directions: Sequence[Mapping[str, str]], ends: Sequence[str]):
@@ -75,9 +75,9 @@ class Partials:
 
 
 class _Flattened(Hoister):
-    """Rewriter of a formula that names the values that its derivatives use again: factors and arguments of functions.
+    """Rewriter of a formula that assigns names to values that its derivatives use: factors and arguments of functions.
 
-    Otherwise the text of each would be repeated in the derivative, and its parts in turn in theirs.
+    Otherwise the text of each would be repeated in the derivative, and repeatedly for nested expressions.
     """
 
     def __init__(self, formula: Formula, names: Names):
@@ -170,7 +170,7 @@ def gradient(formula: Formula, own: str, wanted: Sequence[str], present: Sequenc
 
 
 def tangent(formula: Formula, own: str, given: Sequence[str]) -> Formula:
-    """Return the formula of the tangents of the results, from those of the parameters ``given``, its first ones."""
+    """Return the formula of the results' tangents; its first parameters are the tangents of those ``given``."""
     names = _names(formula)
     tangents = {each: names.fresh(f"{each}_t") for each in given}
     partials = Partials(formula, names, [tangents], ["t"])
@@ -181,7 +181,7 @@ def tangent(formula: Formula, own: str, given: Sequence[str]) -> Formula:
 
 
 def partial_derivatives(formula: Formula, own: str, by: Sequence[str]) -> Formula:
-    """Return the formula of the derivatives of the results by each of the parameters ``by``, with all parameters."""
+    """Return the formula of the derivatives of the results by each of ``by``, with the same parameters."""
     partials = Partials(formula, _names(formula), [{each: "1.0"} for each in by], by)
     results = [each or "0.0" for tangents in partials.tangents for each in tangents]
     return _formula(formula, f"{own}_derivative", [], list(formula.parameters), partials.lines, results, partials.rules)
@@ -197,7 +197,7 @@ def _formula(
     formula: Formula, own: str, first: Sequence[str], kept: Sequence[str], lines: Sequence[str],
     results: Sequence[str], rules: Mapping[str, Callable[..., Any]],
 ) -> Formula:
-    """Return a formula from its statements, without those that are not needed."""
+    """Return a formula from its statements, without unneeded ones."""
     given = [*first, *formula.parameters]
     source = "\n".join([
         f"def {own}({', '.join(given)}):", *indented([*lines, f"return {', '.join(results)}"])
@@ -216,9 +216,9 @@ def _formula(
 def _needed(
     block: list[ast.stmt], live: set[str], left: set[str] = frozenset()  # type: ignore[assignment]
 ) -> tuple[list[ast.stmt], set[str]]:
-    """Return the statements of a block that the names ``live`` after it need, and the names that these need before.
+    """Return the statements of a block that the names ``live`` after it depend on, and the names live before it.
 
-    The names ``left`` are needed where control leaves the round of a loop.
+    The names ``left`` are live where control leaves an iteration of a loop.
     """
     kept: list[ast.stmt] = []
     for statement in reversed(block):

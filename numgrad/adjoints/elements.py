@@ -1,4 +1,4 @@
-"""Array expressions: what they are, and loops that compute their elements."""
+"""Array expressions: their dimensions and dtypes, and loops that compute their elements."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Elements(Hoister):
         return [(own, rank) for own, rank in found.items() if rank]
 
     def _check_lengths(self, arrays: list[tuple[str, int]], done: list[ast.stmt]) -> None:
-        """Add checks that no axis is broadcast, since the loops would read beyond the end."""
+        """Add checks that no axis is broadcast, since the loops would read past the end of the shorter array."""
         first, rank = max(arrays, key=lambda each: each[1])
         for other, its in arrays:
             if other != first:

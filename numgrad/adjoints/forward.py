@@ -1,6 +1,6 @@
-"""Forward mode: a function that carries the tangents of its values along.
+"""Forward mode: generation of a function that also computes the tangents of its values.
 
-It differentiates functions in normal form and adjoints, which gives products with the Hessian.
+It differentiates functions in normal form, and also adjoints, whose tangents are products with the Hessian.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .source import Names, Refused, expression, index_text, placing, text
 class Tangents:
     """Source of a function with tangents.
 
-    Its arguments are those of the function and a tangent for each of ``inputs``; it returns the results of the
-    function and the tangents of those.
+    Its arguments are those of the function, followed by a tangent for each of ``inputs``; it returns the results of the
+    function, followed by their tangents.
     """
 
     name: str
@@ -258,7 +258,7 @@ def _product(tangent: str | None, factor: str) -> str | None:
 
 
 def _stacks(tree: ast.FunctionDef, kinds: dict[str, Any]) -> dict[str, str]:
-    """Return the lists of arrays in an adjoint, with a name of an array that is kept there."""
+    """Return the lists of arrays in an adjoint, each with the name of an array stored in it."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":

@@ -1,4 +1,4 @@
-"""Expressions rewritten so that parts of them can be computed by statements before."""
+"""Hoisting: rewriting an expression so that preceding statements compute parts of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .source import Names, assign, expression, located, name, text
 
 
 class Hoister:
-    """Rewriter of expressions whose parts may need statements before them.
+    """Rewriter of expressions whose parts may need preceding statements.
 
-    Parts that are evaluated only under a condition keep it: their statements go into an ``if``.
+    If a part is evaluated only under a condition, its statements go into an ``if`` with that condition.
     """
 
     names: Names
@@ -67,7 +67,7 @@ class Hoister:
     def repeated(
         self, before: list[ast.stmt], test: ast.expr, body: list[ast.stmt], at: ast.stmt, flag: str | None
     ) -> list[ast.stmt]:
-        """Return a ``while`` whose test needs statements: they stand before it and at the end of its body."""
+        """Return a ``while`` whose test needs statements, placed before the loop and at the end of its body."""
         holds = self.names.fresh("holds")
         before = [*before, assign(holds, expression(f"bool({text(test)})"), at)]
         again = copy.deepcopy(before)

@@ -1,4 +1,4 @@
-"""Types of names, by Numba's own inference."""
+"""Types of names, from Numba's type inference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .source import Refused
 
 
 def infer(function: Callable[..., Any], argument_types: Sequence[types.Type]) -> dict[str, types.Type]:
-    """Return the type of each name of a Python function: one per name, which all its assignments share."""
+    """Return the type of each name of a Python function, which must be the same for all its assignments."""
     typing, target = cpu_target.typing_context, cpu_target.target_context
     typing.refresh()
     target.refresh()
@@ -64,7 +64,7 @@ def zero(kind: types.Type) -> str:
 
 
 def empty(kind: types.Array) -> str:
-    """Return the source of an array without elements of a type, layout included."""
+    """Return the source of an empty array of a type, in the memory layout of that type."""
     made = f"np.empty(({'0, ' * kind.ndim}), np.{kind.dtype})"
     if kind.layout == "F" and kind.ndim > 1:
         return f"{made}.T"

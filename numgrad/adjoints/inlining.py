@@ -50,7 +50,7 @@ def _canonical_names() -> dict[int, str]:
         for each, value in vars(contents).items():
             if callable(value) and not each.startswith("_"):
                 known.setdefault(id(value), f"{module}.{each}")
-    known[id(numba.prange)] = "range"  # the adjoint runs serially, so no update of a shared element is lost
+    known[id(numba.prange)] = "range"  # the adjoint runs serially, since parallel updates of one element would be lost
     return known
 
 
@@ -66,7 +66,7 @@ _REFUSED_STATEMENTS = {
 
 @dataclass
 class Scope:
-    """Names of one function: its locals under their new names, and what its other names refer to."""
+    """Names of one function: the new names of its locals, and the objects that its other names refer to."""
 
     namespace: dict[str, Any]
     local: dict[str, ast.expr] = field(default_factory=dict)
@@ -81,11 +81,11 @@ _LOCAL = object()
 
 
 class Inliner(Hoister):
-    """Translation of one function and of those it calls into one list of statements."""
+    """Translation of a function, with the functions that it calls, into one list of statements."""
 
     def __init__(self, names: Names, namespace: dict[str, Any]):
         self.names = names
-        #: What the generated code refers to.
+        #: Objects that the generated code refers to, by name.
         self.namespace = namespace
         self._scope = Scope({})
         self._calls: list[Callable[..., Any]] = []
@@ -97,8 +97,8 @@ class Inliner(Hoister):
     ]:
         """Return statements of a function, the names of its parameters and those of its results.
 
-        ``arguments`` are what the parameters stand for, or None for those that keep their names; ``callables`` are
-        functions that are passed as arguments, by the names of the parameters.
+        ``arguments`` are the expressions that replace the parameters, or None for parameters that keep their names;
+        ``callables`` are functions that are passed as arguments, by the names of the parameters.
         """
         python = python_function(function)
         if python in self._calls:
@@ -170,7 +170,8 @@ class Inliner(Hoister):
             self._for(statement, done)
         elif isinstance(statement, ast.Break):
             done.append(statement)
-        # What is left has no derivative: the function itself has run before, with its checks and messages.
+        # The remaining statements have no derivative. The function itself ran before, so its checks and messages are
+        # done.
         elif not isinstance(statement, (ast.Pass, ast.Raise, ast.Assert, ast.AnnAssign, ast.Delete)):
             raise Refused(f"'{type(statement).__name__}' is not supported")
 
@@ -178,7 +179,7 @@ class Inliner(Hoister):
         if isinstance(target, ast.Name):
             scope = self._scope
             if scope.depth == 0 and target.id in scope.assigned - scope.own and not in_place:
-                scope.local[target.id] = name(self.names.fresh(target.id))  # another value, another name
+                scope.local[target.id] = name(self.names.fresh(target.id))  # each value has a name of its own
             scope.assigned.add(target.id)
             new = scope.local[target.id]
             if not isinstance(new, ast.Name):
@@ -264,11 +265,11 @@ class Inliner(Hoister):
         function = self._resolved(iterated.func) if isinstance(iterated, ast.Call) else None
         if isinstance(iterated, ast.Call) and function in (range, numba.prange):
             arguments = [self.rewrite(each, done) for each in iterated.args]
-            target = self._target(statement.target, done, in_place=True)  # it may run no times
+            target = self._target(statement.target, done, in_place=True)  # the loop may run zero times
             bounds = ast.Call(name("range"), arguments, [])
             done.append(located(ast.For(target, bounds, self._body(statement.body), []), statement))
             return
-        # Over arrays: by position
+        # A loop over arrays becomes a loop over positions.
         position = self.names.fresh("position")
         first: list[ast.stmt] = []
         if function is enumerate:

@@ -1,4 +1,4 @@
-"""NumPy's functions of small matrices as loops, so that their derivatives follow as those of any other function.
+"""NumPy's functions of small matrices as loops, which are differentiated like any other function.
 
 They are never called: their bodies replace the calls.
 """
@@ -205,7 +205,7 @@ def determinant(a: Any) -> Any:
 
 
 class _Inlined:
-    """Function whose body replaces its calls within this file, too."""
+    """Function whose body also replaces the calls within this file."""
 
     def __init__(self, py_func: Callable[..., Any]):
         self.py_func = py_func

@@ -1,6 +1,6 @@
 """Array expressions as loops over elements.
 
-Afterwards a statement assigns a scalar, an element, or binds a name to an array: another name, a view, a new array.
+Each lowered statement assigns a scalar or an element, or binds a name to an array, a view or a new array.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class Lowering(ArrayCalls):
                 self._bind(target.id, value.id, done)
 
     def _place(self, target: ast.Subscript, done: list[ast.stmt]) -> ast.Subscript:
-        """Return a target whose array is a name and whose index needs no more statements."""
+        """Return the target with a name as its array and an index that needs no further statements."""
         array = name(self._named(self.rewrite(target.value, done), done))
         index = self.rewrite(target.slice, done)
         for each in [index] if not isinstance(index, ast.Tuple) else index.elts:
             if not isinstance(each, ast.Slice) and self.rank(each):
-                raise Refused(f"writing to the places {text(each)} at once is not supported: use a loop")
+                raise Refused(f"an assignment to the elements {text(each)} at once is not supported: use a loop")
         return located(ast.Subscript(array, index, ast.Store()), target)
 
     def _elements(self, target: ast.Subscript, value: ast.expr, done: list[ast.stmt]) -> None:

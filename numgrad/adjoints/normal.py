@@ -1,6 +1,6 @@
-"""Normal form: what the derivatives of a program are generated from.
+"""Normal form: the form of a function from which derivatives are generated.
 
-A loop runs over a counter that only it assigns and only its body reads, and its bounds keep their values.
+In it, only the loop assigns its counter, only the loop's body reads it, and the bounds do not change in the body.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def normal_form(function: Any, argument_types: list[types.Type], callables: dict
 
 
 class _Loops:
-    """Translation of loops: own counters, and bounds whose values are kept."""
+    """Translation of loops: each gets a counter of its own, and bounds that do not change."""
 
     def __init__(self, names: Names, parameters: list[str], kinds: dict[str, Any]):
         self.names, self.kinds = names, dict(kinds)
@@ -97,7 +97,7 @@ class _Loops:
         return self._block(body, facts.stable(self.parameters), own)
 
     def _counters(self, body: list[ast.stmt]) -> set[str]:
-        """Return the loop variables that serve as counters: only read in their loops, and not assigned there."""
+        """Return the loop variables that can be counters: they are read only in their loops, and not assigned there."""
         loops = [each for each in walk(body) if isinstance(each, ast.For)]
         found = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)} - set(self.parameters)
 

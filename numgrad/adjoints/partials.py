@@ -1,4 +1,4 @@
-"""Derivatives of scalar functions, as source: what reverse and forward mode share.
+"""Formulas for the derivatives of scalar functions, as source, for reverse and forward mode.
 
 In a formula, ``u`` is the argument and ``v`` the value of the function.
 """
@@ -31,7 +31,7 @@ ALIASES = {
     "absolute": "abs", "arctan2": "atan2", "power": "pow", "float_power": "pow",
 }
 
-#: Functions of two arguments ``a`` and ``b``: the derivative by each.
+#: Functions of two arguments ``a`` and ``b``: the partial derivatives.
 BINARY = {
     "atan2": ("{b} / ({a} * {a} + {b} * {b})", "-{a} / ({a} * {a} + {b} * {b})"),
     "hypot": ("{a} / {v}", "{b} / {v}"),
@@ -44,7 +44,7 @@ BINARY = {
     "pow": ("{b} * {a} ** ({b} - 1)", "({v} * math.log({a}) if {a} > 0.0 else 0.0)"),
 }
 
-#: Functions that choose one of their arguments, with the comparison under which it is the first.
+#: Functions that return one of their arguments, with the comparison that holds if it is the first.
 CHOOSING = {"min": "<=", "max": ">=", "minimum": "<=", "maximum": ">=", "fmin": "<=", "fmax": ">="}
 
 #: Functions whose derivative is zero wherever it exists.
@@ -57,6 +57,6 @@ CONSTANT = {
 
 
 def base_of(function: str) -> str:
-    """Return the name of a function without its module, as the tables have it."""
+    """Return the name of a function without its module, which is its key in the tables."""
     base = function.rpartition(".")[2]
     return ALIASES.get(base, base)

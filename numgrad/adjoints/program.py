@@ -18,12 +18,12 @@ from .reverse import Adjoint, Reverse
 from .source import compiled
 
 _TAPES = (np.float64, np.int64, np.uint8)
-#: Number of sizes that an adjoint returns last: those of its tapes, and the bytes of the arrays that it keeps.
+#: Number of sizes at the end of an adjoint's results: the lengths of its tapes, and the bytes of the arrays it keeps.
 COUNTS = len(_TAPES) + 1
 
 
 class Program:
-    """Derivatives of a function by the parameters ``by``; ``same`` are pairs of parameters that are one array."""
+    """Derivatives of a function by the parameters ``by``; ``same`` are pairs of parameters for the same array."""
 
     def __init__(
         self, function: Any, argument_types: Sequence[types.Type], callables: dict[str, Any], by: Sequence[str],
@@ -74,7 +74,7 @@ class Program:
         return [made[self.parameters.index(each)] for each in self.adjoint.shadows]
 
     def _run(self, call: Callable[[list[Any]], tuple[Any, list[int]]]) -> Any:
-        """Call with tapes, once more with larger ones if these are too small."""
+        """Call a function with tapes; if they are too small, call it again with larger ones."""
         while True:
             tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
             result, used = call(tapes)
@@ -102,7 +102,7 @@ class Program:
         found.update(zip(scalars, out[len(out) - COUNTS - len(scalars) : len(out) - COUNTS], strict=True))
         seen: set[int] = set()
         gradients = []
-        for each in self.by:  # of an array that is passed twice, the first has the derivative
+        for each in self.by:  # if an array is passed twice, its first parameter has the derivative
             value = found.get(each)
             gradients.append(None if value is None or id(value) in seen else value)
             if isinstance(value, np.ndarray):
@@ -110,7 +110,7 @@ class Program:
         return gradients
 
     def tape_bytes(self, arguments: Sequence[Any]) -> int:
-        """Return the size of the tapes and of the arrays that lists keep, for these arguments."""
+        """Return the number of bytes of the tapes, and of the arrays kept in lists, for these arguments."""
         seeds = self._no_seeds(arguments)
 
         def call(tapes: list[Any]) -> tuple[Any, list[int]]:

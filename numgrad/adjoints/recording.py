@@ -1,7 +1,7 @@
-"""Calls of differentiable functions in the graph: the call, its adjoint and its tangents, each one operation.
+"""Calls of differentiable functions in the graph: a call, its adjoint and its tangents are one operation each.
 
-With J the Jacobian of a function, the call computes f(x), the adjoint Jᵀg and the tangents J t.  Each has the others as
-derivatives, together with the derivative of gᵀJ t by x, which is compiled as forward over reverse.
+With J the Jacobian of a function, the call computes f(x), the adjoint Jᵀg and the tangents J t.  The derivatives of
+each operation consist of the others, and of the derivative of gᵀJ t by x, which is compiled as forward over reverse.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Call:
         return self.examples if self.depth == _depth() else [self] * size
 
     def values(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the arguments of the function, with these tensors."""
+        """Return the arguments of the function, with these tensors in place of those of the call."""
         values = list(self.arguments)
         for place, tensor in zip(self.positions, tensors, strict=True):
             values[place] = self.function.value_of(tensor)
         return values
 
     def prepare(self, values: list[Any]) -> None:
-        """Find the program, and keep copies of what may change before the backward pass."""
+        """Find the program, and copy the arguments that may change before the backward pass."""
         function, names = self.function, self.function.parameters
         by = [name for name, place in zip(self.names, self.positions, strict=True)
               if function.is_differentiable(values[place])]
@@ -71,7 +71,7 @@ class Call:
         return self.function.without_functions(self.kept)
 
     def seeds(self, gradients: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
-        """Return the cotangents of the results and of the written arguments as the program takes them."""
+        """Return the cotangents of the results and of the written arguments, in the form that the program takes."""
         program, seeds = self.program, []
         count = len(program.normal.results)
         for name, has, gradient in zip(program.normal.results, program.has_derivative, gradients, strict=False):
@@ -83,12 +83,12 @@ class Call:
         return seeds, dict(zip(program.written, written, strict=True))
 
     def directions(self, tangents: Sequence[Any]) -> dict[str, Any]:
-        """Return tangents of the tensors by the names of the parameters."""
+        """Return the tangents of the tensors, by parameter name."""
         pairs = zip(self.names, tangents, strict=True)
         return {name: tangent.detach().numpy() for name, tangent in pairs if tangent is not None}
 
     def as_tensors(self, gradients: Sequence[Any]) -> list[Any]:
-        """Return the derivatives by the tensors, each like its argument; None where there is none."""
+        """Return the derivatives by the tensors, with the dtypes and shapes of the arguments, or None for none."""
         found = dict(zip(self.program.by, gradients, strict=True))
         made = []
         for name in self.names:
@@ -99,7 +99,7 @@ class Call:
         return made
 
     def results(self, values: Sequence[Any]) -> list[Any]:
-        """Return tangents of the results as tensors, None where there is none."""
+        """Return the tangents of the results as tensors, or None for results without a tangent."""
         kinds = [self.program.normal.kinds[each] for each in self.program.normal.results]
         return [
             from_numpy(np.asarray(each, str(getattr(kind, "dtype", kind)))) if has else None
@@ -189,7 +189,7 @@ def _for_each(function: Any, info: Any, in_dims: tuple[Any, ...], call: Call, *a
 
 
 def operation(name: str) -> type[Function]:
-    """Return the operation of a function of this name, whose node is called after it."""
+    """Return an operation whose graph node is named after the function."""
     words = "".join([part.capitalize() for part in name.split("_")]) or "Function"
     return type(words, (ArrayFunction,), {"__module__": __name__})
 
@@ -211,7 +211,7 @@ class _PartOfCall(Function):
 
 
 class _Adjoint(_PartOfCall):
-    """Derivatives of a call by its tensors, given the cotangents of its results."""
+    """Operation that computes the derivatives of a call by its tensors from the cotangents of its results."""
 
     @staticmethod
     def forward(call: Call, count: int, *tensors: Any) -> Any:
@@ -240,7 +240,7 @@ class _Adjoint(_PartOfCall):
 
 
 class _TangentsOfAdjoint(_PartOfCall):
-    """Tangents of the derivatives of a call; third derivatives are refused, since it has neither backward nor jvp."""
+    """Operation for the tangents of the derivatives of a call, without backward or jvp for third derivatives."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -259,7 +259,7 @@ class _TangentsOfAdjoint(_PartOfCall):
 
 
 class _Tangents(_PartOfCall):
-    """Tangents of the results of a call, given those of its tensors."""
+    """Operation that computes the tangents of the results of a call from those of its tensors."""
 
     @staticmethod
     def forward(call: Call, *tensors: Any) -> Any:

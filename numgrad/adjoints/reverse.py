@@ -1,7 +1,8 @@
 """Reverse mode: the adjoint of a function in normal form.
 
-It runs the function once more, storing what it overwrites where that is needed, and then the adjoint of each statement
-in reverse order.  Every active array has a shadow, its derivative, which follows it through views and other names.
+The adjoint runs the function again, storing the overwritten values that the derivatives need, and then runs the adjoint
+of each statement in reverse order.  Every active array has a shadow, an array with its derivative; a view of the array
+has the same view of the shadow.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .storing import Storing
 
 @dataclass
 class Adjoint:
-    """Source of an adjoint, with its conventions.
+    """Source of an adjoint, and its calling convention.
 
     Its arguments are those of the function, a shadow for each of ``shadows``, a cotangent for each of ``seeds``, and
     the tapes of floating-point numbers, integers and branches.  It returns the results of the function, the derivatives
@@ -80,7 +81,7 @@ class Reverse:
             self._shadows[own] = self.names.fresh(f"{own}_b")
         return self._shadows[own]
 
-    # -- statements one by one
+    # -- single statements
 
     def _prepare(self) -> None:
         self._adjoints: dict[int, list[str]] = {}
@@ -107,7 +108,7 @@ class Reverse:
         return not elements and {each for each in names_in(statement.test) if each in self.kinds} <= self._stable
 
     def _adjoint(self, statement: ast.Assign | ast.AugAssign) -> tuple[list[str], set[str]]:
-        """Return the adjoint of an assignment of a number, and the keys that it reads."""
+        """Return the adjoint of an assignment to a number, and the keys that the adjoint reads."""
         facts = self.facts
         passing = Cotangents(facts, self.names, self.shadow)
         target = target_of(statement)
@@ -157,7 +158,7 @@ class Reverse:
         return lines
 
     def _executed(self, statement: ast.stmt) -> list[str]:
-        """Return a statement, for bindings with that of the shadow."""
+        """Return the source of a statement; for a binding, followed by the binding of the shadow."""
         lines = [text(statement)]
         if self._recording and self.facts.is_binding(statement):
             own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
@@ -175,12 +176,12 @@ class Reverse:
             for own in self._with_shadow(target.id):
                 lines.append(f"{self._stack(own, target.id)}.append({own})")
                 if bound_array(statement.value) is None:  # type: ignore[attr-defined]
-                    lines.append(f"{self.kept} += {own}.nbytes")  # nothing else keeps it
+                    lines.append(f"{self.kept} += {own}.nbytes")  # only the list keeps the array
             return lines
         return self._push(text(target), self._kind(target))
 
     def _stack(self, own: str, array: str) -> str:
-        """Return the name of the list that keeps what ``own``, the array or its shadow, was bound to."""
+        """Return the name of the list of arrays to which ``own``, the array or its shadow, was bound."""
         if own not in self._stacks:
             self._stacks[own] = self.names.fresh(f"{own}_stack"), self.kinds[array]
         return self._stacks[own][0]
@@ -199,9 +200,9 @@ class Reverse:
         return (self.tape, self.tape_at) if is_floating(kind) else (self.integers, self.integers_at)
 
     def _push(self, value: str, kind: types.Type) -> list[str]:
-        """Return lines that store a value if there is room; without room the place counts on.
+        """Return lines that store a value on a tape if there is room, and increment its position in any case.
 
-        A function would cost ten times as much, since a call counts the references to the tape.
+        A call of a function would take ten times as long, since it counts references to the tape.
         """
         tape, at = self._tape(kind)
         return [f"if {at} < {tape}.size:", f"    {tape}[{at}] = {value}", f"{at} += 1"]
@@ -218,7 +219,7 @@ class Reverse:
         if self._recording and id(statement) in self._reversed and not self._evaluated_again(statement):
             branch = self._branch(statement)
             lines.append(f"{branch} = bool({test})")
-            after = self._push(branch, types.boolean)  # after the block, since it is needed first
+            after = self._push(branch, types.boolean)  # after the block, since the reverse pass needs it first
             test = branch
         lines += [f"if {test}:", *indented(self._forward(statement.body) or ["pass"])]
         if statement.orelse:
@@ -242,7 +243,7 @@ class Reverse:
 
     @staticmethod
     def _whole_loop(loop: ast.For | ast.While, body: list[str]) -> list[str]:
-        """Return a loop with its head and its ``break``."""
+        """Return a loop with its head, its body and its ``break``."""
         over = f"for {text(loop.target)} in {text(loop.iter)}:" if isinstance(loop, ast.For) else ""
         leaving = text(loop.body[-1]).splitlines() if flag_of(loop) else []
         return [over or f"while {text(loop.test)}:", *indented([*body, *leaving] or ["pass"])]  # type: ignore[union-attr]
@@ -315,7 +316,7 @@ class Reverse:
         return [*lines, head, *indented([f"{counter} = {start} + {back} * ({step})", *body])]
 
     def _seeded(self, result: str, seed: str) -> list[str]:
-        """Return the lines that give a result its cotangent: loops, which compile faster than array expressions."""
+        """Return lines that set the cotangent of a result, as loops, which compile faster than array expressions."""
         shadow = self.shadow(result)
         if not self.facts.is_array(result):
             return [f"{shadow} = {seed}"]
@@ -326,7 +327,7 @@ class Reverse:
             lines = [f"for {places[axis]} in range({seed}.shape[{axis}]):", *indented(lines)]
         return lines
 
-    # -- all of it
+    # -- the whole adjoint
 
     def adjoint(self) -> Adjoint:
         """Return the adjoint of the function."""
@@ -334,7 +335,7 @@ class Reverse:
         self._stacks: dict[str, tuple[str, types.Array]] = {}
         self._branches: dict[int, str] = {}
         self._times: dict[int, str] = {}
-        self._counts: list[str] = []  # integers that are zero at first
+        self._counts: list[str] = []  # integers that are initialized to zero
         self._bound_first: set[str] = set()  # arrays that are read where they may not be bound
         self._reversed: set[int] = set()
         self.tape, self.integers, self.branches = map(names.fresh, ("tape", "integers", "branches"))
@@ -384,7 +385,7 @@ class Reverse:
 
 
 def _added_to(target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:
-    """Return sign and term of ``x = x + term`` and ``x = x - term``, whose derivative by x is 1."""
+    """Return the sign and the term of ``x = x + term`` or ``x = x - term``, whose derivative by x is 1."""
     if not isinstance(target, ast.Name) or not isinstance(value, ast.BinOp):
         return None
     if not isinstance(value.op, (ast.Add, ast.Sub)):

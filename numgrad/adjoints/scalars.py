@@ -1,7 +1,7 @@
 """Functions of scalars in normal form, from which kernels and derivatives are made.
 
-They call nothing but pointwise operations of the table.  ``math`` and NumPy's functions are operations, too: each has
-its text in kernels, on any device, and rules for its derivatives.
+They call only pointwise operations of the table.  Functions of ``math`` and NumPy are replaced by operations, which
+have text for kernels on any device, and rules for derivatives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .partials import base_of
 from .source import Names, Refused, assign, expression, located, name, python_function, text
 from .structure import Returns, Structure, Structured
 
-#: Names of operations in the table for functions whose names differ.
+#: Names of operations in the table, for functions that have other names.
 _OPERATIONS = {
     "where": "choose", "fabs": "abs", "rint": "round_op", "clip": "clamp_op", "mod": "remainder_op", "negative": "neg",
     "multiply": "mul", "divide": "div", "true_divide": "div", "subtract": "sub", "pow": "pow_tensor",
@@ -29,10 +29,10 @@ _OPERATIONS = {
     "greater_equal": "ge", "less_equal": "le", "equal": "eq", "not_equal": "ne", "conj": "conj_physical",
 }
 
-#: Functions that have the name of an operation, and another meaning or other defaults.
+#: Functions with the name of an operation, but with another meaning or other defaults.
 _OTHERS = {"math.remainder", "nan_to_num", "threshold"}
 
-#: Operations that have an operator.
+#: Operations for which there is an operator.
 _OPERATORS: dict[str, Any] = {
     "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "neg": ast.USub(), "eq": ast.Eq(),
     "ne": ast.NotEq(), "lt": ast.Lt(), "le": ast.LtE(), "gt": ast.Gt(), "ge": ast.GtE(),
@@ -46,7 +46,7 @@ _CONVERSIONS = {
     **dict.fromkeys(["float16", "float32", "float64"], "float"), "bool_": "bool", "bool": "bool",
 }
 
-#: Elements of a tuple that an index may choose at run time.
+#: Largest number of elements of a tuple from which an index selects at run time.
 _MOST = 64
 
 
@@ -58,7 +58,7 @@ _INLINED = {"square": square}
 
 
 def operation_of(value: Any) -> Pointwise | None:
-    """Return the operation that a function of numgrad's, ``math`` or NumPy stands for among scalars."""
+    """Return the operation that computes a function of numgrad, ``math`` or NumPy for scalars."""
     op = value if isinstance(value, Pointwise) else getattr(value, "op", None)
     if isinstance(op, Pointwise):
         return op
@@ -280,7 +280,7 @@ class ScalarInliner(Inliner):
             if len(arguments) != 3:
                 raise Refused(f"{text(node)} must have three arguments")
             return located(ast.IfExp(*arguments), node)
-        if getattr(op, "derived", False):  # a formula of a user's
+        if getattr(op, "derived", False):  # a user's formula
             return self._inlined(op.function, node, before)
         if value.__module__ == "numgrad.scalar":  # whose numbers are positional, too
             numbers = zip(op.attributes, arguments[len(op.inputs) :], strict=False)

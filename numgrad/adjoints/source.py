@@ -1,4 +1,4 @@
-"""Source of functions: how it is read, how names are chosen in generated code, and what refuses a function."""
+"""Source of functions: reading it, choosing names in generated code, and errors for unsupported functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SERIAL = count(1)
 
 
 class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
-    """Exception for a function that cannot be differentiated; its message has the line and the reason."""
+    """Exception for a function that cannot be differentiated; the message states the line and the reason."""
 
     def __init__(self, reason: str, node: ast.AST | None = None):
         super().__init__(reason)
@@ -33,7 +33,7 @@ class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
             self.place(node)
 
     def place(self, node: ast.AST) -> None:
-        """Name the line of ``node``, unless the message names one already."""
+        """Add the line of ``node`` to the message, unless it already has a line."""
         origin = getattr(node, "origin", None)
         if origin is not None and not self.placed:
             self.placed = True
@@ -43,7 +43,7 @@ class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
 
 @contextmanager
 def placing(node: ast.AST) -> Iterator[None]:
-    """Context in which a refusal without a line names that of ``node``."""
+    """Context manager that adds the line of ``node`` to a ``Refused`` error without a line."""
     try:
         yield
     except Refused as refusal:
@@ -52,7 +52,7 @@ def placing(node: ast.AST) -> Iterator[None]:
 
 
 class Origin:
-    """Function that nodes were read from: its name, its lines and the number of the first."""
+    """Function from which nodes were read: its name, its lines and the number of its first line."""
 
     def __init__(self, name: str, lines: list[str], first: int):
         self.name, self.lines, self.first = name, lines, first
@@ -69,7 +69,7 @@ def python_function(function: Any) -> Callable[..., Any]:
 
 
 def read(function: Any) -> ast.FunctionDef:
-    """Return the definition of a Python function; its nodes know their lines."""
+    """Return the definition of a Python function as a syntax tree, with line numbers."""
     function = python_function(function)
     name = getattr(function, "__name__", str(function))
     try:
@@ -131,13 +131,13 @@ def expression(source: str) -> ast.expr:
 
 
 def statements(source: str, at: ast.AST | None = None) -> list[ast.stmt]:
-    """Parse statements, which take the line of the node ``at``."""
+    """Parse statements, and set their line to that of the node ``at``."""
     parsed = ast.parse(textwrap.dedent(source)).body
     return parsed if at is None else [located(each, at) for each in parsed]
 
 
 def located(node: Any, at: ast.AST) -> Any:
-    """Give a node, and those within that have none, the line of the node ``at``; return it."""
+    """Set the line of a node, and of nodes within it that lack one, to that of the node ``at``; return the node."""
     origin = getattr(at, "origin", None)
     if origin is not None:
         for each in ast.walk(node):
@@ -181,7 +181,7 @@ def walk(block: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def compiled(source: str, function_name: str, namespace: dict[str, Any]) -> Callable[..., Any]:
-    """Return a Python function from its source, which tracebacks and ``inspect`` can show."""
+    """Return the Python function compiled from its source, which tracebacks and ``inspect`` can show."""
     file = f"<numgrad {function_name} {next(_SERIAL)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     scope = dict(namespace)

@@ -1,4 +1,4 @@
-"""Values that the reverse pass needs: which are stored before they are overwritten, and which are computed again."""
+"""Values that the reverse pass needs: some are stored before they are overwritten, others are computed again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from .analysis import Analysis, bound_array, target_of
 from .source import blocks
 
-#: For the statements of a block that compute a value again: the position of the statement whose reversal makes it
-#: possible, or the length of the block for its end.
+#: For the statements of a block that compute a value again: the position of the statement after whose reversal they can
+#: run, or the length of the block if they run before all reversals.
 Places = dict[int, int]
 
 
 class Storing:
-    """Decisions for a program, given the keys ``uses`` that the adjoint of each simple statement reads.
+    """Decisions for a program; ``uses`` are the keys that the adjoint of each simple statement reads.
 
     ``repeated`` are loops that the reverse pass runs again.
     """
@@ -27,13 +27,13 @@ class Storing:
         #: Keys whose values are kept when a loop begins, by the identity of the loop.
         self.before: dict[int, set[str]] = {}
         self.live = facts.live_after(results)
-        #: Places of the statements that are executed again, by their identities.
+        #: Positions at which statements are executed again, by the identities of the statements.
         self.again: Places = {}
         self._find(facts.body, within=False)
         self._drop_what_is_not_needed()
         while True:
             count = len(self.again)
-            #: Identities of the statements that store what they overwrite.
+            #: Identities of the statements that store the value that they overwrite.
             self.stored: set[int] = set()
             self._store(facts.body, set())
             if len(self.again) == count:
@@ -47,14 +47,14 @@ class Storing:
             self._find_in(block)
 
     def _find_in(self, block: list[ast.stmt]) -> None:
-        """Find the values that are private to a block and can be computed again when it is reversed.
+        """Find the values that are used only in a block and can be computed again when it is reversed.
 
-        The latest come first, since what a value is computed from must be there when it is.
+        The last statements come first, since a value can be computed only after its operands.
         """
         facts, live = self.facts, self.live[id(block)]
         reads = [facts.reads(statement) for statement in block]
         writes = [facts.writes(statement) for statement in block]
-        needed_at: dict[str, int] = {}  # by the values computed again so far
+        needed_at: dict[str, int] = {}  # by the values found so far
         for position in range(len(block) - 1, -1, -1):
             statement = block[position]
             if not self._is_pure(statement):
@@ -88,7 +88,7 @@ class Storing:
         return not self.facts.is_binding(statement) or bound_array(statement.value) is not None
 
     def _drop_what_is_not_needed(self) -> None:
-        """Keep of the values that can be computed again those that some adjoint reads."""
+        """Remove the values that no adjoint reads from those that can be computed again."""
         own = {id(each): each for each in self.facts.statements if id(each) in self.again}
         while True:
             needed = set().union(*self.uses.values(), *self._repeated.values())
@@ -107,11 +107,11 @@ class Storing:
         return id(statement) in self.again and target_of(statement).id in self.needed  # type: ignore[union-attr]
 
     def _store(self, block: list[ast.stmt], before: set[str]) -> set[str]:
-        """Return the keys whose values are still to be kept after a block, given those before it."""
+        """Return the keys whose values must still be kept after a block; ``before`` are those before it."""
         wanted, private = before, set()
         for statement in block:
             own = self.uses.get(id(statement), set())
-            wanted = wanted | own  # the adjoint reads what was there before the statement
+            wanted = wanted | own  # the adjoint reads the value before the statement
             if isinstance(statement, ast.If):
                 wanted = self._store(statement.body, wanted) | self._store(statement.orelse, wanted)
             elif isinstance(statement, (ast.For, ast.While)):
@@ -125,7 +125,7 @@ class Storing:
             elif (target := target_of(statement)) is not None:
                 key = self.facts.key(target)
                 if id(statement) in self.again and key in before:
-                    del self.again[id(statement)]  # computing it again would lose a value from outside of the block
+                    del self.again[id(statement)]  # computing it again would overwrite a value from outside the block
                 if id(statement) in self.again:
                     private.add(key)
                 elif key in wanted:

@@ -1,7 +1,7 @@
-"""Control flow in normal form: no ``return``, and ``break`` and ``continue`` as flags that are tested.
+"""Control flow in normal form: without ``return``, and with flags in place of ``break`` and ``continue``.
 
-A block then runs from its first statement to its last, so it can be reversed.  A loop that may be left early ends with
-``if flag >= 2: break``, the only ``break`` that remains.
+A block then always runs from its first statement to its last, so it can be reversed.  A loop that may be left early
+ends with ``if flag >= 2: break``, the only ``break`` that remains.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Structure:
         self.flags: set[str] = set()
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Translate a body; ``results`` names its results afterwards."""
+        """Translate a body, and set ``results`` to the names of its results."""
         flag = self._flag("finished")
         done = self._block(body, flag)
         return _without_idle_flags(done if flag not in names_in(done) else [*statements(f"{flag} = 0"), *done], self)
@@ -64,7 +64,7 @@ class Structure:
         return flag
 
     def _block(self, block: list[ast.stmt], flag: str) -> list[ast.stmt]:
-        """Translate a block, of which ``flag`` says how it was left."""
+        """Translate a block; in the generated code ``flag`` records how the block was left."""
         done: list[ast.stmt] = []
         for position, statement in enumerate(block):
             rest = block[position + 1 :]
@@ -166,7 +166,7 @@ class Structured(Structure):
 
 
 def _breaks(statement: ast.stmt) -> bool:
-    """Return True if the statement may end the loop that it stands in."""
+    """Return True if the statement may end the innermost loop around it."""
     if isinstance(statement, ast.If):
         return any(map(_breaks, statement.body + statement.orelse))
     return isinstance(statement, (ast.Break, ast.Return)) or _returns(statement)

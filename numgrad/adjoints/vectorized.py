@@ -1,4 +1,4 @@
-"""Pointwise operations of a user's own: functions of scalars, with derivatives that are derived or declared."""
+"""Users' pointwise operations: functions of scalars, with derivatives that are derived or declared."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def vectorize(
 
     The function is compiled, never called.  It may contain ``if``, loops over ``range`` or tuples, ``while``,
     ``break``, ``continue``, early ``return``, local tuples, and calls of other scalar functions: those made by
-    ``numba.njit`` or by this decorator, pointwise functions of numgrad's, and the functions of ``math`` and NumPy that
-    numgrad has, too.  It returns a number or several.  Its positional parameters are tensors or numbers, which are
+    ``numba.njit`` or by this decorator, pointwise functions of numgrad, and functions of ``math`` and NumPy that
+    numgrad also has.  It returns a number or several.  Its positional parameters are tensors or numbers, which are
     broadcast and promoted as PyTorch's are; keyword-only ones are numbers.  Global numbers, tuples and functions are
     read at the first call.  If such a value changes later, decorate the function again.
 
-    Derivatives of any order are derived from the function.  One kernel computes all needed gradients.  A branch has the
-    derivative of the branch taken, and a loop that of the rounds run.  ``name.source("x")`` is the gradient with
-    respect to ``x`` as Python.
+    Derivatives of any order are derived from the function.  One kernel computes all needed gradients.  The derivative
+    of an ``if`` is that of the branch that was taken, and of a loop that of the iterations that ran.
+    ``name.source("x")`` is the gradient with respect to ``x`` as Python.
 
     To declare a derivative instead, decorate its rule with ``@name.gradient("x")``, for each operand that needs one.
     The rule is a function of ``grad``, the gradient of the result, and of any operands, ``out`` and keyword-only
@@ -242,7 +242,7 @@ class Vectorized(Pointwise):
         return Vectorized(python, lambda: formula, outputs, result="same", dtypes="f")
 
     def source(self, *by: str) -> str:
-        """Return the gradient with respect to the operands ``by`` as Python, with respect to all if none is given.
+        """Return the gradient with respect to the operands ``by``, by default all, as Python.
 
         It is a function of ``grad``, the gradient of the result (or ``grad_0``, ``grad_1``, ... of several), and of the
         parameters that it needs.

@@ -48,7 +48,7 @@ def print_ops(names: list[str]) -> bool:
 
 
 def _entries_of(function: Any, known: Mapping[str, list[Op]]) -> list[Op]:
-    """Return the entries that compute a function: its overloads, that of the form not in place, or those it calls."""
+    """Return the entries that compute a function: its overloads, its form that is not in place, or those it calls."""
     name = function.__name__
     overloads = [op for suffix in OVERLOAD_SUFFIXES for op in known.get(f"{name}_{suffix}", ())]
     return overloads or known.get(name) or known.get(name.removesuffix("_")) or [*_called(inspect.unwrap(function), {})]

@@ -21,7 +21,7 @@ BATCHES = 4, 512
 
 
 def warm(program: Sequence[str], common: bool) -> None:
-    """Compile the kernels of a ``program``, its file and arguments, by running it, or those of ``common`` networks.
+    """Compile the kernels of a ``program`` (a file and arguments) by running it, or those of ``common`` networks.
 
     Raises:
         RuntimeError: neither or both are given, or kernels cannot be stored.

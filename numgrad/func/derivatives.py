@@ -339,6 +339,6 @@ def _zeros(tensor: Any) -> Any:
 
 
 def _reaches(tensors: Sequence[Any], hidden: Sequence[int]) -> bool:
-    """Return True if a node of the tensors' graphs has a number in the ranges that these numbers bound in turn."""
+    """Return True if a node of the tensors' graphs has a number in one of the ranges that these numbers bound."""
     roots = [edge[0] for tensor in tensors if tensor is not None and (edge := edge_of(tensor)) is not None]
     return any(bisect(hidden, node.sequence) % 2 for node in nodes_behind(roots))

@@ -38,7 +38,7 @@ _NAMES = {function: name for name, function in FUNCTIONS.items()}
 
 _REBUILD = "torch._utils._rebuild_tensor_v2"
 
-#: The pickler written in Python: the other one imports the classes that it names.
+#: The pickler written in Python, because the one written in C imports the classes that it names.
 _PythonPickler: Any = pickle._Pickler
 
 #: Functions that write values which need no memo, as ``pickle`` does.

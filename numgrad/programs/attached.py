@@ -1,4 +1,4 @@
-"""Hooks and attributes of tensors, modules and optimizers, and graphs that a replay cannot give its results."""
+"""Hooks and attributes of tensors, modules and optimizers, and checks of the graphs of results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
 
 
 def has_attributes(tensor: Tensor) -> bool:
-    """Return True if a program has given a tensor attributes."""
+    """Return True if the user's program has set attributes on a tensor."""
     return not _MARKS.issuperset(tensor.__dict__)
 
 
@@ -55,7 +55,7 @@ def module_has_hooks(module: Any) -> bool:
 
 
 def _lost_in_replay(results: Sequence[Tensor]) -> str | None:
-    """Return what new results of a call have that those of a replay would not; None if there is nothing."""
+    """Return a description of what the results of a replay would lack, unlike those of the call, or None."""
     for result in results:
         if result.__class__ is not Tensor:
             return f"a result is a new {type(result).__name__}, of which a replay would make a Tensor"
@@ -71,13 +71,13 @@ def _lost_in_replay(results: Sequence[Tensor]) -> str | None:
 
 
 def runs_python(node: Any) -> bool:
-    """Return True if a node runs Python of the user's: a Function, hooks, or the unpacking of saved tensors."""
+    """Return True if a node runs the user's Python code: a Function, hooks, or the unpacking of saved tensors."""
     is_hooked = node.attached is not None and not node.attached.is_idle()
     return is_hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ())
 
 
 def check_graph(captured: Capture) -> None:
-    """Break off if a replay cannot make the results, or their graph goes beyond the edges that it has."""
+    """Abandon the recording if a replay cannot make the results, or their graph goes beyond the edges of a replay."""
     nodes = [before.edge[0] for before in captured.known.values() if before.edge is not None]
     graph_inputs = [node for node in nodes if node.__class__ is GraphInput]
     attached = [node.attached for node in nodes if node.__class__ is not GraphInput and node.attached is not None]
@@ -96,7 +96,7 @@ def check_graph(captured: Capture) -> None:
 
 
 def _open_end(captured: Capture) -> str | None:
-    """Return why a replay cannot give results their graph; None if it can, or the graph is freed."""
+    """Return the reason why a replay cannot make the results' graph; None if it can, or if the graph is freed."""
     live = captured.live()
     if live and all(freed_by([tensor]) is not None for tensor in live):
         return None

@@ -13,7 +13,7 @@ _worker: threading.Thread | None = None
 
 
 def in_background(task: Callable[[], None]) -> None:
-    """Call a function in the background thread, after those before it."""
+    """Call a function in the background thread, after the functions passed earlier."""
     global _worker
     with _lock:
         _tasks.put(task)
@@ -29,7 +29,7 @@ def finish() -> None:
 
 
 def _work() -> None:
-    """Call the functions in the queue, as long as the program runs, and end with the last one."""
+    """Call the functions in the queue until it is empty, or until the process ends."""
     global _worker
     while True:
         with _lock:
@@ -39,12 +39,12 @@ def _work() -> None:
         task = _tasks.get()
         try:
             task()
-        except Exception as error:  # the program runs as it did; the worker goes on
+        except Exception as error:  # the program remains as it was, and the thread continues
             threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, _worker)))
 
 
 def _in_child() -> None:
-    """Begin without a thread, which a fork does not copy, and without its tasks."""
+    """Reset the queue in a child process: a fork does not copy the thread."""
     global _tasks, _lock, _worker
     _tasks, _lock, _worker = queue.SimpleQueue(), threading.Lock(), None
 

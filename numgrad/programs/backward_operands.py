@@ -19,9 +19,9 @@ from .signatures import begin_of
 
 
 def overlapped_bases(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
-    """Return the inner tensors of which several results are views with common elements.
+    """Return the inner tensors that are bases of several results with common elements.
 
-    The results of a replay are views of these, too: a change of one in place changes the others.
+    The results of a replay are views of the same bases, so an in-place change of one result changes the others.
     """
     views: dict[int, list[Tensor]] = {}
     others = {id(tensor) for tensor in (*captured.inputs, *captured.results())} | captured.known.keys()
@@ -48,16 +48,16 @@ def _have_common_elements(views: Sequence[Tensor]) -> bool:
 
 
 def places_in(results: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[tuple[int, bool]]:
-    """Return for each tensor the index of a result, and whether it is the base of that result."""
+    """Return for each tensor the index of its result, and whether the tensor is the base of that result."""
     places = {id(result._root): (number, True) for number, result in enumerate(results) if result._view is not None}
     places |= {id(result): (number, False) for number, result in [*enumerate(results)][::-1]}
     return [places[id(tensor)] for tensor in tensors]
 
 
 def separated(gradients: Sequence[Any], arrays: Sequence[Any], dense: bool) -> list[Any]:
-    """Return the gradients, each in memory apart from the others and from these arrays, as in later calls.
+    """Return the gradients, each in separate memory that overlaps no other gradient and none of these arrays.
 
-    With ``dense``, those of another layout are copied to a contiguous one, as they can be in later calls.
+    With ``dense``, gradients that are not dense are copied to a contiguous layout.
     """
     roots = {id(root_of(array)) for array in arrays}
     result = []
@@ -73,12 +73,12 @@ def separated(gradients: Sequence[Any], arrays: Sequence[Any], dense: bool) -> l
 
 
 def is_dense(layout: Layout) -> bool:
-    """Return True if elements lie next to each other, each at a place of its own."""
+    """Return True if the elements fill their memory without gaps and without overlaps."""
     return span(layout.shape, layout.strides) == layout.size
 
 
 def with_layout(gradient: Tensor, layout: Layout, aligned: int) -> Tensor:
-    """Return a gradient in the layout and, on a GPU, the alignment of the recorded one."""
+    """Return a gradient with the layout of the recorded gradient and, on a GPU, its alignment."""
     if gradient._layout is layout and (layout.type.device is CPU or alignment(gradient) >= aligned):
         return gradient
     copy = tensor_of(layout, layout.type.backend.zeros((layout.size,), layout.type))

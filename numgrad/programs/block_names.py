@@ -1,4 +1,4 @@
-"""Names of the memory that a program uses: arguments, parameters, gradients, results."""
+"""Names for the blocks of memory that a program uses: arguments, parameters, gradients and results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .captured import Capture
 from .recorded_steps import OUTSIDE, Block, root_of
 from .trees import fields_of, is_dataclass_value
 
-#: Kinds of blocks that the callers of a program see.
+#: Kinds of blocks that are visible to the callers of a program.
 ARGUMENT, PARAMETER, RESULT = "argument", "parameter", "result"
 
 
@@ -43,7 +43,7 @@ def arguments_by_name(function: Callable[..., Any], args: Sequence[Any], keyword
 
 
 def described(args: Sequence[Any], keywords: dict[str, Any]) -> str:
-    """Return the arguments of a call in words: ``([3] float32, requires_grad; 0.5)``."""
+    """Return a description of the arguments of a call: ``([3] float32, requires_grad; 0.5)``."""
     parts = [*map(_described, args), *[f"{name}={_described(value)}" for name, value in keywords.items()]]
     return f"({'; '.join(parts)})"
 
@@ -77,7 +77,7 @@ def _paths(path: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def block_names(captured: Capture) -> dict[Block, BlockName]:
-    """Return the names of the blocks of a recorded call that its callers see."""
+    """Return the names of the blocks of a recorded call that are visible to its callers."""
     recorder, environment = captured.recorder, captured.environment
     outside = {block.number: block for block in recorder.blocks if block.origin == OUTSIDE}
     blocks = {id(root_of(array)): outside[number] for number, (array, _) in enumerate(captured.outside)}
@@ -110,7 +110,7 @@ def block_names(captured: Capture) -> dict[Block, BlockName]:
         if before.grad is not None:
             add_tensor(PARAMETER, f"{tensors.get(id(before.tensor), '')}.grad", before.grad)
     for array, _ in captured.outside:
-        add(PARAMETER, "generator", array)  # no other memory is left that belongs to no tensor
+        add(PARAMETER, "generator", array)  # the only memory left without a tensor is a generator's
     results = captured.results()
     for number, tensor in enumerate(results):
         add_tensor(RESULT, f"results[{number}]" if len(results) > 1 else "result", tensor)

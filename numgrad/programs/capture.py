@@ -1,4 +1,4 @@
-"""A recorded call of a function: its result, and all that it has changed and a replay has to change, too."""
+"""Recording of a call: the function is called, and its result and all of its changes are recorded for replays."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def capture(
     full: bool, moving: bool = False, trial: bool = False, originals: Sequence[Tensor] = (),
     eagerly: Callable[[], Any] | None = None, first: bool = False, listed: Sequence[Any] | None = None,
 ) -> Capture:
-    """Call the function and record that.
+    """Call the function and record the call.
 
     Args:
         inputs: the tensors among the arguments.
         full: True if a program that cannot be recorded is an error.
         moving: True if gradients may be other tensors in each call; they are then inputs, too.
-        trial: True for a call that can be undone, and is if it fails.
-        originals: the user's arguments in whose place the function gets aliases.
-        eagerly: calls the function with the user's arguments; used if aliases could make a difference.
-        first: True for the first call of a signature, which is not recorded if it makes the state of an optimizer.
+        trial: True for a call that is undone if it fails.
+        originals: the user's arguments that are replaced by aliases in the call.
+        eagerly: calls the function with the user's arguments, in case aliases could change the result.
+        first: True for the first call of a signature; it is not recorded if it creates the state of an optimizer.
         listed: the state that the user has listed; the function may find nothing else that changes.
 
     Raises:
@@ -91,7 +91,7 @@ def capture(
         gradient_owners=[tensor for _, tensor in owners],
     )
     for index in {before.layout.type.device.index for before in known.values()} - {None}:
-        random.gpu_generator(index)  # made before recording, so that replays do not make it
+        random.gpu_generator(index)  # created before recording, so that replays do not create it
     reason = _obstacle(captured, originals, reached)
     if reason is not None:
         recorder.break_off(reason)
@@ -120,7 +120,7 @@ def capture(
 
 
 def _foreseen_change(environment: Environment, first: bool) -> str | None:
-    """Return what the call is going to change in its environment, so that recording it is useless, as far as known."""
+    """Return a change of the environment that the call will make, so that recording it is useless; None if unknown."""
     if any(is_lazy(source.value) for source in environment.tensors.values()):
         return "parameters that get their shapes"
     if first and "step" in environment.referenced and any(
@@ -131,7 +131,7 @@ def _foreseen_change(environment: Environment, first: bool) -> str | None:
 
 
 def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environment) -> str | None:
-    """Return why the call cannot be recorded, as far as that shows before; None if it can.
+    """Return the reason why the call cannot be recorded, if one is known before the call; None otherwise.
 
     Args:
         reached: all that the function reaches, which for listed state is more than the environment.
@@ -186,9 +186,9 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
 def outside_of(
     tensors: Iterable[Tensor], inputs: Iterable[Tensor], memories: Iterable[Any]
 ) -> list[tuple[Any, int]]:
-    """Return the memory of tensors and other memory, each with the first byte that is seen.
+    """Return the memory of tensors and other memory, each with the offset of the first byte that the program uses.
 
-    The memory of inputs is seen from their first elements on, if they have any.
+    The first byte of inputs that have elements is that of the first element.
     """
     found: dict[int, tuple[Any, int]] = {}
     for tensor in inputs:
@@ -202,7 +202,7 @@ def outside_of(
 
 
 def _shares_array(known: Iterable[TensorState], inputs: Sequence[Tensor]) -> bool:
-    """Return True if another tensor lies in the array of an argument, but in another storage."""
+    """Return True if another tensor uses the array of an argument, but through a different storage."""
     storages = [tensor._storage for tensor in inputs if has_known_owner(tensor._storage)]
     first = {id(root_of(storage)): storage for storage in reversed(storages)}
     arguments = {id(tensor) for tensor in inputs}
@@ -211,7 +211,7 @@ def _shares_array(known: Iterable[TensorState], inputs: Sequence[Tensor]) -> boo
 
 
 def _gradient_owners(named: Sequence[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
-    """Return the tensors with a gradient in no graph whose memory no other tensor shares."""
+    """Return the tensors whose gradient is in no graph and shares its memory with no other tensor."""
     distinct = {id(tensor): (name, tensor) for name, tensor in reversed(named)}
     memory = [tensor._storage for _, tensor in distinct.values()]
     memory += [tensor._grad._storage for _, tensor in distinct.values() if tensor._grad is not None]
@@ -228,7 +228,7 @@ def is_plain(gradient: Tensor) -> bool:
 
 
 def _compare(captured: Capture) -> None:
-    """Find the changes that the call has made, and break off if a replay cannot make them."""
+    """Find the changes that the call has made, and abandon the recording if a replay cannot make them."""
     recorder = captured.recorder
     if is_deeper(captured.result):
         recorder.break_off(f"its result is nested more than {DEEPEST} deep")
@@ -245,7 +245,7 @@ def _compare(captured: Capture) -> None:
         elif tensor._requires_grad and not before.requires_grad and tensor._view is tensor._edge is None:
             if any(tensor is argument for argument in captured.inputs):
                 captured.required.append(tensor)
-            else:  # the next call finds it so
+            else:  # the next call begins in this state
                 captured.changed.append(f"requires_grad of a tensor of shape {list(tensor.shape)}")
         elif tensor._edge is not before.edge or tensor._requires_grad != before.requires_grad:
             recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that was there before has changed")
@@ -271,7 +271,7 @@ def _compare(captured: Capture) -> None:
 
 
 def keep_constants(captured: Capture) -> None:
-    """Keep the contents of results that no kernel has written: callers may change them."""
+    """Copy the contents of results that no kernel has written, since callers may change them."""
     recorder = captured.recorder
     for tensor in captured.returned():
         block = recorder.block_of(tensor._storage)
@@ -285,7 +285,7 @@ def keep_constants(captured: Capture) -> None:
 
 
 def check_memory(recorder: Recorder, tensors: Iterable[Any]) -> None:
-    """Break off if a tensor that the program returns lies on another device, or in memory of another library."""
+    """Abandon the recording if a returned tensor is on another device, or in memory of another library."""
     for tensor in tensors:
         block = recorder.block_of(tensor._storage)
         if tensor._layout.size and (block is None or block.origin != OUTSIDE):
@@ -296,7 +296,7 @@ def check_memory(recorder: Recorder, tensors: Iterable[Any]) -> None:
 
 
 def _check_environment(captured: Capture, now: Environment) -> None:
-    """Postpone recording if the environment has changed, and break off if something else keeps a tensor."""
+    """Postpone recording if the environment has changed, and abandon it if another object keeps a tensor."""
     changed, effects = [], captured.recorder.effects
     held = {id(holder) for effect in effects for holder in effect.holders() if "param_groups" not in now.referenced}
     read = {(id(source.holder), source.key) for each in (captured.environment, now) for source in each.read}

@@ -23,22 +23,23 @@ class Capture:
         recorder: the recorder, with the steps and blocks.
         result: the result of the call.
         inputs: the tensors among its arguments, followed by gradients that are inputs of the program.
-        known: by identity, the states of all tensors that existed before.
-        outside: the memory that existed before, each with the first byte that is seen; see ``Block.number``.
+        known: by identity, the states of all tensors that existed before the call.
+        outside: the memory that existed before the call, each with the offset of the first byte that the program uses;
+            see ``Block.number``.
         environment: the environment of the function before the call.
         look: returns the environment as it is now.
         input_names: the names of the inputs in messages.
-        grads: the tensors that have another ``grad`` since, with that.
-        required: the arguments that require gradients since.
+        grads: the tensors whose ``grad`` the call has replaced, with the new ``grad``.
+        required: the arguments that have begun to require gradients in the call.
         versions: version counters of known tensors, with their increments.
-        postponed: True if the call has made objects that later calls find, such as an optimizer's state; the next call
-            is recorded instead.
+        postponed: True if the call has created objects that later calls use, such as an optimizer's state; then the
+            next call is recorded instead.
         changed: names of values in the environment that the call has changed.
         begin: the first sequence number of new nodes.
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
-        undo: takes a trial back.
-        kept: the places where the call has put one of the inputs, if the function got aliases of the user's arguments.
+        undo: reverts the changes of a trial.
+        kept: the sources where the call has stored an input, if the function got aliases of the user's arguments.
     """
 
     recorder: Recorder
@@ -61,7 +62,7 @@ class Capture:
     kept: Sequence[Source] = ()
 
     def keep(self, originals: Mapping[int, Tensor]) -> None:
-        """Put the user's arguments, by the identity of those of the function, where the call has kept the latter."""
+        """Store the user's arguments wherever the call has stored their aliases, by whose identity they are passed."""
         for source in self.kept:
             if isinstance(source.holder, dict | list) and id(source.value) in originals:
                 source.holder[source.key] = originals[id(source.value)]
@@ -71,7 +72,7 @@ class Capture:
         return tensors_in(self.result)
 
     def returned(self) -> list[Tensor]:
-        """Return the tensors among the results, and the gradients that the call has made."""
+        """Return the tensors among the results, and the gradients that the call has created."""
         return [*self.results(), *[grad for _, grad in self.grads if grad is not None]]
 
     def live(self) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Comparison of replays with the function itself, bit for bit: the ``check`` of ``numgrad.compile``."""
+"""Bitwise comparison of replays with the function itself, for the argument ``check`` of ``numgrad.compile``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .trees import leaves, tensors_in
 
 
 def is_linked(program: Any) -> bool:
-    """Return True if a program can run; others wait for backward."""
+    """Return True if a program can run, and False if it is linked only at the first backward."""
     return isinstance(program, Program) or program.forward is not None
 
 
 def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Callable[[], Any]) -> Any:
     """Return the result of a replay after comparing its result and its changes with those of the function itself.
 
-    If the result has gradients, backward compares these, too.
+    If the result requires gradients, backward also compares the gradients.
 
     Args:
         name: the name of the function in messages.
@@ -85,7 +85,7 @@ class _ProgramState:
             counter[0] = version
 
     def facts(self) -> Any:
-        """Return the state in a form that can be compared."""
+        """Return the state as a value that can be compared."""
         contents = [content.host() if content.__class__ is DeviceBuffer else content for _, content in self._contents]
         return [each.tobytes() for each in contents], self._grad_bits, [version for _, version in self._versions]
 
@@ -94,7 +94,7 @@ def _check_backward(
     name: str, program: Differentiated, results: Sequence[Tensor], expected: Sequence[Tensor],
     inputs: Sequence[Tensor],
 ) -> None:
-    """Make backward from these results compare its gradients with those of the expected ones' graph."""
+    """Make backward compare the gradients of these results with those of the expected results."""
     live = program.live_in(expected)
     for node in {id(result._edge[0]): result._edge[0] for result in results if result._edge is not None}.values():
         if isinstance(node, CompiledBackward):
@@ -112,7 +112,7 @@ def _check_backward(
 
 
 def _bits(value: Any) -> Any:
-    """Return what distinguishes a value of a result, or a gradient, from others."""
+    """Return a comparable description of a value in a result, or of a gradient, including the bits of its elements."""
     if not isinstance(value, Tensor):
         return repr(value)
     return value._layout.shape, value._layout.type, np.ascontiguousarray(value.detach()._host_array()).tobytes()

@@ -1,4 +1,4 @@
-"""Compiled functions: recorded when called with something new, and replayed otherwise."""
+"""Compiled functions: a call with a new signature is recorded, and other calls are replayed."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from .signatures import Guarded, Signature, UnknownArgumentError, key_of
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
 
-#: The number of programs kept for one signature, and of calls recorded for their numbers.
+#: The largest number of programs kept for one signature, and of calls recorded because of new numbers.
 LIMIT = 8
 
 #: The number of signatures kept for one function: each has machine code and memory.
 SIGNATURES = 64
 
-#: Seconds after which, beyond these limits, a call is recorded in place of the oldest; recording takes a hundredth.
+#: Beyond these limits, seconds between recordings that replace the oldest program; recording takes a hundredth of that.
 PAUSE = 1.0
 
-#: The number of calls of one signature that may make what later calls find, such as an optimizer's state.
+#: The number of calls of one signature that may create objects for later calls, such as an optimizer's state.
 POSTPONED = 4
 
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
@@ -55,9 +55,9 @@ def reset() -> None:
         compiled.reset()
 
 
-default_dtype_changed.append(reset)  # programs make tensors of it
+default_dtype_changed.append(reset)  # programs create tensors of the default dtype
 
-if hasattr(os, "register_at_fork"):  # kernels of a child have one thread; programs for several are recorded anew
+if hasattr(os, "register_at_fork"):  # kernels of a child have one thread; others are recorded again
     os.register_at_fork(after_in_child=reset)
 
 
@@ -67,37 +67,37 @@ def is_eager() -> bool:
 
 
 def set_eager(eager: bool) -> None:
-    """Make compiled functions run uncompiled, or compiled again."""
+    """Make all compiled functions run uncompiled, or make them use programs again."""
     global _eager
     _eager = eager
 
 
 class _Recording(NamedTuple):
-    """The record of a call, with the arguments of the user by the identity of those of the function."""
+    """The record of a call, and the user's arguments by the identity of the aliases that the function got."""
 
     captured: Capture
     originals: dict[int, Tensor]
     arguments: Any
 
     def result(self, result: Any) -> Any:
-        """Return a result with arguments of the user in place of those of the function."""
+        """Return a result with the user's arguments in place of their aliases."""
         return mapped(result, lambda leaf: self.originals.get(id(leaf), leaf)) if self.originals else result
 
 
 class Compiled:
-    """A function that is recorded and replayed.
+    """A function whose calls are recorded and replayed.
 
     Args:
         function: the function.
         full: True if a function that cannot be recorded as a whole is an error.
         check: the number of first replays of each signature that are compared with the function itself.
         reuse: True if results that no backward needs lie in the same memory in each replay.
-        state: the objects whose changes are looked at; None for all that the function reaches.
+        state: the objects whose changes are detected; None for all objects that the function reaches.
 
     Attributes:
         name: its name in messages and profiles.
         signatures: the signatures by key.
-        families: the families of calls that differ in nothing but numbers, by key.
+        families: the families of calls that differ only in numbers, by key.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Compiled:
         self.families: dict[Any, Family] = {}
         self._warned: set[str] = set()
         self._arena = Arena()
-        self._recorded = 0.0  # the time when a signature was last recorded first
+        self._recorded = 0.0  # the time when a new signature was last recorded
         _all.add(self)
         self._slot = f"_compiled_{id(self)}"
 
@@ -141,7 +141,7 @@ class Compiled:
         return self._record(signature, args, keywords, inputs)
 
     def _call_in_special_mode(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Call the function in a transform or a recording; a profiler sees a replay as a whole."""
+        """Call the function within a transform, another recording or a profiler, which shows a replay as one event."""
         is_profiled = state.mode & ~ORDINARY == WATCHED and not any(each.needs_operations for each in state.watchers)
         if not is_profiled or recording.recorder is not None or _eager:
             return self.function(*args, **keywords)
@@ -156,7 +156,7 @@ class Compiled:
     def _run_eagerly(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call the function itself, with the watchers."""
         if self.state is not None:
-            note_module_change()  # it may change what guards compare only after counted changes
+            note_module_change()  # the call may change values that guards compare only after counted changes
         if state.watchers:
             state.mode |= WATCHED
         return self.function(*args, **keywords)
@@ -165,7 +165,7 @@ class Compiled:
         self, counted: Signature | Family, program: Any, args: Sequence[Any], keywords: dict[str, Any],
         inputs: list[Tensor],
     ) -> Any:
-        """Replay a program and compare that with the function itself."""
+        """Replay a program and compare the replay with the function itself."""
         counted.unchecked -= 1
         return checked_run(self.name, program, inputs, lambda: self._run_eagerly(args, keywords))
 
@@ -179,13 +179,13 @@ class Compiled:
         compiled = attributes.get(self._slot)
         method = getattr(compiled, "function", None)
         if getattr(method, "__self__", None) is not instance or getattr(method, "__func__", None) is not self.function:
-            # there is none yet, or the object is a copy of one that has it
+            # the object has no method yet, or that of the object from which it was copied
             method = MethodType(self.function, instance)
             compiled = attributes[self._slot] = Compiled(method, self.full, self.check, self.reuse, self.state)
         return compiled
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # copies record programs of their own
+        # a copy records its own programs
         return Compiled, (self.function, self.full, self.check, self.reuse, self.state)
 
     def reset(self) -> None:
@@ -194,10 +194,10 @@ class Compiled:
         self.families.clear()
         self._arena = Arena()
 
-    # -- programs by themselves ------------------------------------------------------------------------------------
+    # -- standalone programs ---------------------------------------------------------------------------------------
 
     def _standalone(self, use: Callable[[Standalone], Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Use the program of a call by itself."""
+        """Make the standalone program of a call and return the result of ``use``."""
         try:
             return use(standalone(self.function, args, keywords))
         except CaptureError as error:
@@ -208,11 +208,11 @@ class Compiled:
 
         The function takes NumPy arrays in place of the tensors among the arguments, in their order and of their
         dtypes, shapes and strides; other arguments are constants.  It returns new arrays: one, or a tuple of all that
-        the call returns.  They are in no graph.  Parameters, gradients and the state of optimizers belong to the
-        program and change as usual; gradients stay in the memory that they have when the function is made.
+        the call returns.  The arrays belong to no graph.  Parameters, gradients and the state of optimizers belong to
+        the program and change as usual; gradients stay in the memory that they have when the function is made.
 
-        To record the program, the function itself is called: once, or, if that changes what the next call finds, such
-        as gradients or an optimizer's state, up to four times.
+        To record the program, the function itself is called: usually once, or up to four times if its calls change
+        state for later calls, such as gradients or an optimizer's state.
 
         Raises:
             CaptureError: the program cannot be recorded, or parts of it run only in Python.
@@ -241,13 +241,12 @@ class Compiled:
     def save(self, path: str | os.PathLike[str], *args: Any, **keywords: Any) -> None:
         """Write the program of a call with these arguments to a file, which ``numgrad.compiler.load`` reads.
 
-        It is recorded as by :meth:`njit`.  The file has the steps, the texts of kernels and the values of parameters
-        and other tensors that the program finds; it takes tensors of these layouts, and returns what the call does.
+        The call is recorded as in :meth:`njit`.  The file contains the steps, the texts of kernels, and the values of
+        parameters and other tensors.  The loaded program takes tensors of these layouts, and returns such results.
 
         Raises:
-            CaptureError: the program cannot be recorded, or it needs more than its arguments and tensors of its own:
-                it calls Python, counts an optimizer's steps, sets gradients, draws random numbers or changes
-                arguments.
+            CaptureError: the program cannot be recorded, or it calls Python, counts an optimizer's steps, sets
+                gradients, draws random numbers or changes arguments.
         """
         from .saving import save_program  # few programs need its imports
 
@@ -256,12 +255,12 @@ class Compiled:
     # -- recording -------------------------------------------------------------------------------------------------
 
     def _refuse(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Run a call for which no program is recorded, and warn once."""
+        """Run a call that cannot be recorded, and warn once."""
         self._warn(reason, None)
         return self._run_eagerly(args, keywords)
 
     def _refuse_argument(self, error: Exception, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Run a call with an argument that no signature can have, and warn once with its name."""
+        """Run a call with an argument that a signature cannot contain, and warn once, naming the argument."""
         reason = str(error)
         for name, value in arguments_by_name(self.function, args, keywords).items():
             try:
@@ -304,7 +303,7 @@ class Compiled:
         self, signature: Signature, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
         family: Family | None = None,
     ) -> Any:
-        """Record a call, store its program if there can be one, and return the result."""
+        """Record a call, store its program if it can be replayed, and return the result."""
         if len(signature.programs) >= LIMIT and time.monotonic() - signature.recorded < PAUSE:
             changed = ", ".join(signature.failed[-1])
             return self._refuse(f"its environment changes from call to call ({changed})", args, keywords)
@@ -335,7 +334,7 @@ class Compiled:
     def _capture_trial(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
     ) -> _Recording | None:
-        """Record a call that watches numbers; None if it was undone because it differs from earlier calls."""
+        """Record a call that watches numbers.  Return None if it was undone because it differs from earlier calls."""
         try:
             recorded = self._capture(args, keywords, inputs, moving, True)
         except Exception:  # some C code takes only floats
@@ -356,7 +355,7 @@ class Compiled:
     ) -> _Recording:
         """Record a call.
 
-        A ``trial`` watches numbers.  If gradients are ``moving``, they are inputs of the program.
+        A ``trial`` watches numbers.  If ``moving``, gradients are inputs of the program.
         """
         originals: dict[int, Tensor] = {}
         inner: dict[int, Tensor] = {}  # by the identity of an argument, which may occur twice
@@ -397,7 +396,7 @@ class Compiled:
         captured, arguments = recorded.captured, recorded.arguments
         guard, live = Guard(captured), captured.live()
         consumed = freed_by(live)
-        # the first step of an optimizer makes the gradients that all others find
+        # the first step of an optimizer creates the gradients that later steps use
         is_first = bool(captured.environment.optimizers) and not (signature.programs or signature.postponed)
         if not guard.held_after_call(is_first) or (live and consumed is None and captured.gradient_owners):
             self._postpone(signature, captured)
@@ -418,8 +417,8 @@ class Compiled:
         return result
 
     def _postpone(self, signature: Signature, captured: Capture) -> None:
-        """Postpone recording, because this call has changed state that the next one reads; give up if all calls do."""
-        if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # others were replayed meanwhile
+        """Postpone recording, because this call has changed state that the next one reads; give up after several."""
+        if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # other programs were replayed since
             signature.postponed = 0
         signature.postponed, signature.recorded = signature.postponed + 1, time.monotonic()
         if signature.postponed >= POSTPONED:

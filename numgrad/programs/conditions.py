@@ -22,8 +22,8 @@ class Conditions:
     Attributes:
         names: the objects in the expressions, by name.
         described: the expressions, each with a description of the compared value for messages.
-        rare: the expressions whose value changes only when a change is counted.
-        into: the one of these two to which conditions are added.
+        rare: the expressions whose values can change only when one of the counters of changes is incremented, with
+        descriptions. into: the dictionary to which conditions are added, ``described`` or ``rare``.
     """
 
     def __init__(self, **names: Any):
@@ -47,15 +47,15 @@ class Conditions:
         self.require(f"{expression} is {self.name(value)}", what)
 
     def require_equivalent(self, expression: str, value: Any, what: str) -> None:
-        """Add the condition that an expression is equivalent to this value for a program; see ``equivalent``."""
+        """Add the condition that an expression is equivalent to this value; see ``equivalent``."""
         name = self.name(value)
         self.require(f"({expression} is {name} or equivalent({expression}, {name}))", what)
 
     def same_memory(self, expression: str, tensor: Tensor) -> list[str]:
-        """Return the conditions that a tensor lies where this one does."""
+        """Return the conditions that a tensor has the same memory as this one."""
         layout, storage = tensor._layout, tensor._storage
         conditions = [f"{expression}._storage is {self.name(storage)}", f"{expression}._layout is {self.name(layout)}"]
-        if not layout.contiguous or storage.size > layout.size:  # others of this layout may begin elsewhere
+        if not layout.contiguous or storage.size > layout.size:  # tensors of this layout may begin at another offset
             conditions.append(f"{expression}._offset == {tensor._offset}")
         return conditions
 

@@ -1,7 +1,8 @@
-"""A recorded program of a GPU: a list of launches and other work, put on its stream one after the other.
+"""A recorded program for a GPU: a list of launches and other work, added to its stream one after the other.
 
-The list is a generated Python function: it takes the buffers of a call, makes buffers at the places of the plan, and
-launches.  That takes the host a fraction of the time of operations, and leaves the GPU no idle time in between.
+The list is a generated Python function: it takes the buffers of a call, creates the other buffers as the plan says, and
+launches the kernels.  That takes the host a fraction of the time of separate operations, so the GPU is not idle between
+kernels.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class DeviceProgram:
     """
 
     brief = False
-    addresses = None  # it has no table
+    addresses = None  # a program on a GPU has no table
     texts: Sequence[str] = ()
     machine_code: Sequence[Any] = ()
 
@@ -86,7 +87,7 @@ class DeviceProgram:
         return repr(value) if value.__class__ in (int, bool) else self._name(value)
 
     def _buffer(self, place: Place, dtype: np.dtype) -> str:
-        """Return the name of a buffer: made once, or in each call if its line is passed."""
+        """Return the name of a buffer, which is created once, or in each call if its memory is passed."""
         key = place, dtype
         if key in self._buffers:
             return self._buffers[key]

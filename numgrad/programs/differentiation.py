@@ -1,4 +1,4 @@
-"""Programs whose results have gradients: forward and backward are recorded one after the other, as two programs.
+"""Programs whose results require gradients: forward and backward are recorded as two programs.
 
 See Note [Backward of a program] in ``node``.
 """
@@ -31,41 +31,41 @@ from .recording_lock import recording_lock
 from .side_effects import BackwardEffects, written_outside
 from .trees import mapped, tensors_in
 
-#: The number of calls without backward after which a program is linked that saves nothing for one.
+#: The number of calls without backward after which a program is linked that saves nothing for backward.
 PATIENCE = 3
 
-#: The number of programs recorded for a signature, one after another, until one gets the same backward again.
+#: The largest number of programs recorded for a signature while its backward differs from call to call.
 ATTEMPTS = 16
 
-#: The patience of programs that wait for backward in any case.
+#: The limit on calls without backward for programs that always wait for backward.
 _ENDLESS = 1 << 62
 
 
 class _Argument:
-    """Stands for an argument in the arguments of a call."""
+    """Placeholder for a tensor in the arguments of a call."""
 
     def __init__(self, number: int):
         self.number = number
 
 
 class Differentiated:
-    """A program with results that have gradients.
+    """A program whose results require gradients.
 
-    It is linked when backward first comes to it, as only then the memory that it has to save is known.
+    It is linked at the first backward, because only then is the memory known that it has to save.
 
     Args:
         function: the function.
         arguments: the arguments of the call: positional ones, and those by name.
         captured: the record of the call.
-        live: the results that have gradients.
+        live: the results that require gradients.
         guard: the guard of the program.
         programs: other programs for the same signature, with their guards.
-        refuse: makes the function run uncompiled from now on, and warns with the reason and its place.
+        refuse: makes the function run uncompiled from now on, and warns with the reason and the location.
 
     Attributes:
         forward, backward: the two programs, once they are linked.
-        stale: True if the next call is to be recorded: backward came to a program that had saved nothing, it was not
-            as recorded, or it did not come to the recorded call.
+        stale: True if the next call is to be recorded, because backward reached a program that had saved nothing,
+            differed from the recorded backward, or did not reach the recorded call.
         attempts: the number of programs recorded so far, with this one.
     """
 
@@ -85,14 +85,14 @@ class Differentiated:
 
         self._sources: list[Any] = [*map(placeholder, self._leaves)]
         self._arguments = mapped(arguments, placeholder)
-        #: For each node output the index of a result, and whether it is the base of that.
+        #: For each output of the node, the index of a result, and whether the output is the base of that result.
         self._places = places_in(captured.results(), live)
         recorder = captured.recorder
         self._changes = bool(
             captured.versions or captured.grads or captured.required or recorder.effects or written_outside(recorder)
         )
         self._walks = recorder.walks
-        # backward after a program that has saved nothing calls the function once more
+        # backward after a program that has saved nothing calls the function again
         self._patience = _ENDLESS if earlier or self._changes else PATIENCE
         self._node: Callable[[], Any] = lambda: None  # of the recorded call's results
         used = {block.number for block in recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
@@ -105,12 +105,12 @@ class Differentiated:
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.stale = False
-        self._unlike = 0  # the number of backward passes that the program could not do
+        self._unlike = 0  # the number of backward passes that the program could not replay
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """Return the result of a call, or REPORTED if the function itself is to be called."""
         if self.forward is None:
-            if self.waits and self._node() is None:  # the recorded call, and others before, got no backward
+            if self.waits and self._node() is None:  # neither the recorded call nor earlier ones got a backward
                 self._give_up("backward comes to few of its calls: call it under no_grad() where none follows")
                 return REPORTED
             if self._patience > 1:
@@ -125,7 +125,7 @@ class Differentiated:
         return self.forward.run(inputs)
 
     def first_result(self) -> Any:
-        """Return the result of the recorded call, behind a node that records backward."""
+        """Return the result of the recorded call, with a node that records backward."""
         captured, live, leaves = self._captured, self._live, self._leaves
         outer = {id(tensor): alone(tensor) for tensor in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
@@ -142,14 +142,14 @@ class Differentiated:
         return mapped(captured.result, lambda leaf: outer.get(id(leaf), leaf))
 
     def preview(self) -> Program | None:
-        """Return the program of forward, linked for inspection if no backward has come yet; None if it is gone."""
+        """Return the forward program, linked for inspection before the first backward; None if it no longer exists."""
         if self.forward is None and "_captured" in self.__dict__:
             return Program(self._captured, (), self._attach_without_backward, self._live)
         return self.forward
 
     @property
     def waits(self) -> bool:
-        """True if it is linked only when backward comes, however long that takes."""
+        """True if it is linked only at the first backward, however many calls precede it."""
         return self._patience > PATIENCE
 
     def forget(self) -> None:
@@ -158,7 +158,7 @@ class Differentiated:
             self.__dict__.pop(name, None)
 
     def _give_up(self, reason: str, at_once: bool = False, location: Location | None = None) -> None:
-        """Let the next call be recorded; after many attempts, or ``at_once``, let the function run uncompiled."""
+        """Record the next call; after too many attempts, or with ``at_once``, let the function run uncompiled."""
         self.stale = True
         if at_once or self.attempts >= ATTEMPTS:
             self._refuse(reason, location)
@@ -166,7 +166,7 @@ class Differentiated:
     # -- the first backward ----------------------------------------------------------------------------------------
 
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
-        """Go through the recorded graph, and record that, after which both programs are linked."""
+        """Run and record backward through the recorded graph, and link both programs."""
         live, leaves = node.again(node)
         if state.mode & ANOMALY or recording.recorder is not None:  # this is part of a program
             self.stale = self.forward is None
@@ -182,7 +182,7 @@ class Differentiated:
         return without_missing(node, backward_through(live, leaves, gradients))
 
     def _environment_holds(self) -> bool:
-        """Return True if the Python code of backward finds the same objects as the call did."""
+        """Return True if the Python code of backward would find the same objects as the recorded call."""
         return self._guard.environment_holds() or self._guard.holds_for_rerun(self._walks)
 
     def _record_backward(
@@ -192,7 +192,7 @@ class Differentiated:
         alive = [array for array in alive if array is not None]
         effects = BackwardEffects(captured)
         gradients = separated(gradients, [*[tensor._storage for tensor in effects.known], *alive], self._changes)
-        # results are seen as arguments are: they are new in each call
+        # results are treated like arguments: they are new in each call
         inputs = [*[each for each in gradients if each is not None], *captured.inputs, *captured.results()]
         outside = outside_of(effects.known, inputs, [*alive, *effects.memories])
         recorder = Recorder(outside)
@@ -242,21 +242,21 @@ class Differentiated:
         keep_constants(back)
         self._partial = any(grad is None for grad in grads)
         self.backward = Program(back, offsets)
-        program.tensors = []  # they keep the memory of the recorded call
+        program.tensors = []  # the tensors would keep the memory of the recorded call
         self._guard.add_memory(roots)
-        self.forward = program  # last: other threads may wait for it
+        self.forward = program  # set last, because other threads may wait for it
         self.forget()
 
     # -- replays ---------------------------------------------------------------------------------------------------
 
     def outer_leaves(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Return the tensors that backward gives gradients in a call with these arguments."""
+        """Return the tensors that get gradients from backward in a call with these arguments."""
         return [inputs[source.number] if source.__class__ is _Argument else source for source in self._sources]
 
     def _attach(
         self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
     ) -> None:
-        """Give the results of a replay their node."""
+        """Attach the node to the results of a replay."""
         kept = [*inputs, *map(alone, new)]
         versions = [tensor._counter[0] for tensor in (*kept, *self._around)]
         self._new_node(results, inputs, self._backward, (kept, saved, versions))
@@ -264,7 +264,7 @@ class Differentiated:
     def _attach_without_backward(
         self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
     ) -> None:
-        """Give the results of a replay that has saved nothing their node."""
+        """Attach the node to the results of a replay that has saved nothing."""
         self._new_node(results, inputs, self._unexpected_backward, None)
 
     def _new_node(
@@ -299,12 +299,12 @@ class Differentiated:
         return without_missing(node, grads) if self._partial else grads
 
     def _by_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """Return the gradients by the graph of another call of the function, or raise its error."""
+        """Return the gradients computed by the graph of another call of the function, or raise its error."""
         live, leaves = node.again(node)
         return without_missing(node, backward_through(live, leaves, gradients))
 
     def _by_unlike_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """Return the gradients by the graph of another call, as backward comes to others of the results than recorded.
+        """Return the gradients computed by the graph of another call, for backward from other results than recorded.
 
         Raises:
             RuntimeError: the function would repeat a change that it has made.
@@ -322,14 +322,14 @@ class Differentiated:
         return self._by_graph(node, gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        """Return the gradients after a program that has saved nothing."""
+        """Return the gradients of a call whose program has saved nothing."""
         self.stale = True
         return self._by_graph(node, gradients)
 
     def _again(
         self, inputs: Sequence[Tensor], versions: Sequence[int], node: CompiledBackward
     ) -> tuple[list[Tensor], list[Edge]]:
-        """Call the function itself, and return its results with their graph and the edges where that ends.
+        """Call the function itself, and return its results, with a graph, and the edges at which that graph ends.
 
         Raises:
             RuntimeError: it would repeat a change that it has made, or an object that it uses has changed since.
@@ -361,12 +361,12 @@ class Differentiated:
         return self.live_in(results), [*map(edge_of, self.outer_leaves(inner))]
 
     def live_in(self, results: Sequence[Tensor]) -> list[Tensor]:
-        """Return the tensors with a graph, in the order of the node's outputs, of the function's own results."""
+        """Return the tensors with a graph among the function's own results, in the order of the node's outputs."""
         return [results[number]._root if is_base else results[number] for number, is_base in self._places]
 
 
 def _without_backward(program: Callable[[], Differentiated | None], _: Any) -> None:
-    """Let the next call be recorded, if the results of the recorded one are gone and no backward came to them."""
+    """Record the next call if the results of the recorded call no longer exist and had no backward."""
     differentiated = program()
     if differentiated is not None and differentiated.forward is None and differentiated.waits:
         differentiated.stale = differentiated.attempts < ATTEMPTS
@@ -374,7 +374,7 @@ def _without_backward(program: Callable[[], Differentiated | None], _: Any) -> N
 
 
 def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
-    """Return the tensors, among those that existed before, that backward from these gives gradients."""
+    """Return the tensors that existed before the call and get gradients from backward through these results."""
     leaves = []
     arguments = {id(tensor._edge[0]): tensor for tensor in reversed(captured.inputs) if tensor._edge is not None}
     for node in nodes_of(live):
@@ -386,5 +386,5 @@ def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
 
 
 def _is_temporary(block: Block) -> bool:
-    """Return True if a replay has memory of its own for a block."""
+    """Return True if a replay allocates its own memory for a block."""
     return block.origin == FRESH or (block.origin == CONSTANT and block.initial is not None)

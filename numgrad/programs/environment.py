@@ -27,19 +27,19 @@ from .object_parts import DESCRIPTORS, ObjectParts, is_scheduler
 from .referenced_names import CONSTRUCTORS, CodeNames, ReferencedNames, names_in_class
 from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items
 
-#: The number of objects at which the search stops: a function that reaches more reaches everything.
+#: The number of objects after which the search stops: a function that reaches more may depend on anything.
 LIMIT = 20_000
 
-#: Classes of code, into which the search does not look for listed state.
+#: Classes of code, which the search for listed state ignores.
 _CODE = (type, FunctionType, MethodType, functools.partial, ModuleType, *kinds.BUILT_IN)
 
 
 class Environment(ObjectParts):
-    """The objects that a function reaches, by itself and through arguments that are not tensors.
+    """The objects that a function reaches by itself, or through arguments that are not tensors.
 
-    The search looks into containers, into functions and objects of the user's own, and into modules and optimizers.
+    The search includes the contents of containers, of the user's functions and objects, and of modules and optimizers.
     With ``referenced``, the names in the code of a function, it begins with the arguments alone, which are state that a
-    user has listed, and does not look into code.
+    user has listed, and ignores code.
 
     Attributes:
         states: functions that return hidden state on which operations depend.
@@ -56,12 +56,12 @@ class Environment(ObjectParts):
         self.read: list[Source] = []
         self.states = set[Callable[[], Any]]()
         self._sources: dict[int, list[Source]] = {}
-        self._constructible: set[type] = set()  # classes that are found by themselves, with their bases
-        self._classes = dict.fromkeys(Tensor.__mro__[:-1])  # this package's, of objects or found by themselves
+        self._constructible: set[type] = set()  # classes found other than as the class of an object, with their bases
+        self._classes = dict.fromkeys(Tensor.__mro__[:-1])  # this package's classes that were found
         self._waiting: dict[Any, list[Source]] = {}  # by attribute
         self._earlier = frozenset[int]()
         self._of_optimizers: list[Source] = []
-        self._libraries: dict[int, Source] = {}  # modules of which code may read any attribute that it names
+        self._libraries: dict[int, Source] = {}  # modules from which code may read any attribute that it names
         self._left = [Source(value) for value in (function, *arguments)]
         self._search()
         while not self.is_listed and len(self._sources) < LIMIT and (missing := [*self._missing()]):
@@ -84,12 +84,12 @@ class Environment(ObjectParts):
 
     @property
     def finds_tensors(self) -> bool:
-        """True if the search has reached tensors, or objects that work on them, or if it is not complete."""
+        """True if the search has reached tensors or objects that use them, or if it is incomplete."""
         found = self.tensors or self.modules or self.optimizers or self.generators
         return bool(found) or not self.complete
 
     def sources_of(self, objects: Iterable[Any]) -> Iterator[Source]:
-        """Yield all sources of these objects, and of the objects that lead to them."""
+        """Yield all sources of these objects, and of the objects through which they are reached."""
         left, seen = [*objects], set()
         while left:
             value = left.pop()
@@ -101,7 +101,7 @@ class Environment(ObjectParts):
                         left.append(source.parent.value)
 
     def changed(self, later: Environment) -> list[tuple[Source, Any]]:
-        """Return the sources with another value in a later environment, each with the value in this one."""
+        """Return the sources whose values differ in a later environment, each with its value in this one."""
         changed = []
         for key, (value, source) in later.values.items():
             before = self.values.get(key, (ABSENT, None))[0]
@@ -113,7 +113,7 @@ class Environment(ObjectParts):
     # -- for guards -------------------------------------------------------------------------------------------------
 
     def growing(self, source: Source) -> Iterator[Any]:
-        """Yield the containers and dictionaries of an object where added items matter to the program.
+        """Yield the containers and dictionaries of an object to which added items would affect the program.
 
         An attribute of an object hides one of its class.
         """
@@ -184,11 +184,11 @@ class Environment(ObjectParts):
         self._add(self._parts(value, source))
 
     def _add(self, sources: Iterable[Source]) -> None:
-        """Add sources to the search, or to the sources that wait until code reads them."""
+        """Add sources to the search, or to the sources that are deferred until code reads them."""
         self._left += [source for source in sources if source.read_names is None or not self._waits(source)]
 
     def _waits(self, source: Source) -> bool:
-        """Return True if nothing reads a source so far; it then waits until something does."""
+        """Return True if nothing reads a source so far; it is then deferred until code reads it."""
         if source.is_read or (self.referenced.any_name and bool(source.read_names)):
             return False
         if source.key in CONSTRUCTORS and isinstance(source.holder, type) and source.holder in self._constructible:
@@ -200,7 +200,7 @@ class Environment(ObjectParts):
         return source.read_names != () or self._is_reading
 
     def _reference(self, names: CodeNames) -> None:
-        """Note the names in code, and add the sources that have waited for them."""
+        """Record the names in code, and add the deferred sources with these names."""
         knew_any = self.referenced.any_name
         new = self.referenced.add(names)
         for library in [*self._libraries.values()] if new or self.referenced.any_name != knew_any else ():
@@ -209,10 +209,10 @@ class Environment(ObjectParts):
             self._add(self._waiting.pop(name, ()))
 
     def _missing(self) -> Iterator[Source]:
-        """Yield sources that appear when all names are known.
+        """Yield the sources that can be determined only after all names are known.
 
-        These are attributes that the user's modules lack and that are read if they are there, attributes of this
-        package's classes, which a program may replace, and those of schedulers that code uses otherwise than to step.
+        These are attributes that the user's modules lack and that code reads if they exist; attributes of this
+        package's classes, which a program may replace; and attributes of schedulers, unless code only steps them.
         """
         first = [sources[0] for sources in self._sources.values()]
         for source in [source for source in first if is_scheduler(source.value)]:
@@ -234,7 +234,7 @@ class Environment(ObjectParts):
                     yield Source(value, cls, name, parent)
 
     def _read_library(self, source: Source, names: Iterable[str] | None = None) -> None:
-        """Add the attributes of a library's module that code may read: those that it names, or else all settings."""
+        """Add the attributes of a library's module that code may read: those that it names, or any setting."""
         self._libraries.setdefault(id(source.value), source)
         items = vars(source.value)
         found = (self.referenced.names if names is None else names) & items.keys()
@@ -247,17 +247,17 @@ class Environment(ObjectParts):
                 self._read_library(part)
 
     def _on_path(self, path: Sequence[str], names: dict[str, Any]) -> Iterator[Source]:
-        """Yield the sources that a global and attributes lead to through modules of libraries."""
+        """Yield the sources along a path that begins with a global and leads through modules of libraries."""
         source = Source(names.get(path[0], ABSENT), names, path[0])
         for name in path[1:]:
-            if not is_library(source.value) or not hasattr(source.value, name):  # which may import a module
+            if not is_library(source.value) or not hasattr(source.value, name):  # ``hasattr`` may import a module
                 return
             items = vars(source.value)
             if name not in items:
                 return
             source = Source(items[name], items, name, source)
             yield source
-        if is_library(source.value):  # code stores it or passes it on
+        if is_library(source.value):  # code stores the module or passes it to a function
             self._read_library(source)
 
 
@@ -269,6 +269,6 @@ def _is_read_by_paths(source: Source) -> bool:
 
 
 def _is_class_of_object(source: Source) -> bool:
-    """Return True if a class is found as that of an object, or by a method that calls one of a base."""
+    """Return True if a class was found as the class of an object, or through a method that calls a method of a base."""
     parent = source.parent
     return source.key is None and parent is not None and (source.holder is None or parent.key == "__class__")

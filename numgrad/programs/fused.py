@@ -1,8 +1,8 @@
-"""Pointwise kernels of a group, merged: fewer passes over a tile.
+"""Merging of a group's pointwise kernels, for fewer passes over a tile.
 
 Note [Merging]
-A kernel that is merged with others reads its operands from registers instead of memory.  But the registers are few: a
-loop that computes several expensive functions, or many values, is slower than several loops over elements in the cache.
+A merged kernel reads its operands from registers instead of memory.  But there are few registers: one loop that
+computes several expensive functions, or many values, is slower than several loops over elements in the cache.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .recorded_steps import Block, Load, Span
 
 @dataclass(frozen=True)
 class Limits:
-    """The most programs, expensive functions and arrays of a merged program.
+    """The largest numbers of programs, expensive functions and arrays in a merged program.
 
     Attributes:
-        loads: True if a kernel takes a number from memory, instead of an array whose elements are all the same.
+        loads: True if kernels can read a number from memory, rather than an array of equal elements.
     """
 
     programs: int
@@ -32,15 +32,16 @@ class Limits:
     loads: bool
 
 
-#: Registers limit a loop of vectors.  A thread of a GPU has many, and its memory is what limits a kernel.
+#: Loops over vectors on the CPU are limited by the number of registers.  Threads of a GPU have many registers, and
+#: kernels are limited by memory traffic.
 CPU_LIMITS, GPU_LIMITS = Limits(24, 2, 8, True), Limits(48, math.inf, 16, False)
 
-#: Number of clusters that a kernel may join, from the last on.
+#: Number of clusters, counted from the last, that a kernel may join.
 _OPEN = 8
 
 
 class _Cluster:
-    """Pointwise members with the same loops, to be merged.
+    """Pointwise members with the same loops, which are to be merged.
 
     Attributes:
         members: the members.
@@ -65,7 +66,7 @@ class _Cluster:
         self.writes |= {_within(access, member, self.sizes) for access in member.writes.values()}
 
     def takes(self, member: Member, group: Group) -> bool:
-        """Return True if a member may be merged with these."""
+        """Return True if a member may be merged with those of the cluster."""
         first = self.members[0]
         if not (_is_mergeable(first) and _is_mergeable(member)) or _loops(member, group) != self.sizes:
             return False
@@ -81,7 +82,7 @@ class _Cluster:
         )
 
     def conflicts(self, member: Member) -> bool:
-        """Return True if a member must not move past these."""
+        """Return True if a member must not be moved before those of the cluster."""
         reads, writes = ({access.block for access in each.values()} for each in (member.reads, member.writes))
         mine = {access.block for access in self.writes}
         used = mine | {access.block for access in self.reads} | set().union(*[each.loaded() for each in self.members])
@@ -89,7 +90,7 @@ class _Cluster:
 
 
 def _loops(member: Member, group: Group) -> tuple[int, ...]:
-    """Return the sizes of a member's loops in the group, which are those of the group unless it works on rows."""
+    """Return the sizes of a member's loops in the group: those of the group, unless the member works on rows."""
     return group.sizes if math.prod(member.sizes) == math.prod(group.sizes) else member.sizes
 
 
@@ -136,7 +137,7 @@ def fused_members(group: Group, temporary: Collection[Block], limits: Limits) ->
 
 
 def _merged(cluster: _Cluster, inner: Collection[Block]) -> list[Member]:
-    """Return the member that runs a cluster; none if nothing uses what it computes.
+    """Return a list with the member that runs a cluster, or an empty list if its results are unused.
 
     Args:
         inner: the blocks that nothing else uses.

@@ -1,10 +1,10 @@
-"""Groups of a program's kernels that can run tile by tile; see Note [Tiles] in ``devices.cpu.tiling``.
+"""Groups of kernels in a program that can run tile by tile; see Note [Tiles] in ``devices.cpu.tiling``.
 
 Note [Groups]
 Pointwise kernels and reductions visit elements in loops.  Kernels with the same loops form a group if each element, or
-row of elements, that one of them writes is used by the others in the same round of the loops only.  A kernel joins the
-last group that it can move up to: no step in between may use what the kernel writes, or write what it uses.  No kernel
-moves past a step that may raise an error.
+row of elements, written by one of them is used by the others only in the same iteration of the loops.  A kernel joins
+the last group to which it can be moved.  It cannot be moved before a step that uses the blocks that it writes, that
+writes the blocks that it uses, or that may raise an error.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..devices.cpu.threads import thread_count
 from .recorded_steps import FRESH, Block, DeviceCall, KernelCall, Load, Placed, RecordedStep, Span
 from .trees import leaves
 
-#: The most elements of a tile of rows, and of one without rows.
+#: The largest number of elements of a tile of rows, and of a tile without rows.
 ROWS_TILE, TILE = 4096, 1024
 
 #: Limits for reductions of columns: the bytes of a line, and their number in a group.
 _LINE, _FOLDS = 1 << 14, 4
 
-#: Number of groups that a kernel may join, from the last on.
+#: Number of groups, counted from the last, that a kernel may join.
 _OPEN = 8
 
 
@@ -42,7 +42,7 @@ class Access:
         block: the block.
         offset: the byte at which the first element begins.
         dtype: the dtype of the elements.
-        strides: for each loop the distance from one element to the next, in elements.
+        strides: for each loop, the distance from one element to the next, in elements.
     """
 
     block: Block
@@ -51,7 +51,7 @@ class Access:
     strides: tuple[int, ...]
 
     def within(self, own: tuple[int, ...], sizes: tuple[int, ...]) -> Access | None:
-        """Return the access, which is one in loops of ``own`` sizes, in those of a group; None if it is none there."""
+        """Return the access, of loops of ``own`` sizes, in the loops of a group; None if it does not fit them."""
         if own == sizes:
             return self
         if len(own) != 1:
@@ -72,14 +72,14 @@ class Member:
     """A kernel of a group.
 
     Attributes:
-        launches: the recorded runs that it stands for, of type KernelCall, or DeviceCall on a GPU.
+        launches: the recorded launches that it replaces, of type KernelCall, or DeviceCall on a GPU.
         sizes: the sizes of its loops.
         reads, writes: the accesses, by parameter.
         numbers: its other operands, by parameter: numbers, ``Load`` or ``Span``.
         program: the pointwise program; None for a reduction.
         totals: the results of a reduction of columns or leaves, by parameter, which are complete after many tiles.
-        block: the number of elements of which these are totals.
-        state: the bytes of memory between the tiles, by parameter.
+        block: the number of elements added up in a total.
+        state: the bytes of memory that it keeps between the tiles, by parameter.
     """
 
     launches: list[Any]
@@ -97,7 +97,7 @@ class Member:
         return itertools.chain(self.reads.values(), self.writes.values())
 
     def loaded(self) -> set[Block]:
-        """Return the blocks that it reads numbers or whole buffers from."""
+        """Return the blocks from which it reads numbers or whole buffers."""
         spans = [one.span if isinstance(one, Load) else one for one in self.numbers.values()]
         return {span.block for span in spans if isinstance(span, Span)}
 
@@ -114,9 +114,9 @@ class Group:
         sizes: the sizes of the loops.
         accesses: by block, all accesses, in the loops of the group.
         written: the blocks that they write.
-        loaded: the blocks that they read numbers from.
+        loaded: the blocks from which they read numbers.
         totals: the blocks of memory of the totals.
-        blocks: the numbers of elements of which there are totals.
+        blocks: the numbers of elements that are added up in totals.
     """
 
     def __init__(self, member: Member):
@@ -141,7 +141,7 @@ class Group:
         self.blocks |= {member.block} - {0}
 
     def join(self, member: Member) -> bool:
-        """Add a kernel, if it can run tile by tile with the others; return True if so."""
+        """Add a kernel if it can run tile by tile with the others; return True if it was added."""
         found = self._loops_with(member)
         if found is None:
             return False
@@ -165,7 +165,7 @@ class Group:
             return None
         used = {access.block for access in member.accesses} | member.loaded()
         if totals & (self.accesses.keys() | self.loaded | self.totals) or self.totals & used:
-            return None  # these are complete only after many tiles
+            return None  # totals are complete only after many tiles
         unit = math.prod(sizes[1:])
         if len(totals | self.totals) > _FOLDS or any(block % unit for block in {member.block, *self.blocks}):
             return None
@@ -187,12 +187,12 @@ class Group:
 
     @property
     def launches(self) -> list[Any]:
-        """The recorded runs of the kernels."""
+        """The recorded launches of the kernels."""
         return [launch for member in self.members for launch in member.launches]
 
     @property
     def unit(self) -> int:
-        """The number of elements in a round of the first loop."""
+        """The number of elements in an iteration of the first loop."""
         return math.prod(self.sizes[1:])
 
     @property
@@ -201,9 +201,9 @@ class Group:
         return ROWS_TILE if len(self.sizes) > 1 else TILE
 
     def tile(self, elements: int) -> int:
-        """Return the number of rounds of the first loop in a tile of about so many elements.
+        """Return the number of iterations of the first loop in a tile of about ``elements`` elements.
 
-        Blocks of totals begin with a tile.
+        The elements that are added up in one total begin with a tile.
         """
         rounds = max(1, elements // self.unit)
         if not self.blocks:
@@ -213,15 +213,15 @@ class Group:
         return entries * (1 << (lines.bit_length() - 1))
 
     def together(self, tile: int) -> int:
-        """Return the number of tiles that one thread must run one after the other."""
+        """Return the number of successive tiles that must run in the same thread."""
         return max(self.blocks, default=self.unit * tile) // self.unit // tile
 
     def is_worthwhile(self) -> bool:
-        """Return True if tiles keep something in the cache that several kernels use."""
+        """Return True if tiles keep elements in the cache that several kernels use."""
         return len(self.members) > 1 and self.sizes[0] > self.tile(self.most) and self.unit <= 4 * ROWS_TILE
 
     def temporaries(self, is_temporary: Callable[[Block], bool]) -> dict[Block, int]:
-        """Return the blocks that scratch memory can replace, and their bytes for a round of the first loop."""
+        """Return the blocks that scratch memory can replace, and their bytes per iteration of the first loop."""
         found: dict[Block, int] = {}
         for block, accesses in self.accesses.items():
             if block.origin != FRESH or block not in self.written or len(accesses) > 1 or not is_temporary(block):
@@ -240,15 +240,15 @@ class Group:
 def grouped(
     steps: Iterable[RecordedStep], member_of: Callable[[Any], Member | None]
 ) -> list[RecordedStep | Group]:
-    """Return the steps of a program in an order that has the same effect, some of them in groups.
+    """Return the steps of a program, reordered without a change in effect and with some of them in groups.
 
     Args:
         steps: the recorded steps.
-        member_of: returns the member of a group that does what a step does; None if there is none.
+        member_of: returns the group member that is equivalent to a step; None if there is none.
     """
     items: list[RecordedStep | Group] = []
     groups: list[int] = []  # their indices
-    read: dict[Block, int] = {}  # the last items that do
+    read: dict[Block, int] = {}  # the last items that read a block
     written: dict[Block, int] = {}
     barrier = -1
     for step in steps:
@@ -276,7 +276,7 @@ def grouped(
 
 
 def blocks_of(step: RecordedStep) -> tuple[set[Block], set[Block]] | None:
-    """Return the blocks that a step reads and those that it writes; None if it may fail, or do anything."""
+    """Return the blocks that a step reads and those that it writes; None if it may fail or its effects are unknown."""
     if isinstance(step, DeviceCall):
         facts = getattr(step.function, "facts", None)  # of a kernel
         if facts is None or facts.hides or facts.reports:
@@ -313,7 +313,7 @@ def used_blocks(step: RecordedStep | Group) -> set[Block]:
 
 
 def cpu_member(launch: RecordedStep) -> Member | None:
-    """Return the member of a group that runs this kernel; None if it has none of the loops of groups."""
+    """Return the group member that runs this kernel; None if its loops are not of a kind that groups have."""
     if not isinstance(launch, KernelCall) or launch.addresses or launch.watched:
         return None
     given = dict(zip(launch.kernel.facts.parameters, launch.operands, strict=True))
@@ -375,7 +375,7 @@ def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
 
 
 def _fold_of_columns(launch: KernelCall, given: dict[str, Any]) -> Member | None:
-    """Return the member of a reduction of columns; None if threads would outnumber the blocks that they share."""
+    """Return the group member for a reduction of columns; None if it does not fit, as with more threads than blocks."""
     x, length, inner = given["x"], given["length"], given["inner"]
     entries, lines = lines_of_columns(inner)
     few = launch.kernel.parallel and length <= entries * lines * (thread_count() - 1)

@@ -1,6 +1,6 @@
-"""Guards: conditions under which a program recorded for one call is right for another with the same signature.
+"""Guards: conditions under which the program of one call is valid for another call with the same signature.
 
-That depends on the function's environment, and on the memory that arguments share with it.
+They concern the function's environment, and the memory that arguments share with it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .overlaps import argument_conditions, memory_used_by
 from .recorded_steps import root_of
 from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items, items_of
 
-#: The package of the optimizers that read their options in each replay.
+#: The package of the optimizers whose options are read in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
-#: Descriptions of conditions on gradients: which one a tensor has, and whether it has any.
+#: Descriptions of conditions on gradients: that a tensor has the same gradient, and that it still has one or none.
 _GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
-#: Values that are compared, not identified.
+#: Classes of values that are compared by value, not by identity.
 _COMPARED = (int, float, complex, str, bytes, tuple, types.dtype, types.device)
 
 
@@ -73,7 +73,7 @@ class Guard:
         self._arguments_hold = self._conditions.function(of_arguments, ["inputs"]) if of_arguments else None
 
     def add_memory(self, roots: set[int]) -> None:
-        """Add the tensors on this memory, on which backward works."""
+        """Add the conditions on the tensors in this memory, which backward uses."""
         tensors = self._tensors_on(roots, ())
         self._add_sources(tensors)
         for source in tensors:
@@ -86,7 +86,7 @@ class Guard:
 
     @property
     def conditions(self) -> list[str]:
-        """Descriptions of what is compared, apart from functions' code, parts of libraries and names without value."""
+        """Descriptions of the compared values, apart from functions' code, parts of libraries and undefined names."""
         return [*dict.fromkeys([
             what for condition, what in [*self._conditions.described.items(), *self._conditions.rare.items()]
             if not what.endswith(("__code__", "__defaults__")) and " not in v" not in condition
@@ -98,14 +98,14 @@ class Guard:
         return self.environment_holds() and (self._arguments_hold is None or self._arguments_hold(inputs))
 
     def environment_holds(self) -> bool:
-        """Return True if the environment is as it was."""
+        """Return True if the environment has not changed."""
         try:
             return (self._count() == self._changes or self._is_unchanged()) and self._environment_holds()
         except MISSING:
             return False
 
     def _is_unchanged(self) -> bool:
-        """Return True if no rare change since the last check was one in the environment."""
+        """Return True if none of the rare changes since the last check has changed the environment."""
         changes = self._count()
         if has_hooks(self._environment) or not self._rare_hold():
             return False
@@ -113,20 +113,20 @@ class Guard:
         return True
 
     def held_after_call(self, gradients: bool = False) -> bool:
-        """Return True if the recorded call itself has changed nothing but gradients.
+        """Return True if the recorded call itself has changed nothing in the environment but gradients.
 
-        With ``gradients``, no tensor may have got its first gradient or lost its gradient.
+        With ``gradients``, it must not have created the first gradient of a tensor, or removed a gradient.
         """
         return not {*self.failed()} - ({_GRADIENT} if gradients else {_GRADIENT, _HAS_GRADIENT})
 
     def fails_for_gradients(self) -> bool:
-        """Return True if nothing but the identity of gradients, or the arguments, has changed."""
+        """Return True if only the arguments or the identity of gradients have changed."""
         return not {*self.failed()} - {_GRADIENT}
 
     def holds_for_rerun(self, walks: bool = True) -> bool:
-        """Return True if the function would do the same again, even if other calls have given tensors gradients.
+        """Return True if another call would repeat the recorded one; tensors may have got gradients since.
 
-        Unless it ``walks`` a graph, tensors may have got hooks.
+        Unless it ``walks`` a graph, tensors may also have got hooks.
         """
         return not has_hooks(self._environment, of_tensors=walks) and not {*self.failed()} - {_HAS_GRADIENT}
 
@@ -143,14 +143,14 @@ class Guard:
     # -- conditions on tensors -------------------------------------------------------------------------------------
 
     def _tensors_on(self, roots: set[int], others: Container[int]) -> list[Source]:
-        """Return the sources of tensors on this memory, and of others by identity."""
+        """Return the sources of tensors in this memory, and of other tensors by identity."""
         return [
             source for key, source in self._environment.tensors.items()
             if id(root_of(source.value._storage)) in roots or key in others
         ]
 
     def _add_sources(self, objects: Sequence[Source]) -> None:
-        """Require that objects are where they were found."""
+        """Require that each source still has the same object."""
         for source in self._environment.sources_of([each.value for each in objects]):
             if source.holder is not None:
                 self._place(source)
@@ -158,7 +158,7 @@ class Guard:
         self._place(None)
 
     def _place(self, source: Source | None) -> None:
-        """Add further conditions to the rare ones if changes of a source's place are counted, for listed state."""
+        """Make the following conditions rare ones if the state is listed and changes of the source are counted."""
         around = [] if source is None or not self._is_listed else [*source.outwards()]
         registry = around[1:2] and around[1].key in REGISTRIES
         holders = [each.value for each in around[1 : 3 if registry else 2]]
@@ -171,7 +171,7 @@ class Guard:
         name = self._name(source.value)
         self._conditions.rare |= dict.fromkeys(self._conditions.same_memory(name, source.value), source.name())
         of_optimizer = any(isinstance(each.value, Optimizer) for each in source.outwards())
-        if self._is_listed and (source.value._requires_grad or of_optimizer):  # no operation in place changes it
+        if self._is_listed and (source.value._requires_grad or of_optimizer):  # no in-place operation changes its value
             self._conditions.into = self._conditions.rare
         self._add_requires_grad(name, source.value, source.name())
         self._place(None)
@@ -182,25 +182,25 @@ class Guard:
 
     def _add_requires_grad(self, expression: str, tensor: Tensor, what: str) -> None:
         condition = f"{expression}._requires_grad == {int(tensor._requires_grad)}"
-        if tensor._view is not None:  # it requires a gradient as soon as its base does
+        if tensor._view is not None:  # a view requires a gradient as soon as its base does
             condition = f"{expression}.requires_grad is {tensor.requires_grad}"
         self._require(condition, f"{what}.requires_grad")
 
     def _add_grads(self, captured: Capture, used: set[int]) -> None:
-        """Add the gradients of tensors: which one if the program uses its memory, and else whether there is any.
+        """Require that tensors have the same gradients, or, if the program does not use their memory, have one or none.
 
-        A gradient that the program replaces without reading it does not matter.
+        There is no condition on gradients that the program replaces without reading them.
         """
         replaced = {id(tensor) for tensor, _ in captured.grads}
         reads = "grad" in self._environment.referenced
         uses_gradients = captured.recorder.walks or "zero_grad" in self._environment.referenced
         for before in captured.known.values():
             tensor, grad = before.tensor, before.grad
-            if id(tensor) in self._inputs:  # the signature compares these
+            if id(tensor) in self._inputs:  # the signature compares the gradients of arguments
                 continue
             expression = f"{self._name(tensor)}._grad"
             if grad is None:
-                may_have = before.requires_grad or isinstance(tensor, Parameter)  # zero_grad() takes it from any
+                may_have = before.requires_grad or isinstance(tensor, Parameter)  # zero_grad() may remove it
                 if reads or (may_have and (uses_gradients or not self._is_listed)):
                     self._require(f"{expression} is None", _HAS_GRADIENT)
             elif any(tensor is owner for owner in captured.gradient_owners):
@@ -216,10 +216,10 @@ class Guard:
     # -- conditions on other objects -------------------------------------------------------------------------------
 
     def _add_contents(self, captured: Capture, known: set[int]) -> None:
-        """Require that numbers, functions and other objects are where they were, and that none have been added."""
+        """Require that numbers, functions and other objects are unchanged, and that none have been added."""
         environment = self._environment
         for source in environment.read:
-            is_item = isinstance(source.holder, list)  # lists are compared as a whole
+            is_item = isinstance(source.holder, list)  # the items of a list are compared together
             if id(source.value) not in known and not is_item and not environment.is_unused(source):
                 self._place(source)
                 self._add_content(source)
@@ -247,7 +247,7 @@ class Guard:
             self._require(f"{identities} == {eval(identities, self._conditions.names)}", "tensors")
 
     def _add_class(self, value: Any, what: str) -> None:
-        """Require that an object has its class and its dictionary of attributes."""
+        """Require that an object still has the same class and the same dictionary of attributes."""
         rare = isinstance(value, Module) and type(value).__setattr__ is Module.__setattr__
         described, name = self._conditions.rare if rare else self._conditions.described, self._name(value)
         described[f"{name}.__class__ is {self._name(value.__class__)}"] = what
@@ -256,7 +256,7 @@ class Guard:
             described[f"{name}.__dict__ is {self._name(attributes)}"] = what
 
     def _add_items(self, source: Source, items: Any) -> None:
-        """Require that a container has the same items, and an object no more attributes."""
+        """Require that a container has the same items, and that an object has no new attributes."""
         name, held, referenced = self._name(items), items_of(items), self._environment.referenced
         if is_own(items.__class__):
             name = f"items_of({name})"
@@ -296,7 +296,7 @@ class Guard:
     def _add_optimizer(self, source: Source) -> None:
         optimizer, what = source.value, source.name()
         cls = type(optimizer)
-        reads_options = (  # replays read options anew, unless the program may read them itself
+        reads_options = (  # replays read the options again, unless the program may read them itself
             issubclass(cls, FusedOptimizer) and cls.__module__.startswith(_OPTIMIZERS)
             and "param_groups" not in self._environment.referenced
         )
@@ -315,7 +315,7 @@ class Guard:
                 elif option != "params" and isinstance(value, int | float | bool | None):
                     self._require(expression if value else f"not {expression}", f"{option} of {what}")
         groups = optimizer.param_groups
-        if self._is_listed:  # what its state has for parameters is not compared in each call
+        if self._is_listed:  # its state of parameters is not compared in each call
             self._conditions.require_same(f"{self._name(optimizer)}.state", optimizer.state, f"{what}.state")
             self._require(f"len({self._name(optimizer.state)}) == {len(optimizer.state)}", f"{what}.state")
         self._require(f"len({self._name(groups)}) == {len(groups)}", f"{what}.param_groups")
@@ -323,21 +323,21 @@ class Guard:
     # -- expressions -----------------------------------------------------------------------------------------------
 
     def _expression(self, source: Source) -> str:
-        """Return the expression that gives the object at the place of a source."""
+        """Return the expression for the current object of a source."""
         holder, key = source.holder, source.key
         if isinstance(holder, CellType):
             return f"{self._name(holder)}.cell_contents"
         if isinstance(key, MemberDescriptorType | GetSetDescriptorType):
             return f"{self._name(key)}.__get__({self._name(holder)})"
         holder = self._dictionary(holder)
-        if isinstance(holder, dict) and type(holder) is not dict:  # reading an item may add it
+        if isinstance(holder, dict) and type(holder) is not dict:  # reading a missing item may add it
             return f"get({self._name(holder)}, {self._key(key)}, ABSENT)"
         if not isinstance(holder, dict | list | MappingProxyType):
             return f"{self._name(holder)}.{key}"
         return f"{self._name(holder)}[{self._key(key)}]"
 
     def _absence(self, source: Source) -> str:
-        """Return the condition that nothing is at the place of a source."""
+        """Return the condition that a source has no object."""
         holder, key = source.holder, source.key
         if isinstance(holder, CellType):
             return f"is_empty({self._name(holder)})"
@@ -346,7 +346,7 @@ class Guard:
         return f"{self._key(key)} not in {self._name(self._dictionary(holder))}"
 
     def _dictionary(self, holder: Any) -> Any:
-        """Return the dictionary of a class, of which each access makes another view, and else the holder."""
+        """Return the dictionary of a class, whose ``__dict__`` is a new view each time, or any other holder itself."""
         return self._dictionaries.setdefault(holder, vars(holder)) if isinstance(holder, type) else holder
 
     def _key(self, key: Any) -> str:
@@ -354,12 +354,12 @@ class Guard:
 
 
 def _array_state(array: np.ndarray) -> tuple[Any, ...]:
-    """Return all that functions read of an array."""
+    """Return all properties of an array that functions may read."""
     return array.dtype, array.shape, array.strides, array.flags.num, array.tobytes()
 
 
 def _facts(tensor: Any) -> tuple[Any, ...] | None:
-    """Return all that a function may read of a tensor apart from its elements; None if that includes other objects."""
+    """Return the properties of a tensor, except elements, that functions may read; None if they include objects."""
     is_simple = isinstance(tensor, Tensor) and tensor._grad is tensor._edge is tensor._view is tensor._hooks is None
     if not is_simple or has_attributes(tensor):
         return None

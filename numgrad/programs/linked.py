@@ -1,4 +1,4 @@
-"""A recorded program, linked: its memory, the table of addresses, and machine code that works on it."""
+"""A recorded program after linking: its memory, the table of addresses, and the machine code that uses the table."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..devices.cpu.linking import FINDS_ROWS, link
 from ..tensors.tensor import tensor_of
 from .recorded_steps import ALIGNMENT, Block, HostCall, Load, Placed, Span, start_address
 
-#: A program with less traffic, in bytes, is brief.
+#: A program that reads and writes fewer bytes is brief.
 BRIEF = 1 << 20
 
 
 class Arena:
-    """Memory that programs share which run one after the other, such as those of one function.
+    """Memory shared by programs that do not run at the same time, such as those of one function.
 
     Attributes:
         buffer: the memory.
@@ -35,7 +35,7 @@ class Arena:
         self._sizes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def serve(self, program: Any, size: int) -> None:
-        """Make the memory as large as the largest program needs, where this one needs ``size`` bytes."""
+        """Record that a program needs ``size`` bytes, and resize the memory to the largest recorded size."""
         with self.lock:
             self._sizes[program] = size
             largest = max(self._sizes.values())
@@ -44,26 +44,27 @@ class Arena:
 
 
 def _aligned_buffer(size: int) -> np.ndarray:
-    """Return this many bytes that begin at a cache line."""
+    """Return a buffer of this many bytes, aligned to a cache line."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -start_address(memory) % ALIGNMENT
     return memory[start : start + size]
 
 
 class LinkedProgram:
-    """A program that runs on a table of addresses.
+    """A program whose machine code reads addresses from a table.
 
     Attributes:
         plan: a MemoryPlan, or the steps, lines, arena and reports of a saved program.
-        addresses: the table; the caller sets the lines of blocks outside, of results and of a shared arena.
+        addresses: the table; the caller sets the lines for blocks outside, results and a shared arena.
         lock: held by the thread that runs the program.
         takes: the argument of ``run``: the identity of the tuple of passed buffers, or nothing.
         passed: the lines of the table whose buffers are passed to ``run`` in a tuple, see Note [Passed buffers].
-        brief: True if other threads of Python wait for the program, so that it needs no lock.
+        brief: True if the program keeps the interpreter lock while it runs, so that it needs no other lock.
         table: the table as an array.
         texts: the IR of each segment of machine code.
         machine_code: the linked segments.
-        segments: the functions that do the steps, one after the other; each returns 0 unless a kernel has reported.
+        segments: the functions that run the steps, one after the other; each returns 0 unless a kernel has reported an
+            error.
         run: the function that runs the program; it returns 0 unless a kernel has reported an error.
     """
 
@@ -113,7 +114,7 @@ class LinkedProgram:
         return 0
 
     def _value(self, operand: Any) -> Any:
-        """Return the value of a host function's operand in this run."""
+        """Return the value of a host function's operand for the current run."""
         if isinstance(operand, Span):
             return self._array(operand)
         if isinstance(operand, Load):
@@ -123,7 +124,7 @@ class LinkedProgram:
         return type(operand)(map(self._value, operand)) if isinstance(operand, tuple | list) else operand
 
     def _array(self, span: Span) -> np.ndarray:
-        """Return an array of the program in its memory of this run."""
+        """Return an array of the program in the memory of the current run."""
         if not span.count:
             return np.empty(span.shape, span.dtype)
         place = self.plan.place(span)

@@ -1,11 +1,11 @@
-"""The plan of a program's memory: where its blocks lie in a replay, and its steps with these places.
+"""The plan of a program's memory: the places of its blocks in a replay, and its steps with these places.
 
 Note [The plan of memory]
-A replay has a table of addresses.  Line 0 is the arena, one piece of memory for all blocks that only the program
-itself uses: two of them overlap in it only if the last step of the one comes before the first of the other.  Programs
-of one function share a large arena, and run one after the other.  Line 1 is the memory that a backward program finds,
-which is new for each call.  Then come, a line each, the blocks outside that the program uses, those of its results, and
-constants.
+A replay has a table of addresses.  Line 0 is the arena, one piece of memory for all blocks that only the program itself
+uses.  Two blocks may overlap there if the last step that uses one comes before the first step that uses the other.
+Programs of one function share a large arena, and run one after the other.  Line 1 is the memory saved for a backward
+program, which is new in each call.  The other lines are the blocks outside that the program uses, the blocks of its
+results, and constants.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class MemoryPlan:
 
     Args:
         recorder: the recorder of the program.
-        results: blocks that callers get, which are new for each call.
-        saved: blocks that a backward program finds; for that program a dictionary of their offsets.
+        results: the blocks of results, which are new in each call.
+        saved: the blocks saved for a backward program; for the backward program itself, a dictionary of their offsets.
         steps: the steps, if some are to run tile by tile; otherwise those of the recorder.
 
     Attributes:
@@ -42,9 +42,9 @@ class MemoryPlan:
         reports: the arrays in which kernels report errors.
         arena, saved_size: numbers of bytes.
         offsets: the offsets of the saved blocks.
-        traffic: the bytes of all operands.
+        traffic: the number of bytes of all operands.
         may_fail: True if a step calls a host function, or a kernel that may report an error.
-        undone: the blocks outside that are changed before the last step that may fail.
+        undone: the blocks outside that change before the last step that may fail, and are restored if it does.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class MemoryPlan:
         self.steps = self._placed_steps(steps, self.begun(recorder))
 
     def arena_offset(self, block: Block) -> int | None:
-        """Return the offset of a block in the arena; None if it is not there."""
+        """Return the offset of a block in the arena; None if it is not in the arena."""
         line, offset = self._places.get(block, (_SAVED, 0))
         return offset if line == _ARENA else None
 
     @staticmethod
     def begun(recorder: Recorder) -> list[Block]:
-        """Return the blocks that a run begins with a copy, in the order of their first steps."""
+        """Return the blocks that are initialized by a copy in each run, in the order of their first steps."""
         begun = [block for block in recorder.blocks if block.initial is not None and block.last >= 0]
         return sorted(begun, key=lambda block: block.first)
 
@@ -138,16 +138,16 @@ class MemoryPlan:
                 segments[-1].append(step.placed(self.place, self._constant))
             else:
                 segments[-1].append(self._run(step) if isinstance(step, KernelCall) else step)
-        if begun:  # results that no step uses
+        if begun:  # initialized results that no step uses
             segments.append([self._initial_copy(block) for block in begun])
         return [segment for segment in segments if segment != []]
 
     def _constant(self, array: Any) -> Place:
-        """Return the place of an array of the program's own."""
+        """Return the place of an array that belongs to the program."""
         return Place(self._add_line(array), 0, array.size)
 
     def _initial_copy(self, block: Block) -> Copied:
-        """Return the step that gives a block its first contents."""
+        """Return the step that copies the initial contents into a block."""
         assert block.initial is not None
         line, offset = self._places[block]
         is_zero = isinstance(block.initial, np.ndarray) and not block.initial.view(np.uint8).any()

@@ -1,6 +1,6 @@
-"""Merged pointwise kernels of a program for a GPU: fewer launches, and fewer passes over memory.
+"""Merging of a GPU program's pointwise kernels, for fewer launches and fewer passes over memory.
 
-Groups and merged programs are those of the CPU.  There are no tiles: a thread keeps the values of an element in
+Kernels are grouped and merged as on the CPU, but there are no tiles: a thread keeps the values of an element in
 registers from the first kernel of a merged program to the last.
 """
 
@@ -43,14 +43,14 @@ def merged_steps(steps: Sequence[RecordedStep], kept: Collection[Block], device:
 
 
 def gpu_member(step: RecordedStep) -> Member | None:
-    """Return the member of a group that runs this kernel; None if it is not pointwise."""
+    """Return the group member that runs this kernel; None if it is not pointwise."""
     known = begin_cuda().pointwise_kernels.get(step.function) if isinstance(step, DeviceCall) else None
     if known is None:
         return None
     program, rank = known
     if program.branches:
         return None
-    given = dict(zip(program.parameters, step.operands, strict=False))  # numbers of the loops follow
+    given = dict(zip(program.parameters, step.operands, strict=False))  # loops' numbers follow
     size, *rest = step.operands[len(given) :]
     arrays = program.all_arrays
     spans = {name: given.pop(name) for name in arrays}
@@ -77,7 +77,7 @@ def gpu_member(step: RecordedStep) -> Member | None:
 
 
 def _launch(member: Member, device: int) -> DeviceCall:
-    """Return the launch that does the work of a merged member."""
+    """Return the launch of a merged member."""
     program, sizes, launches = member.program, member.sizes, member.launches
     assert program is not None
     accesses = member.reads | member.writes
@@ -95,7 +95,7 @@ def _launch(member: Member, device: int) -> DeviceCall:
 
 
 def _span(access: Access, count: int | None) -> Span:
-    """Return the elements from the first that is accessed on: ``count`` of them, or all."""
+    """Return the span of ``count`` elements, or of all, starting at the first accessed element."""
     size = access.dtype.itemsize
     count = (access.block.size - access.offset) // size if count is None else count
     return Span(access.block, access.offset, access.dtype, (count,), (size,))

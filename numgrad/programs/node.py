@@ -1,8 +1,8 @@
-"""The graph node of a compiled program's results, whose backward is a program of its own.
+"""The graph node of a compiled program's results, whose backward is another program.
 
-Note [Backward of a program] The graph of the recorded call stays within one node.  When backward first comes to that
-node, the pass through the graph is recorded, too: a second program, which reads the values that the first one saved.
-From then on both are replayed, and nothing within the node is recorded any more.
+Note [Backward of a program] The graph of the recorded call is hidden in one node.  When backward first reaches that
+node, the pass through the graph is recorded as a second program, which reads the values that the first program saved.
+From then on both programs are replayed, and no graph is built within the node.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class CompiledBackward(Node):
 
     Attributes:
         backward: ``backward(node, gradients)`` returns the gradients of the leaves.
-        again: ``again(node)`` calls the function once more, and returns its results with their graph, and the edges
-            where that graph ends.
-        kept: the data of ``backward``, until it is released.
-        freed: the location of the call that released it.
+        again: ``again(node)`` calls the function again, and returns its results, with a graph, and the edges at which
+            that graph ends.
+        kept: the data that ``backward`` needs, until they are released.
+        freed: the location of the call that released them.
     """
 
     __slots__ = ("__weakref__", "again", "backward", "freed", "kept")
@@ -38,7 +38,7 @@ class CompiledBackward(Node):
         self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any] | None = None,
         again: Callable[[Any], Any] | None = None, kept: Any = None, freed: Location | None = None,
     ):
-        Node.__init__(self, edges, results[0]._layout)  # super() takes longer
+        Node.__init__(self, edges, results[0]._layout)  # faster than super()
         if len(results) > 1:
             self.more_outputs = tuple([result._layout for result in results[1:]])
         self.backward: Any = backward
@@ -51,7 +51,7 @@ class CompiledBackward(Node):
         if self.freed is not None:
             raise freed_error(self, self.freed)
         gradients = gradient if self.more_outputs else [gradient]
-        if state.mode & TRACED:  # create_graph or a transform: operations compute the gradients
+        if state.mode & TRACED:  # with create_graph or in a transform, operations compute the gradients
             results, leaves = self.again(self)
             return without_missing(self, backward_through(results, leaves, gradients, bool(state.mode & GRAD)))
         return self.backward(self, gradients)
@@ -66,7 +66,7 @@ class CompiledBackward(Node):
 
 
 def without_missing(node: CompiledBackward, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the gradients of a node, after stopping the pass where there is none, as the inner graph would."""
+    """Return the gradients of a node; inputs without a gradient end the pass, as in the inner graph."""
     task = state.current_pass
     if task is not None and any(gradient is None for gradient in gradients):
         task.skip(node, gradients)
@@ -74,13 +74,13 @@ def without_missing(node: CompiledBackward, gradients: tuple[Any, ...]) -> tuple
 
 
 class GraphInput(Node):
-    """The end of the graph within a program at an argument that has a graph of its own.
+    """The end of a program's graph at an argument that itself has a graph.
 
     Attributes:
         argument: the argument.
-        outer: the argument's edge, where its gradient continues.
-        passed: True if a gradient has passed here during recording.
-        hooked: True if the argument got hooks during recording, or is to retain its gradient.
+        outer: the argument's edge, along which backward continues.
+        passed: True if a gradient has reached this node during recording.
+        hooked: True if the argument got hooks during recording, or has to retain its gradient.
     """
 
     __slots__ = ("argument", "hooked", "outer", "passed")
@@ -94,7 +94,7 @@ class GraphInput(Node):
         self.passed = self.hooked = False
 
     def attachments(self) -> Any:
-        """Return the attachments of the argument's own node, as hooks are to see the whole gradient."""
+        """Return the attachments of the argument's own node, because hooks must get the whole gradient."""
         self.hooked = True
         return _Attachments(self.argument, self.outer)
 
@@ -118,7 +118,7 @@ class _Attachments:
         return self._hooks.of_output(self._number)
 
     def __setitem__(self, _: int, alias: Any) -> None:
-        """Make the argument retain its gradient, in place of its alias."""
+        """Make the argument, instead of its alias, retain its gradient."""
         self._hooks.retained[self._number] = ref(self._argument)
 
 
@@ -133,7 +133,7 @@ def behind_graph_input(argument: Any) -> Any:
 
 
 def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
-    """Apply to an argument the changes that the function made to its alias behind a graph input.
+    """Apply the changes that the function made to the alias of an argument to the argument itself.
 
     Raises:
         RuntimeError: the argument is a view whose base is unknown, or another argument with a graph is a view of it.
@@ -152,16 +152,16 @@ def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
         replace_edge(argument, inner._edge)
 
 
-#: Stands for the edge of a leaf that no longer requires a gradient.
+#: Placeholder for the edge of a leaf that no longer requires a gradient.
 _NOWHERE = DeadEnd((), NO_LAYOUT), 0
 
 
 def backward_through(
     results: Sequence[Any], leaves: Sequence[Edge], gradients: Sequence[Any], create_graph: bool = False
 ) -> tuple[Any, ...]:
-    """Return the gradients that arrive at the leaves of a graph, given those of its results; None for none.
+    """Return the gradients of the leaves of a graph, computed from those of its results; None for leaves without one.
 
-    Hooks of the leaves are left to the graph around this one, which leads to the same leaves.
+    Hooks of the leaves are not called, since the outer graph, which leads to the same leaves, calls them.
     """
     pairs = [
         (edge_of(result), gradient) for result, gradient in zip(results, gradients, strict=True) if gradient is not None
@@ -169,7 +169,7 @@ def backward_through(
     mark_shared([gradient for _, gradient in pairs])
     graph_inputs = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is GraphInput]
     for node in graph_inputs:
-        node.edges = ()  # otherwise the pass may go on to another argument
+        node.edges = ()  # otherwise the pass could continue to another argument
     try:
         captures = [_NOWHERE if edge is None else edge for edge in leaves]
         edges, present = zip(*pairs, strict=True) if pairs else ((), ())
@@ -193,7 +193,7 @@ def nodes_of(results: Sequence[Any]) -> list[Any]:
 
 
 def freed_by(results: Sequence[Any]) -> Location | None:
-    """Return the call of backward that has freed the graph of these tensors; None if none has."""
+    """Return the call of backward that has freed the graph of these tensors; None if it is not freed."""
     return next((node.freed_by for node in nodes_of(results) if node.freed_by is not None), None)
 
 
@@ -207,7 +207,7 @@ def saved_tensors(results: Sequence[Any]) -> list[Any]:
         if isinstance(saved, tuple):
             result += saved
             for value in saved:
-                if value.__class__ is PackedTensor:  # the hook may be that of a checkpoint
+                if value.__class__ is PackedTensor:  # the hook may belong to a checkpoint
                     keeper = getattr(value.unpack_hook, "__self__", None)
                     result += [value.packed, *getattr(keeper, "kept_tensors", ())]
     return result

@@ -1,7 +1,7 @@
-"""Programs as functions that users' functions compiled by Numba call: arrays in, new arrays out.
+"""Programs as functions of arrays that can be called from functions compiled by Numba.
 
-The function is generated for the program: it checks the arrays, allocates results, and runs.  In
-between it calls Python to evaluate guards, count the steps of optimizers, and increment version counters.
+The function is generated for the program: it checks the arrays, allocates the results, and runs the program.  It calls
+Python to evaluate guards, count the steps of optimizers, and increment version counters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .side_effects import advance_all, undo_all
 from .standalone import Standalone
 from .trees import mapped, tensors_in
 
-#: Stands for a tensor among arguments.
+#: Placeholder for a tensor among the arguments.
 _TENSOR = object()
 
 
@@ -64,7 +64,7 @@ def _names(program: Standalone, python: _Python) -> dict[str, Any]:
         "result_type": arrays[0] if is_single else Tuple(arrays) if arrays else types.none,
         **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.result_layouts)},
     }
-    for linked in program.linked.machine_code:  # one, or none
+    for linked in program.linked.machine_code:  # at most one
         names["run"] = caller(linked, program.linked.table, lines, program.one_thread)
     return names
 
@@ -98,7 +98,7 @@ def _text(program: Standalone) -> str:
 
 
 def _checks(name: str, layout: Layout) -> list[str]:
-    """Return statements that raise an error if an array has another layout than the argument had."""
+    """Return statements that raise an error if the layout of an array differs from that of the recorded argument."""
     strides = tuple([step * layout.type.dtype.itemsize for step in layout.strides])
     wanted = f"argument {name[1:]} must be of shape {layout.shape} and " + (
         "contiguous" if layout.contiguous else f"of strides {strides} in bytes"
@@ -111,7 +111,7 @@ def _checks(name: str, layout: Layout) -> list[str]:
 
 
 def _overlap_check(program: Standalone, changed: int, other: int) -> list[str]:
-    """Return statements that raise an error if an argument that is changed overlaps another one."""
+    """Return statements that raise an error if an argument that the program changes overlaps another one."""
 
     def bounds(number: int) -> tuple[str, str]:
         layout = program.argument_layouts[number]
@@ -124,7 +124,7 @@ def _overlap_check(program: Standalone, changed: int, other: int) -> list[str]:
 
 
 class _Python:
-    """The part of a run that Python does."""
+    """The part of a run that needs Python."""
 
     def __init__(
         self, program: Standalone, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]
@@ -134,7 +134,7 @@ class _Python:
         self._records = is_grad_enabled()
 
     def before(self) -> None:
-        """Check the environment, and do what comes before the steps.
+        """Check the environment, and perform the actions of Python before the steps.
 
         Raises:
             RuntimeError: the environment has changed.
@@ -146,7 +146,7 @@ class _Python:
         advance_all(self._program.effects)
 
     def after(self) -> None:
-        """Increment version counters, and give tensors their gradients."""
+        """Increment version counters, and set the gradients of tensors."""
         for counter, by in self._program.versions:
             counter[0] += by
         for tensor, grad in self._program.gradients:
@@ -156,7 +156,7 @@ class _Python:
         """Return the result of the function itself for these arrays, after a step has reported an error.
 
         Raises:
-            RuntimeError: the program did not run, as it was running already.
+            RuntimeError: the program was already running in another thread.
         """
         undo_all(self._program.effects)
         if step == BUSY:

@@ -1,17 +1,17 @@
-"""Numbers among arguments: constants at first, and arguments of the program from the third value on.
+"""Numbers among the arguments: they are constants at first, and arguments of the program after a few calls.
 
 Note [Numbers as arguments]
-A program is recorded with the numbers of its call.  When a second call has other ones, the two records are compared.
-If they differ in nothing but operands of kernels, and each of these is a number of the call in both, one program may
-serve all calls.  The third call decides.  The function gets an object in place of each number, which is no float and
-notes what Python or C does with it: a comparison, a sum, a conversion.  Records with plain numbers cannot show this: a
-number may choose a branch in a later call only.  If nothing but operations took the objects, and the record is that of
-the second call apart from numbers, the program reads them from memory.  Otherwise the call is undone and the function
-is called with the numbers themselves: some C code takes only floats, and Python may take another branch for an object
-that is none.
+A program is first recorded with the numbers of its call as constants.  When a second call has other numbers, the two
+records are compared.  If they differ only in operands of kernels, and if each of these operands is the same numeric
+argument in both calls, one program may be valid for all numbers.  The third call decides.  In it, each number is
+replaced by an object that is not a float and that notes all uses by Python or C, such as comparisons, sums and
+conversions.  Records with plain numbers cannot show these uses: a number may select another branch only in a later
+call.  If only operations used the objects, and the record equals that of the second call apart from the numbers, the
+program reads the numbers from memory.  Otherwise the call is undone, and the function is called with the numbers
+themselves, because some C code accepts only floats, and Python code may take another branch for other objects.
 
-Numbers that were the same in both records stay constants.  Those that operations treat specially, such as 0, 1 and 2,
-keep their programs, and so do those that a dtype may be too small for.
+Numbers that were equal in both records remain constants.  Numbers that operations treat specially, such as 0, 1 and 2,
+and numbers that may be too large for a dtype, get programs of their own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SPECIAL = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5})
 
 
 def _noting(name: str, base: type) -> Callable[..., Any]:
-    """Return a method of numbers of a class that notes its calls."""
+    """Return a method for numbers of a class that notes its calls."""
 
     def call(self: Any, *others: Any) -> Any:
         values = [*map(plain, others)]
@@ -70,7 +70,7 @@ _OVERRIDDEN = (
 
 
 def _watched_class(base: type) -> Any:
-    """Return a class of stand-ins for numbers that note what Python does with them; ``isinstance`` accepts them."""
+    """Return a class of stand-ins that note how Python uses them, and that are instances of the class of numbers."""
     special = [name for name in dir(base) if name.startswith("__") and callable(getattr(base, name))]
     methods = {name: _noting(name, base) for name in special if name not in dir(object) or name in _OVERRIDDEN}
     facts = {"__slots__": (), "__class__": property(lambda self: base), "__module__": __name__}
@@ -79,12 +79,12 @@ def _watched_class(base: type) -> Any:
     })
 
 
-#: The classes of stand-ins for numbers; the classes themselves are placeholders, which no user passes.
+#: The classes of stand-ins for numbers.  The classes themselves serve as placeholders, since users do not pass them.
 _WATCHED = {base: _watched_class(base) for base in (float, int)}
 
 
 def watched(value: Any) -> Any:
-    """Return the stand-in for a number in a call that watches it."""
+    """Return the stand-in for a number, for a call that watches numbers."""
     return _WATCHED[value.__class__](value)
 
 
@@ -94,7 +94,7 @@ def numbers_in(arguments: Any) -> list[Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Return True for a number that a program may read from memory: not a truth value, nor a special number."""
+    """Return True for a number that a program may read from memory: neither a bool nor a number treated specially."""
     if value.__class__ is float:
         return math.isfinite(value) and abs(value) <= LARGEST_FLOAT32 and value not in _SPECIAL
     return value.__class__ is int and value not in _SPECIAL and -(2**31) <= value < 2**31
@@ -122,7 +122,7 @@ class Numbers:
             self._buffers[number.__class__][index] = number
 
     def accept(self, numbers: Sequence[Any]) -> bool:
-        """Return True if the program is right for these numbers."""
+        """Return True if the program is valid for these numbers."""
         return all(numbers[index] == value for index, value in self.fixed.items())
 
     def load(self, recorder: Recorder, number: Any, index: int) -> Load:
@@ -151,8 +151,8 @@ class NumberRecord:
 
     Attributes:
         recorder: the recorder, with the steps.
-        numbers: the numbers among the arguments, which may be watched.
-        summary: all but the steps: results, gradients, versions and blocks.
+        numbers: the numbers among the arguments, or their stand-ins.
+        summary: everything except the steps: results, gradients, versions and blocks.
         steps: for each step its kernel or function, and its operands.
     """
 
@@ -176,7 +176,7 @@ class NumberRecord:
         facts = block.origin, block.size, block.number, block.written
         if block.origin != CONSTANT:
             return *facts, _Contents(block.initial)
-        if id(root_of(block.held)) in filled:  # before each run
+        if id(root_of(block.held)) in filled:  # addresses are written before each run
             return facts
         return *facts, _Contents(block.initial), _Contents(block.held)
 
@@ -204,14 +204,14 @@ def _address_buffers(step: Any) -> list[np.ndarray]:
     return [step.operands[number].block.held for number in {number for number, *_ in getattr(step, "addresses", ())}]
 
 
-#: Operands that are numbers among the arguments: the launch, the index of the operand, and that of the number.
+#: Operands that are numbers among the arguments: each the launch, the index of the operand and that of the number.
 NumberUses = list[tuple[KernelCall, int, int]]
 
 
 def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
-    """Return where the second record has other numbers than the first; None if they differ in anything else.
+    """Return the operands whose numbers differ between the two records; None if the records differ in anything else.
 
-    The calls have one signature, apart from numbers, which may be watched in the second.
+    Both calls have the same signature, apart from numbers, and the second may have stand-ins for numbers.
     """
     effects = first.recorder.effects, second.recorder.effects
     if second.returns_watched or first.summary != second.summary or len(first.steps) != len(second.steps):
@@ -235,7 +235,7 @@ def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
 
 
 def _number_used(first: NumberRecord, second: NumberRecord, before: Any, step: Any, position: int) -> int | None:
-    """Return the index of the number that an operand is in both records; None if it is none, or may be several."""
+    """Return the index of the argument that is the operand in both records; None unless there is exactly one."""
     number = step.watched.get(position) if isinstance(step, KernelCall) else None
     pairs = zip(first.numbers, second.numbers, strict=True)
     fits = [
@@ -251,15 +251,15 @@ def _is_number(operand: Any, number: Any) -> bool:
 
 
 def _holds_all_numbers(step: Any) -> bool:
-    """Return True if the dtypes that a kernel writes hold every number: otherwise operations check its value."""
+    """Return True if the dtypes that a kernel writes can represent every number, so that operations need no check."""
     written = [operand.dtype for operand in step.operands if isinstance(operand, Span) and operand.block.written]
     return all(dtype.kind in "fc" or (dtype.kind == "i" and dtype.itemsize >= 4) for dtype in written)
 
 
 def generalized(first: NumberRecord, second: NumberRecord) -> Numbers | None:
-    """Make the steps of the second record, which watches numbers, read all numbers from memory.
+    """Make the steps of the second record, which has stand-ins for numbers, read all numbers from memory.
 
-    Return that memory, or None if the records differ in more than numbers, or Python has used a number.
+    Return that memory, or None if the records differ in more than numbers, or if Python has used a number.
     """
     uses = None if any(number.uses for number in second.numbers) else differences(first, second)
     if uses is None:
@@ -274,15 +274,15 @@ def generalized(first: NumberRecord, second: NumberRecord) -> Numbers | None:
 
 
 class Family:
-    """The calls that differ in nothing but numbers.
+    """Calls that differ only in numbers.
 
     Attributes:
-        latest: the record of the latest of the first two of them that can be replayed.
-        programs: programs for many of them, each with the memory for its numbers.
-        count: the number of calls recorded with numbers of their own.
+        latest: the record of the latest of the first two calls that can be replayed.
+        programs: programs that take numbers as arguments, each with the memory for its numbers.
+        count: the number of calls recorded with their numbers as constants.
         unchecked: the number of replays still to be compared with the function itself.
-        is_likely: True if the first two differ in nothing but numbers, so that the next call is watched.
-        refused: True if there cannot be one program for all.
+        is_likely: True if the first two calls differ only in numbers, so that the next call watches numbers.
+        refused: True if no program can take the numbers as arguments.
     """
 
     def __init__(self, unchecked: int = 0) -> None:
@@ -301,19 +301,19 @@ class Family:
         return None
 
     def confirms(self, captured: Capture, numbers: Sequence[Any]) -> bool:
-        """Return True if a call that watched numbers did the same as those before."""
+        """Return True if a call that watched numbers has the same record as the earlier calls, apart from numbers."""
         if captured.recorder.broken is not None or captured.postponed or not _needs_no_backward(captured):
             return False
         return self.latest is not None and differences(self.latest, NumberRecord(captured, numbers)) is not None
 
     def add(self, captured: Capture, numbers: Sequence[Any]) -> Numbers | None:
-        """Add the record of a call, and return the memory for numbers if its program is right for other calls."""
+        """Add the record of a call, and return the memory for numbers if its program is valid for other numbers."""
         with self.lock:
             if self.refused:
                 return None
             record, memory = NumberRecord(captured, numbers), None
             if self.latest is None:
-                reads_class = "type" in captured.environment.referenced  # that of a watched number is another
+                reads_class = "type" in captured.environment.referenced  # a stand-in has another class
                 self.refused = captured.recorder.device >= 0 or reads_class or not _needs_no_backward(captured)
             elif self.is_likely:
                 memory = generalized(self.latest, record)

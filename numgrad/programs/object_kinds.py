@@ -1,6 +1,6 @@
-"""Kinds of objects that functions find: whose code they belong to, and whether a guard can see that they change.
+"""Kinds of objects that functions use: the user's or a library's, and whether a guard can detect their changes.
 
-An object that may change where no guard sees it ends a program that reads it.
+A program that reads an object whose changes no guard can detect cannot be replayed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .sources import ABSENT, Source
 
 _NUMGRAD = __name__.partition(".")[0]
 
-# -- whose code ---------------------------------------------------------------------------------------------------
+# -- the user's code and libraries --------------------------------------------------------------------------------
 
 #: Directories of code that is not the user's own: this package, Python's library and installed packages.
 _INSTALLED = tuple({
@@ -53,7 +53,7 @@ _INSTALLED = tuple({
 #: Names of directories of installed packages: a process may have several, such as a user's and the system's.
 _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
-#: Modules of classes whose objects hold what users put there: schedules, distributions, namespaces.
+#: Modules of classes whose objects contain values set by users: schedules, distributions, namespaces.
 _OPEN = (
     "argparse", "collections", "configparser", "types",
     *(f"{_NUMGRAD}.{name}" for name in ("amp", "distributions", "optim", "utils")),
@@ -76,7 +76,7 @@ def is_own(cls: Any) -> bool:
 
 
 def _module_name(cls: Any) -> str:
-    """Return the name of a class's module; empty if its objects have a ``__module__`` of their own, as Cython's."""
+    """Return the name of a class's module; empty if ``__module__`` is an attribute of its objects, as in Cython."""
     return cls.__module__ if isinstance(cls.__module__, str) else ""
 
 
@@ -87,23 +87,23 @@ def is_own_module(module: Any, name: str = "") -> bool:
 
 
 def is_library(value: Any) -> bool:
-    """Return True if an object is the module of a library."""
+    """Return True for a module of a library."""
     return issubclass(type(value), ModuleType) and not is_own_module(value)
 
 
 @functools.cache
 def is_numgrad(cls: type) -> bool:
-    """Return True if a class is this package's."""
+    """Return True if a class belongs to this package."""
     return _module_name(cls).partition(".")[0] == _NUMGRAD
 
 
 def is_open(value: Any) -> bool:
-    """Return True if an object holds what users put there."""
+    """Return True if an object contains values set by users."""
     cls: Any = type(value)
     return is_own(cls) or _module_name(cls).startswith(_OPEN)
 
 
-# -- what objects consist of --------------------------------------------------------------------------------------
+# -- parts of objects ---------------------------------------------------------------------------------------------
 
 #: Classes of objects without tensors in them.
 PLAIN = (int, float, complex, str, bytes, type(None), type, np.generic, types.CodeType, type(ABSENT))
@@ -134,7 +134,7 @@ _OUTSIDE_DICTIONARY: dict[type, tuple[Any, ...]] = {
 
 
 def attributes_of(value: Any) -> Any:
-    """Return the dictionary of an object's attributes without calling any of its code."""
+    """Return the dictionary of an object's attributes, without running code of its class."""
     try:
         return object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -154,7 +154,7 @@ def is_plain(cls: type) -> bool:
 
 
 def is_explored(value: Any) -> bool:
-    """Return True for a class, number or text with attributes of the user's own."""
+    """Return True for a class, number or text whose attributes belong to the user."""
     if isinstance(value, type):
         return is_own(value)
     cls: Any = type(value)
@@ -162,14 +162,14 @@ def is_explored(value: Any) -> bool:
 
 
 def cached_by(function: Any) -> Iterator[Any]:
-    """Yield the keys and results that ``functools.lru_cache`` keeps."""
+    """Yield the keys and results in the cache of ``functools.lru_cache``."""
     for value in gc.get_referents(function):
         is_part = isinstance(value, type | FunctionType) or type(value) is object or value is attributes_of(function)
         if not is_part:
             yield value
 
 
-# -- what guards can see ------------------------------------------------------------------------------------------
+# -- changes that guards can detect -------------------------------------------------------------------------------
 
 #: Bytes of the largest array that a guard compares before each call.
 LARGEST_ARRAY = 1 << 16
@@ -181,10 +181,10 @@ _IMMUTABLE: tuple[type, ...] = (
     pathlib.PurePath, uuid.UUID, np.generic, np.dtype, np.finfo, np.iinfo,
 )
 
-#: Classes whose changes guards see, in subclasses, too.
+#: Classes, including subclasses, whose changes guards can detect.
 _GUARDED: tuple[type, ...] = (
     *_IMMUTABLE,
-    # containers and objects that are looked into
+    # containers and objects whose contents are examined
     tuple, frozenset, *CONTAINERS, *VIEWS, types.CellType, type(os.environ), logging.Logger, np.ndarray, Tensor,
     Generator, Module, Optimizer,
     # functions, classes, and parts of them
@@ -197,28 +197,29 @@ _GUARDED: tuple[type, ...] = (
     type(vars(dataclasses)["_HAS_DEFAULT_FACTORY"]), type(dataclasses.KW_ONLY), super,
 )
 
-#: Names of classes of C extensions' functions: each library brings its own.
+#: Names of the classes of functions in C extensions: each library has its own class.
 _C_FUNCTIONS = frozenset({
     "cython_function_or_method", "fused_cython_function", "_ArrayFunctionDispatcher", "instancemethod", "nb_func",
     "nb_method", "_lru_cache_wrapper", "_lru_list_elem",
 })
 
-#: Packages whose objects, of subclasses too, do not change, as far as functions read them: this one's, types, symbols.
+#: Packages whose objects, including those of subclasses, do not change in a manner that functions could read: this
+#: package, types and symbols.
 _UNCHANGING = ("numgrad", "typing", "abc", "_abc", "_weakrefset", "sympy", "numba.core", "numpy.lib", "numpy._globals")
 
-#: Bases of classes that say nothing about what objects hold.
+#: Bases of classes that do not determine the contents of objects.
 _MARKS = (abc.ABC, typing.Generic, typing.Protocol)
 
 #: Modules whose functions return another value in each call.
 _RANDOM = ("random.", "secrets.", "uuid.", "numpy.random.")
 
-#: Classes of generators of Python's or NumPy's random numbers.
+#: Classes of random number generators of Python and NumPy.
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 
 #: Classes of functions.
 _FUNCTIONS = (FunctionType, BuiltinFunctionType)
 
-#: Functions that return hidden state, and a pattern for the names of others that return or change it.
+#: Functions that return hidden state, and a pattern for the names of other functions that return or change it.
 _READS_STATE = (decimal.getcontext, decimal.setcontext, decimal.localcontext, os.getenv, os.getcwd)
 _STATE_NAMES = re.compile(
     r"(sys|gc|_?threading|_thread)\.(get|set|is|active|current|main|enumerate|enable|disable)|numpy\.(get|set)_?(err|buf|print)"
@@ -226,13 +227,13 @@ _STATE_NAMES = re.compile(
 
 
 def unguardable(source: Source) -> str | None:
-    """Return why a guard could not see that an object changes, and the remedy; None if it could."""
+    """Return the reason why a guard cannot detect changes of an object, with a remedy; None if it can."""
     reason = _change_unseen(source.value)
     return None if reason is None else f"{source.name()}{reason}"
 
 
 def _change_unseen(value: Any) -> str | None:
-    """Return the reason, without the name of the object, which begins the sentence."""
+    """Return the reason as the end of a sentence that begins with the name of the object."""
     cls: Any = type(value)
     if is_opaque(value):
         return f" is of the class {cls.__name__}, whose __getattribute__ may return anything"
@@ -279,12 +280,12 @@ def _is_guarded(cls: Any) -> bool:
 
 
 def is_opaque(value: Any) -> bool:
-    """Return True if code of its class computes all attributes of an object."""
+    """Return True if the class of an object computes all of its attributes."""
     return isinstance(type(value).__getattribute__, FunctionType)
 
 
 def hidden_state(value: Any) -> Callable[[], Any] | None:
-    """Return a function for the state on which operations on an object depend; None if there is none."""
+    """Return a function for the hidden state on which operations on an object depend; None if there is none."""
     if not isinstance(value, (type, FunctionType, decimal.Decimal)):
         return None
     if value is decimal.Decimal or isinstance(value, decimal.Decimal):
@@ -302,13 +303,13 @@ def _decimal_context() -> tuple[Any, ...]:
 
 
 def is_immutable(value: Any) -> bool:
-    """Return True if an object cannot change, or is a tensor, whose version shows changes."""
+    """Return True if an object cannot change, or is a tensor, whose version counter shows changes."""
     if isinstance(value, tuple | frozenset):
         return all(map(is_immutable, value))
     return isinstance(value, (*_IMMUTABLE, Tensor, type, FunctionType, dtype, device, layout, memory_format))
 
 
 def _is_random(function: Any) -> bool:
-    """Return True for functions and classes that draw Python's or NumPy's random numbers."""
+    """Return True for functions and classes that draw random numbers of Python or NumPy."""
     module = getattr(function, "__module__", None)
     return isinstance(module, str) and f"{module}.".startswith(_RANDOM)

@@ -1,6 +1,7 @@
-"""The parts of objects: what a function can reach from an object that it reads, by the object's class.
+"""The parts of objects, by class: the objects that a function can reach from an object that it reads.
 
-An attribute has the collections of names by one of which code has to mention it; see ``Source.read_names``.
+An attribute is a part only if code mentions its name: the source of an attribute has the collections of names in which
+the name must occur; see ``Source.read_names``.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from .object_kinds import attributes_of, is_installed, is_open, is_own
 from .referenced_names import CodeNames, ReferencedNames, names_in_class, names_in_code
 from .sources import ABSENT, REGISTRIES, Source, cells_of, items_of
 
-#: Classes of objects that functions of this package keep to call them.
+#: Classes of objects that functions of this package store in order to call them.
 _CALLED = (FunctionType, MethodType, functools.partial, Module)
 
-#: Attributes of modules that each call of a module reads.
+#: Attributes that every call of a module reads.
 _READ_BY_CALLS = frozenset({*REGISTRIES, "forward"})
 
 #: Attributes of optimizers that guards compare because a step reads them.
@@ -45,7 +46,7 @@ _OPTIONS = frozenset({"param_groups", "state", "defaults"})
 #: Descriptors of slots and of built-in attributes.
 DESCRIPTORS = (MemberDescriptorType, GetSetDescriptorType)
 
-#: Attributes of objects that combine others, by class; ``self`` is their key in messages.
+#: Attributes of objects that combine other objects, by class; ``self`` is their key in messages.
 _PARTS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (MethodType, ("__self__", "__func__")), (kinds.BUILT_IN, ("__self__",)), (property, ("fget", "fset", "fdel")),
     (functools.cached_property, ("func",)), (functools.singledispatchmethod, ("func", "dispatcher")),
@@ -54,13 +55,13 @@ _PARTS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 
 class ObjectParts:
-    """A search that looks into objects.
+    """A search for the parts of objects.
 
     Attributes:
-        is_listed: True if the search is for state that a user has listed, and does not look into code.
+        is_listed: True if the search is for state that a user has listed, and ignores code.
         referenced: the names in the code of all functions that are reached.
         tensors, modules, optimizers, generators: by identity, the first source of each.
-        values: by holder and key, the value at each place with its source, and the contents of containers and arrays.
+        values: by holder and key, each value with its source, and the contents of containers and arrays.
     """
 
     def __init__(self, referenced: ReferencedNames | None):
@@ -74,11 +75,11 @@ class ObjectParts:
         self._is_reading = True
 
     def _reference(self, names: CodeNames) -> None:
-        """Note the names in code."""
+        """Record the names in code."""
         raise NotImplementedError
 
     def _on_path(self, path: Sequence[str], names: dict[str, Any]) -> Iterator[Source]:
-        """Yield the sources that a global and attributes lead to through modules of libraries."""
+        """Yield the sources along a path that begins with a global and leads through modules of libraries."""
         raise NotImplementedError
 
     def _parts(self, value: Any, source: Source) -> Iterable[Source]:
@@ -153,7 +154,7 @@ class ObjectParts:
         yield from self._classes_of(value, source)
 
     def _set_on_wrapper(self, value: Any, source: Source) -> Iterator[Source]:
-        """Yield the attributes that a program has set on the wrapper of a function."""
+        """Yield the attributes that the user's program has set on the wrapper of a function."""
         init = getattr(type(value).__init__, "__code__", None)
         set_by_class = frozenset() if init is None else names_in_code(init).attributes
         for part in self._in_dictionary(attributes_of(value), source, [self.referenced.names]):
@@ -174,8 +175,8 @@ class ObjectParts:
         return parts
 
     def _of_combination(self, value: Any, source: Source) -> Iterator[Source]:
-        """Yield the parts of an object that combines others."""
-        if isinstance(value, classmethod) and self._is_reading:  # it may make objects
+        """Yield the parts of an object that combines other objects."""
+        if isinstance(value, classmethod) and self._is_reading:  # a class method may create objects
             self._reference(referenced_names.CONSTRUCTS)
         for key in next(keys for classes, keys in _PARTS if isinstance(value, classes)):
             yield Source(getattr(value, key), key="self" if key == "__self__" else None, parent=source)
@@ -209,17 +210,17 @@ class ObjectParts:
         yield from self._classes_of(value, source)
 
     def only_steps(self, value: Any) -> bool:
-        """Return True for a scheduler of which code so far calls nothing but ``step``, which effects repeat."""
+        """Return True for a scheduler whose only method called so far is ``step``, which replays repeat."""
         cls: Any = type(value)
         return is_scheduler(value) and self.referenced.names.isdisjoint(_other_methods(cls))
 
     def _classes_of(self, value: Any, source: Source) -> Iterator[Source]:
-        """Yield the user's own classes among those of an object."""
+        """Yield the user's own classes among the class of an object and its bases."""
         if not self.is_listed:
             yield from (Source(cls, parent=source) for cls in (*type(value).__mro__, type(type(value))) if is_own(cls))
 
     def _of_class(self, cls: type, source: Source) -> Iterator[Source]:
-        """Yield the functions and values of a class of the user's own, and its bases."""
+        """Yield the functions and values of one of the user's own classes and of its bases."""
         for key, value in vars(cls).items():
             if key not in referenced_names.NOT_READ and not isinstance(value, DESCRIPTORS):
                 is_special = key.startswith("__") and key.endswith("__")
@@ -233,7 +234,7 @@ class ObjectParts:
         if not self._is_reading:
             return
         names, namespace = names_in_code(function.__code__), function.__globals__
-        if is_installed(function.__code__.co_filename):  # it may wrap a function of the user's
+        if is_installed(function.__code__.co_filename):  # it may wrap one of the user's functions
             yield from (Source(function.__dict__.get(key), parent=source) for key in ("__wrapped__", "registry"))
             for name in sorted(names.globals & namespace.keys()):
                 if isinstance(namespace[name], bool | int | float | str | None):
@@ -258,7 +259,7 @@ class ObjectParts:
         self._reference(names)
 
 
-#: Methods that yield the parts of an object, by its class; the first class that fits counts.
+#: Methods that yield the parts of an object, by its class; the first matching class is used.
 _FINDERS: tuple[tuple[Any, Any], ...] = (
     (Tensor, ObjectParts._of_tensor), (Generator, ObjectParts._of_generator),
     *[(classes, ObjectParts._of_combination) for classes, _ in _PARTS],
@@ -277,7 +278,7 @@ def _finder(cls: type) -> Callable[[ObjectParts, Any, Source], Iterable[Source]]
 
 
 def is_scheduler(value: Any) -> bool:
-    """Return True for a scheduler of a class of this package."""
+    """Return True for a scheduler whose class belongs to this package."""
     cls: Any = type(value)
     return issubclass(cls, LRScheduler) and not is_own(cls)
 

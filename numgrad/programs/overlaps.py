@@ -1,4 +1,4 @@
-"""Conditions on arguments: they share memory with one another, and with the environment, as in the recorded call."""
+"""Conditions on the memory of arguments: it must overlap other memory as in the recorded call."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .signatures import begin_of
 
 
 def memory_used_by(captured: Capture) -> set[int]:
-    """Return the identities of the memory that existed before and that the program uses.
+    """Return the identities of the memory that the program uses and that existed before it.
 
-    Steps work on it, or results or new gradients lie in it.
+    It is used by steps, or contains results or new gradients.
     """
     numbers = {block.number for block in captured.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
     new = [*captured.results(), *[grad for _, grad in captured.grads if grad is not None]]
@@ -35,15 +35,15 @@ def memory_used_by(captured: Capture) -> set[int]:
 def argument_conditions(
     captured: Capture, used: set[int], conditions: Conditions, compared: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the conditions on the arguments ``inputs``, and on gradients that are inputs of the program, too.
+    """Yield the conditions on the arguments ``inputs``, and on gradients that are also inputs of the program.
 
-    Where a program writes to memory that existed before, no other memory that it is given may overlap that.  On a GPU
-    kernels also depend on the alignment of arguments, and on deterministic mode.
+    If a program writes to memory that existed before, no other input may overlap that memory.  On a GPU kernels also
+    depend on the alignment of arguments, and on deterministic mode.
 
     Args:
-        used: the identities of the memory that existed before and that the program uses.
+        used: the identities of the memory that the program uses and that existed before it.
         conditions: names of objects in conditions.
-        compared: expressions for tensors that may be others in each call, but no argument.
+        compared: expressions for tensors that may differ from call to call, but must not be arguments.
     """
     inputs, owners, environment = captured.inputs, captured.gradient_owners, captured.environment.tensors
     count, on_gpu, name = len(inputs) - len(owners), captured.recorder.device >= 0, conditions.name
@@ -57,7 +57,7 @@ def argument_conditions(
         return f"{arguments.get(id(owner)) or name(owner)}._grad"
 
     expressions = [*[f"inputs[{number}]" for number in range(count)], *map(grad_of, owners)]
-    # the storages are kept: another object may take the identity of one that is gone
+    # the storages are kept, since a new object may get the identity of a deleted one
     storages = [source.value._storage for source in environment.values()]
     storages += [before.storage for key, before in captured.known.items() if key not in {*map(id, inputs)}]
     around = {id(storage): storage for storage in storages if id(root_of(storage)) in used}
@@ -81,9 +81,9 @@ def argument_conditions(
         elif around:
             yield f"id({expression}._storage) not in {name(around)}"
         yield f"not ({expression}.__dict__ and has_attributes({expression}))"
-        if captured.versions and tensor._counter.__class__ is list:  # an inference tensor may not be changed
+        if captured.versions and tensor._counter.__class__ is list:  # an inference tensor must not be changed
             yield f"{expression}._counter.__class__ is list"
-        if number >= count:  # the signature has no gradients
+        if number >= count:  # the signature does not contain gradients
             yield f"{expression}._layout is {name(tensor._layout)} and is_plain({expression})"
         grad = None if any(tensor is owner for owner in owners) else captured.known[id(tensor)].grad
         if grad is not None and id(root_of(grad._storage)) in used:
@@ -99,7 +99,7 @@ def argument_conditions(
 
 
 def _separation(captured: Capture, around: dict[int, Any], address: Callable[[Any], int]) -> _Separation | None:
-    """Return what compares the addresses of arguments; None if there is nothing that they may overlap."""
+    """Return the condition on the addresses of arguments; None if there is no memory that they could overlap."""
     arrays = [captured.outside[number][0] for number in {block.number for block in written_outside(captured.recorder)}]
     inputs = captured.inputs
     writes_argument = any(tensor._storage is array for tensor in inputs for array in arrays)
@@ -117,9 +117,9 @@ class _Separation:
     """The condition that arguments overlap no memory that is written elsewhere.
 
     Attributes:
-        bounds: the begin and end of each piece of memory that no argument may overlap, in order.
+        bounds: the begin and end of each piece of memory that no argument may overlap, sorted.
         numbers: the indices of the arguments that are compared.
-        from_one_another: True if they may not overlap each other.
+        from_one_another: True if they must not overlap each other.
         address: returns the address of memory.
     """
 
@@ -144,16 +144,16 @@ class _Separation:
             taken.append((start, end))
         if not self.from_one_another:
             return True
-        distinct = sorted(set(taken))  # the signature has which are the same
+        distinct = sorted(set(taken))  # the signature states which tensors share memory
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
 
 
 def _roots_of(tensors: Sequence[Tensor]) -> int:
-    """Return the number of pieces of memory in which tensors lie."""
+    """Return the number of separate pieces of memory that tensors use."""
     return len({id(root_of(tensor._storage)) for tensor in tensors})
 
 
 def alignment(tensor: Tensor) -> int:
-    """Return the power of two, 16 at most, of which the address of a tensor on a GPU is a multiple."""
+    """Return the largest power of two, up to 16, that divides the address of a tensor on a GPU."""
     address = begin_of(tensor)
     return min(16, address & -address) or 16

@@ -1,6 +1,7 @@
-"""Programs as functions of the tensors of a call, which replays call.
+"""Programs as functions of the tensors of a call.
 
-The function is generated for the program: it allocates results, fills in addresses, runs, and makes tensors.
+A replay calls the function, which is generated for the program: it allocates results, fills in addresses, runs the
+program, and creates tensors.
 """
 
 from __future__ import annotations
@@ -47,15 +48,16 @@ def alone(tensor: Tensor) -> Tensor:
 
 
 class Program:
-    """A program for calls with one signature, in one state of the environment.
+    """A program for calls with one signature and one state of the environment.
 
     Args:
         captured: the record of the call.
-        saved: the blocks that its backward program finds; for that program a dictionary of their offsets.
-        attach: gives results their node: ``attach(results, inputs, saved, new_tensors)``; None if they have none.
+        saved: the blocks saved for its backward program; for the backward program itself, a dictionary of their
+            offsets.
+        attach: attaches the node to results, as ``attach(results, inputs, saved, new_tensors)``; None without a node.
         attached: the results with a node.
         reuse: True if results lie in the same memory each time.
-        freed: the call of backward within the program that has freed the graph of these results; None for none.
+        freed: the call of backward within the program that has freed the graph of these results; None if there is none.
 
     Attributes:
         run: ``run(inputs)`` returns the result of the call, or REPORTED.
@@ -63,7 +65,7 @@ class Program:
         plan: the plan of its memory.
         executable: linked machine code, or the launches of a GPU.
         recorder: the recorder, with the steps and blocks.
-        names: names of the blocks that callers see.
+        names: names of the blocks that are visible to callers.
         gradient_owners: tensors in the environment whose gradients are inputs.
         owners: tensors in the environment whose gradients the program sets.
         counters: version counters in the environment that it increments.
@@ -86,16 +88,16 @@ class Program:
             "tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED, "new_instance": new_instance,
             "attach": attach, "freed": freed, "CompiledBackward": CompiledBackward, "bytes_": _BYTES,
         }
-        numbered = [*enumerate(captured.inputs)][::-1]  # the first of several counts
+        numbered = [*enumerate(captured.inputs)][::-1]  # of equal inputs, the first one is used
         self._numbers = {id(tensor): number for number, tensor in numbered}
         self._positions = {id(tensor._storage): number for number, tensor in numbered}
         self._counters = {id(tensor._counter): f"inputs[{number}]._counter" for number, tensor in numbered}
         self._known_counters = {id(before.tensor._counter) for before in captured.known.values()}
         self._new: dict[int, str] = {}  # names of new tensors
         self._new_tensors: list[Tensor] = []
-        self._statements: list[str] = []  # they make the new tensors
+        self._statements: list[str] = []  # they create the new tensors
         result = self._expression(captured.result)
-        for tensor in attached:  # results may be its views, with elements in common
+        for tensor in attached:  # results may be overlapping views of it
             self._tensor(tensor)
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in captured.grads]
         self.plan = MemoryPlan(recorder, list(self._results), saved)
@@ -130,7 +132,7 @@ class Program:
         if self.plan.traffic >= BRIEF or recorder.device >= 0:
             self._runs = 0
             self.run = functools.partial(self._first_runs, self.run)
-        for block in recorder.blocks:  # release the recorded call's memory that is new in each call
+        for block in recorder.blocks:  # release the memory of the recorded call that is new in each call
             is_new = block.last < 0 or block in self._saved or self._position(block) is not None
             if is_new and block.origin == OUTSIDE and block.size >= LARGE:
                 block.held = None
@@ -141,7 +143,7 @@ class Program:
         self.counters = [counter for counter, _ in captured.versions if id(counter) not in of_arguments]
         self.names = block_names(captured)
         self.tensors = [*map(alone, self._new_tensors)] if attach is not None else []
-        del self._captured, self._new_tensors  # and with them the graph
+        del self._captured, self._new_tensors  # releases the graph, too
 
     def _function(self, executable: Any) -> Callable[..., Any]:
         """Return the function of the program's text that runs this executable."""
@@ -156,7 +158,7 @@ class Program:
         return names.pop("run")  # without a reference to itself, which would keep the executable's memory
 
     def _first_runs(self, run: Callable[..., Any], inputs: Sequence[Tensor], saved: Any = None) -> Any:
-        """Run the program; if it has run several times, begin to make it run tile by tile."""
+        """Run the program; after several runs, begin to improve it in the background."""
         self._runs += 1
         if self._runs == _RUNS:
             self.run = run
@@ -188,7 +190,7 @@ class Program:
     # -- results ---------------------------------------------------------------------------------------------------
 
     def _expression(self, tree: Any) -> str:
-        """Return the expression that makes a result like this one."""
+        """Return the expression that creates a result like this one."""
         if isinstance(tree, Tensor):
             return self._tensor(tree)
         if isinstance(tree, tuple) or tree.__class__ is list:
@@ -234,12 +236,12 @@ class Program:
                 is_view = id(root) in self._new or id(root) in self._numbers or id(root) in self._captured.known
             if is_view:
                 lines.append(f"{self._name('w', tensor._view)}.connect_like({name}, {self._tensor(root)})")
-            if tensor._edge is None and (tensor._requires_grad == 1 or is_view):  # otherwise it is in no graph
+            if tensor._edge is None and (tensor._requires_grad == 1 or is_view):  # otherwise the tensor is in no graph
                 lines.append(f"{name}._requires_grad = {tensor._requires_grad}")
         return lines
 
     def _counter_of(self, tensor: Tensor) -> str:
-        """Return the expression for a version counter shared with another tensor; empty for one of its own."""
+        """Return the expression for a version counter shared with another tensor; empty if the tensor has its own."""
         counter = tensor._counter
         name = self._counters.get(id(counter), "")
         if counter.__class__ is not list or (not name and id(counter) in self._known_counters):
@@ -249,7 +251,7 @@ class Program:
         return name
 
     def _buffer_of(self, tensor: Tensor) -> tuple[str, str]:
-        """Return the expressions for the buffer of a tensor, and its offset there."""
+        """Return the expressions for the buffer of a tensor, and for its offset in the buffer."""
         storage, offset = tensor._storage, str(tensor._offset)
         if storage.__class__ is DeviceBuffer and not storage.size:
             return self._name("s", storage), offset
@@ -261,7 +263,7 @@ class Program:
         if block.origin == OUTSIDE:
             return self._buffer_outside(tensor, block)
         if block not in self._results:
-            # if a part is seen as wider elements, the buffer is one of bytes
+            # if a part is used with wider elements, the buffer consists of bytes
             dtype = _BYTES if block.size % storage.dtype.itemsize else storage.dtype
             number, self._dtypes[block] = len(self._results), dtype
             self._results[block] = f"buffer{number}"
@@ -285,7 +287,7 @@ class Program:
         return f"{whole}[{begin}:{begin + storage.nbytes}].view({self._name('d', storage.dtype)})"
 
     def _buffer_outside(self, tensor: Tensor, block: Block) -> tuple[str, str]:
-        """Return the expressions for a buffer that existed before, and the offset of a tensor there."""
+        """Return the expressions for a buffer that existed before, and for the offset of a tensor in it."""
         storage, size = tensor._storage, tensor._storage.dtype.itemsize
         position = self._position(block)
         if position is None:
@@ -293,7 +295,7 @@ class Program:
         argument, expression = self._captured.inputs[position], f"inputs[{position}]"
         argument_size = argument._storage.dtype.itemsize
         delta = start_address(storage) + tensor._offset * size - block.address
-        if not argument._layout.size:  # it is seen from where its memory begins
+        if not argument._layout.size:  # its block begins where its memory begins
             delta -= argument._offset * argument_size
         if argument._storage.dtype == storage.dtype:
             return f"{expression}._storage", f"{expression}._offset + {delta // size}"
@@ -310,7 +312,7 @@ class Program:
         return functools.partial(empty_buffer if size >= LARGE else np.empty, count, dtype)
 
     def _position(self, block: Block) -> int | None:
-        """Return the index of the argument whose memory a block is; None if it is none's."""
+        """Return the index of the argument whose memory a block is; None if it belongs to no argument."""
         if block.origin != OUTSIDE:
             return None
         return self._positions.get(id(self._captured.outside[block.number][0]))
@@ -336,7 +338,7 @@ class Program:
         return buffers
 
     def _run(self, buffers: dict[int, str], grads: Sequence[tuple[str, str]]) -> list[str]:
-        """Return statements that run the program, and undo its changes if a step fails."""
+        """Return statements that run the program, and that undo its changes if a step fails."""
         executable, plan = self.executable, self.plan
         restore = [f"    {name}._grad = grad{number}" for number, (name, _) in enumerate(grads) if self._may_fail]
         effects = self.recorder.effects

@@ -1,12 +1,12 @@
-"""Parts of a recorded program: blocks of memory, and the steps that work on them.
+"""Parts of a recorded program: blocks of memory, and the steps that use them.
 
 A ``Block`` is the memory of one owner: an array, or on a GPU a block of the allocator.  Operands of kernels are spans
 of blocks.  There are three kinds of blocks:
 
 - *outside*: the memory existed before the call (arguments, parameters, the state of optimizers and generators);
 - *fresh*: a step allocated the memory during recording, and a replay may place it anywhere;
-- *constant*: any other memory, whose elements matter, such as the sizes of a loop or the result of ``torch.arange``.
-  If a step writes it, a replay begins with a copy.
+- *constant*: any other memory, whose contents a replay needs, such as the sizes of a loop or the result of
+  ``torch.arange``.  If a step writes it, each replay begins with a copy.
 
 Fresh blocks are held weakly, so that recording needs no more memory than running.
 """
@@ -45,7 +45,7 @@ class Block:
         initial: for a constant that is written, a copy of its first contents.
         first, last: the indices of the first and the last step that use it.
         written: True if a step writes it.
-        changed: the index of the first step that does or may write it; -1 for none.
+        changed: the index of the first step that writes it, or may write it; -1 if there is none.
         number: for blocks outside, the index in the list of memory that existed before.
         layout: the layout of a tensor in it.
     """
@@ -89,7 +89,7 @@ class Load:
 
 @dataclass(slots=True)
 class Placed:
-    """A tensor for a host function: its memory from the first element on, and its layout."""
+    """A tensor operand of a host function: its memory, starting at the first element, and its layout."""
 
     span: Span
     layout: Layout
@@ -100,7 +100,7 @@ class RecordedStep:
     """A step of a program.
 
     Attributes:
-        operands: for a kernel a Span, a Load or a number per parameter; for a host function its arguments.
+        operands: for a kernel, a Span, a Load or a number per parameter; for a host function, its arguments.
         operation: the name of the operation or graph node that the step belongs to.
         location: the place in the user's program where the operation was called.
     """
@@ -112,7 +112,7 @@ class RecordedStep:
 
 @dataclass(slots=True)
 class KernelCall(RecordedStep):
-    """A run of a kernel.
+    """A launch of a kernel.
 
     Attributes:
         addresses: for buffers of addresses (parameter, element, the Span at that address).
@@ -134,7 +134,7 @@ class HostCall(RecordedStep):
 
 @dataclass(slots=True)
 class DeviceCall(RecordedStep):
-    """Work put on the stream of a GPU.
+    """Work added to the stream of a GPU.
 
     Attributes:
         function: the function or kernel that takes the operands.
@@ -169,12 +169,12 @@ def start_address(memory: Any) -> int:
 
 
 def has_known_owner(memory: Any) -> bool:
-    """Return True if NumPy or this package owns the memory, False if there is none or another library owns it."""
+    """Return True if NumPy or this package owns the memory, and False if another library owns it or there is none."""
     return isinstance(root_of(memory), np.ndarray | Memory)
 
 
 def whole(root: Any) -> Any:
-    """Return all memory of an owner as one flat buffer."""
+    """Return the whole memory of an owner as a flat buffer."""
     if isinstance(root, np.ndarray):
         return root.ravel("K")
     return DeviceBuffer(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)

@@ -1,4 +1,4 @@
-"""The recorder: the work of a program on memory, as steps over blocks; see Note [Recording] in ``devices``."""
+"""The recorder of programs, which records work on memory as steps over blocks; see Note [Recording] in ``devices``."""
 
 from __future__ import annotations
 
@@ -46,28 +46,29 @@ _TWO_DEVICES = "a program that works on two devices"
 
 
 class CaptureError(RuntimeError):
-    """A program cannot be recorded as a whole; the message has the reason, and the place where it shows."""
+    """A program cannot be recorded as a whole; the message states the reason and the location in the user's program."""
 
 
 class Recorder(Watcher):
-    """The recorder of the thread that makes it.
+    """The recorder for the thread that creates it.
 
     Args:
-        outside: arrays that existed before, each with the first byte that the program sees, where an argument begins.
+        outside: arrays that existed before, each with the offset of the first byte that the program uses.
         full: True if a program that cannot be replayed is an error.
 
     Attributes:
         steps: the steps so far.
         blocks: all blocks, in the order of their first use.
-        broken: the reason why the program cannot be replayed, and the place where that shows; None if it can.
-        effects: the actions of Python that each run repeats.
-        conditions: functions of memory that was there before, with their values, on which the program depends, and what
-            they read.
-        tensors: by identity, weak references to the tensors that operations took or returned, with their places.
-        one_thread: True if BLAS has to use one thread.
+        broken: the reason why the program cannot be replayed, with the location; None if it can.
+        effects: actions of Python that each run repeats.
+        conditions: functions of memory that existed before, on whose values the program depends, each with its value
+            and a description.
+        tensors: by identity, weak references to the tensors that operations took or returned, with the locations of the
+            calls.
+        one_thread: True if BLAS must use a single thread.
         walks: True if backward runs within the program.
         begin_of_graph: the first sequence number of the program's own nodes.
-        recorded: by sequence number, the places where nodes were recorded.
+        recorded: by sequence number, the locations where nodes were recorded.
         device: the number of the GPU of the program; -1 for the CPU.
     """
 
@@ -87,7 +88,7 @@ class Recorder(Watcher):
         self.begin_of_graph = 0
         self._device: int | None = None  # not known yet
         self._blocks: dict[int, Block] = {}  # by the identity of the owner
-        self._in_order: list[Block] | None = None  # by address, made at the first search
+        self._in_order: list[Block] | None = None  # by address, created at the first search
         self._is_within_step = False
         self._calls: list[tuple[str, Location]] = []  # the operations in progress
         self._nodes: list[tuple[int, str, Location | None]] = []  # the nodes in progress, each with len(_calls)
@@ -127,7 +128,7 @@ class Recorder(Watcher):
         return block if block is not None and address < block.address + block.size else None
 
     def span(self, array: Any, written: bool) -> Span:
-        """Return an array as a part of its block, and note that the next step uses it."""
+        """Return an array as a span of its block, and record that the next step uses it."""
         root = root_of(array)
         block = self._blocks.get(id(root))
         offset = start_address(array) - (start_address(root) if block is None else block.address)
@@ -141,7 +142,7 @@ class Recorder(Watcher):
         return Span(block, offset, array.dtype, array.shape, array.strides)
 
     def _span_at(self, address: int, block: Block) -> Span:
-        """Return an address in a block as a span; steps may read and write there."""
+        """Return an address in a block as a span that steps may read and write."""
         self._use(block, True)
         return Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
 
@@ -152,7 +153,7 @@ class Recorder(Watcher):
             block.changed = len(self.steps)
 
     def keep_initial(self, block: Block, root: Any) -> None:
-        """Keep a copy of a constant's contents, with which replays begin."""
+        """Keep a copy of a constant's contents, from which replays initialize it."""
         block.initial, block.held = self._within_step(whole(root).copy), None
 
     # -- notifications of devices ----------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ class Recorder(Watcher):
         return -1 if self._device is None else self._device
 
     def _is_on(self, device: int) -> bool:
-        """Return True if work on a device is to be recorded: the program must be on the same."""
+        """Return True if work on a device is to be recorded, which requires that the program is on the same device."""
         if self.muted:
             return False
         if self._device is None:
@@ -177,7 +178,7 @@ class Recorder(Watcher):
         return self.broken is None
 
     def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
-        """Record a run of a kernel."""
+        """Record a launch of a kernel."""
         facts = kernel.facts
         named = dict(zip(facts.parameters, arguments, strict=True))
         if grid:
@@ -209,13 +210,13 @@ class Recorder(Watcher):
         self.one_thread |= is_on_one_thread()
 
     def _find_addresses(self, launch: KernelCall, arguments: Sequence[Any]) -> None:
-        """Note which elements of a buffer of addresses are those of blocks, which differ in each call."""
+        """Record which elements of a buffer of addresses point into blocks, whose addresses vary between calls."""
         parameter = launch.kernel.facts.parameters.index("addresses")
         for index, address in enumerate(arguments[parameter].tolist()):
             block = self._block_at(address) if address else None
             if block is not None:
                 launch.addresses.append((parameter, index, self._span_at(address, block)))
-        # each run writes into the buffer: the program has a copy of its own
+        # each run writes into the buffer, so the program gets its own copy
         buffer = arguments[parameter].copy()
         block = self._add(buffer, CONSTANT)
         operands = list(launch.operands)
@@ -224,7 +225,7 @@ class Recorder(Watcher):
         block.last = len(self.steps)
 
     def call(self, function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
-        """Record and call a function that puts work on a GPU's stream."""
+        """Record and call a function that adds work to a GPU's stream."""
         self._call(function, arguments, written)
         self._within_step(function, *arguments)
 
@@ -259,7 +260,7 @@ class Recorder(Watcher):
     def allocated(self, buffer: Any) -> None:
         """Record new memory."""
         if not self.muted if buffer.__class__ is not DeviceBuffer else self._is_on(buffer.device):
-            self._add(root_of(buffer), FRESH)  # on the CPU it may hold arguments of a GPU's program
+            self._add(root_of(buffer), FRESH)  # memory on the CPU may contain arguments of a GPU's program
 
     def host(
         self, function: Callable[..., Any], operands: Sequence[Any], arguments: Sequence[Any], written: Sequence[int]
@@ -299,18 +300,18 @@ class Recorder(Watcher):
         return function() if self.muted else self._within_step(function)
 
     def values_read(self, what: str) -> None:
-        """Break off before Python reads elements."""
+        """Abandon the recording before Python reads elements."""
         if not self.muted:
             self.break_off(f"{what} needs values, which a recorded program has only when it runs")
 
     def place_read(self, memory: Any, what: str) -> None:
-        """Break off before Python reads of a tensor what its layout does not determine, such as its offset."""
+        """Abandon the recording before Python reads a property not determined by a layout, such as an offset."""
         block = self.block_of(memory)
         if not self.muted and (block is None or block.origin == OUTSIDE):
             self.break_off(f"{what} depends on more than the layout of a tensor that was there before")
 
     def condition(self, holds: Callable[[], bool], memory: Any, what: str) -> bool:
-        """Return ``holds()``, of which replays need the same value before they begin."""
+        """Return ``holds()``; a replay requires that it returns the same value before the run."""
         if self.muted:
             return holds()
         block = self.block_of(memory)
@@ -321,7 +322,7 @@ class Recorder(Watcher):
         return value
 
     def state_read(self, what: str) -> None:
-        """Break off before Python reads state that no guard compares."""
+        """Abandon the recording before Python reads state that no guard compares."""
         if not self.muted:
             self.break_off(f"it reads {what}, which may change between calls: read it outside")
 
@@ -333,11 +334,11 @@ class Recorder(Watcher):
             self.effects.append(effect)
 
     def is_repeated(self, matches: Callable[[Effect], bool]) -> bool:
-        """Return True if each run repeats such an action already."""
+        """Return True if a recorded action that each run repeats matches."""
         return any(map(matches, self.effects))
 
     def break_off(self, reason: str) -> None:
-        """Note that the program cannot be replayed.
+        """Abandon the recording: the program cannot be replayed.
 
         Raises:
             CaptureError: that is an error.
@@ -351,7 +352,7 @@ class Recorder(Watcher):
 
     @property
     def current(self) -> tuple[str, Location | None]:
-        """The operation or node in progress, and the place of its call."""
+        """The operation or node in progress, and the location of its call."""
         if self._nodes and self._nodes[-1][0] == len(self._calls):
             return self._nodes[-1][1:]
         return self._calls[-1] if self._calls else ("", calling_location(3))
@@ -363,7 +364,7 @@ class Recorder(Watcher):
         return depth
 
     def _note_tensors(self, values: Any, location: Location) -> None:
-        """Note tensors, which nothing may keep after the call."""
+        """Record tensors, in order to check that nothing keeps them after the call."""
         for value in values:
             if isinstance(value, tuple | list):
                 self._note_tensors(value, location)
@@ -388,8 +389,8 @@ class Recorder(Watcher):
     def failed(self, call: Any, token: Any) -> None:
         if not self.muted and not isinstance(sys.exception(), Stop):
             location = self._calls[token][1] if len(self._calls) > token else calling_location(4)
-            self.broken = f"{call.name}() raised an error", location  # which the program may catch
-        del self._calls[token:]  # which Ctrl-C may have come after
+            self.broken = f"{call.name}() raised an error", location  # the program may catch the error
+        del self._calls[token:]  # also calls left over after Ctrl-C
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:
         if category == NODE:

@@ -1,4 +1,4 @@
-"""The lock of recording: one thread at a time records a program."""
+"""The lock for recording: only one thread at a time records a program."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from ..devices import recording
 
 
 class RecordingLock:
-    """A lock that its thread may take again, as after Ctrl-C kept the thread from releasing it.
+    """A lock that its holder can acquire again, for the case that Ctrl-C prevented its release.
 
-    As a context manager it does not wait: it is True for the thread that holds it, and False if another thread does.
+    As a context manager it does not wait: its value is True if the thread has acquired the lock, and False if another
+    thread holds it.
 
     Attributes:
         holder: the identity of the thread that holds it, under "thread".
@@ -43,7 +44,7 @@ recording_lock = RecordingLock()
 
 
 def _after_fork() -> None:
-    """Release the lock in a child: the thread that held it does not exist there."""
+    """Release the lock in a child process, where the thread that held it does not exist."""
     if recording_lock.holder:
         recording_lock.holder.clear()
         recording.record_with(None)

@@ -1,6 +1,7 @@
-"""Names that functions reference: globals, attributes and modules in their bytecode, and in that of library classes.
+"""Names that functions reference: globals, attributes and modules in their bytecode and in that of library classes.
 
-A program depends only on the objects that its functions read, and these can read only what their code names.
+A program depends only on the objects that its functions read, and functions can read only objects that their code
+names.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 from ..nn.modules.module import Module
 from .object_kinds import is_own
 
-#: Functions and classes that read attributes of any names, and names in code that show that it does.
+#: Functions and classes that can read any attribute, and names that show that code does so.
 _READERS = (vars, dir, attrgetter, methodcaller, dataclasses.asdict, dataclasses.astuple, inspect.getmembers)
 _ANY_NAME = frozenset({"__dict__", "__getattribute__", "MATCH_CLASS", *[reader.__name__ for reader in _READERS]})
 
@@ -30,7 +31,7 @@ _ANY_NAME = frozenset({"__dict__", "__getattribute__", "MATCH_CLASS", *[reader._
 _BY_NAME = (getattr, hasattr, setattr, delattr)
 _BY_NAME_NAMES = frozenset([function.__name__ for function in _BY_NAME])
 
-#: Functions that find globals and modules by any name, or objects by their identity, and methods that do.
+#: Functions and methods that find globals and modules by any name, or objects by their identity.
 _FINDERS = (globals, eval, exec, __import__, importlib.import_module, id, hash)
 _FINDER_NAMES = frozenset([finder.__name__ for finder in _FINDERS])
 _FINDER_METHODS = frozenset({"import_module", "__hash__", "__subclasses__"})
@@ -38,24 +39,24 @@ _FINDER_METHODS = frozenset({"import_module", "__hash__", "__subclasses__"})
 #: Methods and functions that compare the identities of tensors.
 _COMPARING = frozenset({"CONTAINS_OP", "index", "count", "remove", "discard", "set", "frozenset"})
 
-#: Methods that run when an object is made.
+#: Methods that run when an object is created.
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 
 _PRINTING = frozenset({"__repr__", "__str__", "__format__"})
 
-#: Attributes that code has to name to read them.
+#: Attributes that code can read only by name.
 NOT_CALLED = CONSTRUCTORS | _PRINTING | {
     "__module__", "__qualname__", "__doc__", "__annotations__", "__annotations_cache__", "__slots__", "__match_args__",
     "extra_repr", "reset_parameters",
 }
 
-#: Attributes of classes that their objects do not read.
+#: Attributes of classes that cannot be read through their objects.
 NOT_READ = frozenset({
     "__dict__", "__weakref__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
     "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__", "__annotate_func__",
 })
 
-#: Names of functions that traverse all that is registered in a module, and of those that do so in order.
+#: Names of functions that traverse everything registered in a module, and of those whose result depends on the order.
 _IN_ORDER = frozenset({
     "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
     "named_children", "state_dict", "apply", "deepcopy", "stack_module_state", "_buffers", "_modules", "_parameters",
@@ -65,7 +66,7 @@ _TRAVERSING = _IN_ORDER | {
     "update_parameters",
 }
 
-#: Methods that code calls implicitly, by the names or instructions that show it.
+#: Methods that code calls implicitly, by the names or instructions that call them.
 _IMPLICIT_CALLS = {
     "type": CONSTRUCTORS, "__class__": CONSTRUCTORS, "replace": CONSTRUCTORS, "hasHandlers": frozenset({"handlers"}),
     **dict.fromkeys(
@@ -74,7 +75,7 @@ _IMPLICIT_CALLS = {
     ),
 }
 
-#: Instructions without effect on what code reads.
+#: Instructions that read nothing.
 _SILENT = frozenset({"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"})
 
 #: Instructions that add a constant to an attribute.
@@ -93,14 +94,14 @@ class CodeNames:
     Attributes:
         globals: names of globals and built-in functions.
         attributes: names of attributes, and texts, which may be names.
-        counters: names of attributes that the code only increments by a constant; ``attributes`` lacks them.
-        paths: names of globals, each with the attributes that are read from it at once: ``np.random.rand``.
+        counters: names of attributes that the code only increments by a constant; they are not in ``attributes``.
+        paths: names of globals, each with the attributes that directly follow it, as in ``np.random.rand``.
         imports: modules, each with the number of packages that a relative import goes up.
         optional: attributes that an object may lack.
-        any_name: True if the code reads attributes by names made at run time.
-        catches: True if it catches errors: an object may lack any attribute.
-        unseen: names by which it finds globals or objects that its names do not show.
-        compares: True if it may tell equal objects apart.
+        any_name: True if the code reads attributes by names computed at run time.
+        catches: True if the code catches errors, so that an object may lack any attribute.
+        unseen: names of functions by which the code finds globals or objects that it does not name.
+        compares: True if the code may distinguish equal objects.
     """
 
     globals: frozenset[str] = frozenset()
@@ -122,7 +123,7 @@ _FIELDS = tuple([field.name for field in dataclasses.fields(CodeNames)])
 
 
 class ReferencedNames:
-    """The names in the code of all functions of a program, to which the search for its environment adds.
+    """The names in the code of all functions of a program; the search for the program's environment adds to them.
 
     Attributes:
         names: names of attributes, and texts.
@@ -138,7 +139,7 @@ class ReferencedNames:
         self.any_name = self._catches = self.compares = False
 
     def add(self, names: CodeNames) -> set[str]:
-        """Add the names of one more function, and return the attributes that no other has referenced."""
+        """Add the names of another function, and return the attributes that no earlier function has referenced."""
         new = set(names.attributes - self.names)
         self.names |= new
         self._counters |= names.counters
@@ -156,7 +157,7 @@ class ReferencedNames:
         return self.names if self._catches else self._optional
 
     def only_counts(self, name: Any) -> bool:
-        """Return True if code only increments attributes of this name."""
+        """Return True if all code only increments attributes of this name."""
         return name in self._counters and name not in self.names and not self.any_name
 
     def __contains__(self, name: str) -> bool:
@@ -164,7 +165,7 @@ class ReferencedNames:
         return name in self.names or name in self.globals
 
     def may_miss(self) -> bool:
-        """Return True if the program may go on where an object lacks an attribute."""
+        """Return True if the program may continue after an object lacked an attribute."""
         return self.any_name or bool(self.optional)
 
     def traverses_modules(self, in_order: bool = False) -> bool:
@@ -216,7 +217,7 @@ def names_in_code(code: CodeType) -> CodeNames:
 
 
 def _paths(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
-    """Yield each global that code reads, with the attributes that follow it."""
+    """Yield each global that code reads, with the attributes that directly follow it."""
     for number, step in enumerate(steps):
         if step.opname in _GLOBAL_LOADS:
             following = takewhile(lambda step: step.opname in _ATTRIBUTE_LOADS, steps[number + 1:])
@@ -235,7 +236,7 @@ def _increments(steps: list[dis.Instruction]) -> set[int]:
 
 
 def _formatted(steps: list[dis.Instruction]) -> set[str] | None:
-    """Return the attributes that ``format`` of constant texts reads; None if code formats another text."""
+    """Return the attributes that ``format`` reads in constant texts; None if code also formats other texts."""
     result: set[str] = set()
     for text, step in pairwise(steps):
         if step.opname in _ATTRIBUTE_LOADS and step.argval in ("format", "format_map"):
@@ -246,7 +247,7 @@ def _formatted(steps: list[dis.Instruction]) -> set[str] | None:
 
 
 def _imports(steps: list[dis.Instruction]) -> Iterator[tuple[str, int]]:
-    """Yield the modules that code imports, each with the level that two instructions before it load."""
+    """Yield the modules that code imports, each with its level, loaded two instructions before the import."""
     for number, step in enumerate(steps):
         if step.opname == "IMPORT_NAME":
             yield step.argval, steps[number - 2].argval
@@ -261,7 +262,7 @@ def _has_constant_names(steps: list[dis.Instruction]) -> bool:
 
 
 def _is_constant_lookup(steps: list[dis.Instruction]) -> bool:
-    """Return True if code loads an object and a constant, at most one more object, and calls."""
+    """Return True if code loads an object, a constant and at most one more object, and then calls a function."""
     if not steps or steps[0].opname not in _LOADS:
         return False
     number = 1
@@ -275,13 +276,13 @@ def _is_constant_lookup(steps: list[dis.Instruction]) -> bool:
     return bool(call) and call[0].opname.startswith("CALL")
 
 
-#: Names of functions that make objects.
+#: Names of functions that create objects.
 CONSTRUCTS = CodeNames(attributes=CONSTRUCTORS)
 
-#: Names of functions that read attributes of any names.
+#: Names of functions that can read any attribute.
 READS_ALL = CodeNames(any_name=True)
 
-#: Names of functions and classes that read by any name, by their identity: a program may call them by other names.
+#: Names of functions and classes that can read any name, by identity, since a program may give them other names.
 READERS: dict[int, CodeNames] = {
     **{id(function): READS_ALL for function in (*_READERS, *_BY_NAME)},
     **{id(finder): CodeNames(unseen=frozenset({finder.__name__})) for finder in _FINDERS},
@@ -299,7 +300,7 @@ def imported(name: str, level: int, package: str) -> Iterator[tuple[str, ModuleT
 
 
 class _Public:
-    """The collection of all names that are public."""
+    """The collection of all public names."""
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and not name.startswith("_")
@@ -307,7 +308,7 @@ class _Public:
 
 @functools.cache
 def names_in_class(cls: type) -> tuple[Any, ...]:
-    """Return collections of the names of attributes that methods of library classes among a class's bases read."""
+    """Return the collections of attribute names that methods of the library classes among a class's bases read."""
     functions = [
         getattr(value, "fget", None) or getattr(value, "__func__", value)
         for base in cls.__mro__ if base not in Module.__mro__ and not is_own(base)
@@ -320,5 +321,5 @@ def names_in_class(cls: type) -> tuple[Any, ...]:
 
 @functools.cache
 def overrides_library(cls: type, key: str) -> bool:
-    """Return True if a library class among a class's bases has this attribute: its code may read it."""
+    """Return True if a library class among a class's bases has this attribute, so that its code may read it."""
     return any(key in vars(base) for base in cls.__mro__ if base is not object and not is_own(base))

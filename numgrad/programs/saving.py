@@ -1,9 +1,9 @@
-"""Programs in files: the steps with the texts of their kernels, and the initial contents of memory.
+"""Programs in files, with the steps, the texts of their kernels and the initial contents of memory.
 
 Note [Programs in files]
-A file is a zip archive: ``program.json`` and the bytes of each array.  It has no machine code, which comes from the
-kernel store, and no pickle.  But numbers in the file determine which memory kernels access, and the texts of kernels
-are Python.  No check can show that a file is harmless: load files of trusted origin only.
+A file is a zip archive: ``program.json`` and the bytes of each array.  It contains no machine code, which comes from
+the kernel store, and no pickles.  But numbers in the file determine the memory that kernels access, and the texts of
+kernels are Python code.  No check can ensure that a file is harmless, so load only files of trusted origin.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FORM = [1, sys.byteorder]
 
 _PROGRAM = "program.json"
 
-#: Errors raised while a damaged file is read, whose parts have checksums.
+#: Errors raised while a damaged file is read; the parts of the file have checksums.
 _DAMAGES = (KeyError, OSError, RuntimeError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, struct.error)
 
 
@@ -49,7 +49,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
     """Write the program to a file.
 
     Raises:
-        CaptureError: it needs the process in which it was recorded.
+        CaptureError: the program depends on the process in which it was recorded.
     """
     _check(program)
     arrays = {}
@@ -99,7 +99,7 @@ def _check(program: Standalone) -> None:
 def _memory_of(array: Any) -> np.ndarray:
     """Return all elements of an array in the order of memory."""
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise CaptureError(f"it uses memory with gaps, of an array of shape {list(array.shape)}: make a copy of that")
+        raise CaptureError(f"it uses an array with gaps in its memory, of shape {list(array.shape)}: copy it")
     return array.ravel(order="K")
 
 
@@ -108,7 +108,7 @@ def _described(layout: Layout) -> list[Any]:
 
 
 def _messages(program: Standalone) -> dict[int, str]:
-    """Return the error messages of steps, by number."""
+    """Return the error messages of steps, by step number."""
     launches = iter([step for step in program.steps if isinstance(step, KernelCall)])
     messages = {}
     for number, step in enumerate([step for segment in program.plan.steps for step in segment], 1):
@@ -120,10 +120,10 @@ def _messages(program: Standalone) -> dict[int, str]:
 
 
 def _tree(value: Any, numbers: Iterator[int]) -> Any:
-    """Return a result in the form of JSON, with numbers in place of tensors.
+    """Return a result as JSON, with numbers in place of tensors.
 
     Raises:
-        CaptureError: the result has other values.
+        CaptureError: the result contains a value that JSON cannot represent.
     """
     if isinstance(value, Tensor):
         return {"tensor": next(numbers)}
@@ -141,9 +141,9 @@ def _tree(value: Any, numbers: Iterator[int]) -> Any:
 
 
 class LoadedProgram:
-    """A program from a file, called with tensors of the recorded layouts; it returns new tensors.
+    """A program from a file, which takes tensors of the recorded layouts and returns new tensors.
 
-    It has no backward.  Tensors that it changes are its own, and begin as they were when it was saved.
+    It has no backward.  The tensors that it changes are private, and have their saved values at first.
     """
 
     def __init__(self, described: dict[str, Any], arrays: dict[int, np.ndarray]):

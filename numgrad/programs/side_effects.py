@@ -1,4 +1,4 @@
-"""Side effects of a call and of its backward, apart from their results, and checks that a replay can repeat them."""
+"""Side effects of a call and of its backward pass, and checks that a replay can repeat them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sources import Source
 
 
 def advance_all(effects: Sequence[Effect]) -> None:
-    """Do actions in order; if one raises an error, take those before it back."""
+    """Perform actions in order; if one raises an error, revert the earlier ones."""
     done = []
     try:
         for effect in effects:
@@ -35,7 +35,7 @@ def advance_all(effects: Sequence[Effect]) -> None:
 
 
 def undo_all(effects: Sequence[Effect]) -> None:
-    """Take actions back, the last one first."""
+    """Revert actions, the last one first."""
     for effect in reversed(effects):
         effect.undo()
 
@@ -44,7 +44,7 @@ def undo_all(effects: Sequence[Effect]) -> None:
 class Counter(Effect):
     """An integer attribute that a function increments in each call and does not read otherwise.
 
-    Replays increment it, too, and do not depend on it.
+    Replays also increment it, and do not depend on its value.
     """
 
     holder: Any
@@ -80,20 +80,20 @@ def written_outside(recorder: Recorder) -> list[Block]:
 
 
 def states_of(generators: Iterable[Any]) -> list[Any]:
-    """Return the memory of the default generator and of others."""
+    """Return the memory of the states of the default generator and of these generators."""
     all_generators = random.default_generator, *generators
     return [array for each in all_generators if isinstance(each, MersenneTwister) for array in each.memory()]
 
 
 def kept_memory(recorder: Recorder, arrays: Iterable[Any]) -> tuple[str, Location] | None:
-    """Return why the program cannot be replayed if something keeps other memory than these arrays; None if not.
+    """Return the reason if the program cannot be replayed because an object keeps memory other than these arrays.
 
-    That is a tensor, or an array that existed before and has been changed.
+    Such an object is a tensor, or an array that existed before and has changed. Return None if there is none.
     """
     roots = {id(root_of(array)) for array in arrays if array is not None}
     kept = _kept_memory(recorder, roots)
     if kept is not None:
-        gc.collect()  # only a reference cycle may keep it
+        gc.collect()  # perhaps only a reference cycle keeps it
         kept = _kept_memory(recorder, roots)
     return kept
 
@@ -112,10 +112,10 @@ def _kept_memory(recorder: Recorder, roots: set[int]) -> tuple[str, Location] | 
 
 
 class BackwardEffects:
-    """The side effects of a backward pass, found by comparing the state before, when this is made, with that after.
+    """The side effects of a backward pass. They are found by comparing the states before and after it.
 
     Args:
-        captured: the record of the call from whose results backward starts.
+        captured: the record of the call whose results backward starts from.
 
     Attributes:
         known: the tensors that existed before, and their gradients.
@@ -134,7 +134,7 @@ class BackwardEffects:
     def reason(
         self, recorder: Recorder, outside: Sequence[tuple[Any, int]], live: Sequence[Tensor], grads: Sequence[Any]
     ) -> tuple[str, Location | None] | None:
-        """Return why the recorded backward cannot be replayed and where that shows; None if it can."""
+        """Return the reason why the recorded backward cannot be replayed, with its location; None if it can."""
         if recorder.broken is not None:
             return recorder.broken
         if recorder.effects or written_outside(recorder):

@@ -1,7 +1,7 @@
-"""Signatures: the facts about the arguments of a call by which the programs for it are looked up.
+"""Signatures: properties of the arguments of a call, by which its programs are looked up.
 
-These are the layouts of tensors, whether they require gradients, which of them share memory, and numbers and other
-values.
+These are the layouts of tensors, whether they require gradients, which of them share memory, and the values of numbers
+and other objects.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Signature:
     """The programs and the history of calls with one signature.
 
     Attributes:
-        call: the arguments of the first call, in words.
+        call: a description of the arguments of the first call.
         programs: the programs, the latest first.
-        eager: the reason why calls run uncompiled, and its place in the program; None if they do not.
-        failed: for each new recording, the conditions of guards that failed.
-        postponed: the number of calls that have made what later ones find.
+        eager: the reason why calls run uncompiled, with its location; None if they run compiled.
+        failed: for each recording after the first, the conditions of guards that had failed.
+        postponed: the number of calls that were not recorded because they created objects for later calls.
         unchecked: the number of replays still to be compared with the function itself.
         recorded: the time of the latest recorded or postponed call.
     """
@@ -65,7 +65,7 @@ class UnknownArgumentError(TypeError):
 
 
 def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
-    """Return the key of the signature of a call in this mode, and the tensors among its arguments.
+    """Return the key of a call's signature in this mode, and the tensors among its arguments.
 
     Raises:
         UnknownArgumentError: a signature cannot distinguish an argument from others.
@@ -92,7 +92,7 @@ def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Ha
         for tensor in tensors:
             memory = tensor._storage
             base = memory.base if memory.__class__ is _ARRAY else memory
-            if base is not None:  # the owner itself, mostly
+            if base is not None:  # usually the owner itself
                 memory = base if base.__class__ is _ARRAY and base.base is None else root_of(memory)
             roots.add(id(memory))
         if len(roots) < len(tensors):
@@ -119,7 +119,7 @@ def _gradient_facts(tensor: Tensor) -> int:
 
 
 def _sharing(tensors: Sequence[Tensor]) -> list[int]:
-    """Return which tensors share memory, the offset of each from the first on it, and which are the same object."""
+    """Return which tensors share memory, each with its offset from the first, and which are the same object."""
     roots, identities = [id(root_of(tensor._storage)) for tensor in tensors], [*map(id, tensors)]
     first = [roots.index(root) for root in roots]
     offsets = [begin_of(tensor) - begin_of(tensors[number]) for tensor, number in zip(tensors, first, strict=True)]
@@ -133,7 +133,7 @@ def begin_of(tensor: Tensor) -> int:
 
 
 def _describe(value: Any, key: list[Any], tensors: list[Tensor], depth: int = 0) -> None:
-    """Add an argument to a key, and its tensors to these."""
+    """Add an argument to a key, and its tensors to ``tensors``."""
     if depth > DEEPEST:
         raise UnknownArgumentError(f"an argument nested more than {DEEPEST} deep")
     cls = value.__class__
@@ -164,7 +164,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor], depth: int = 0)
             _describe(part, key, tensors, depth + 1)
     elif isinstance(value, np.generic):
         key += cls, value.tobytes()
-    elif isinstance(value, MethodType):  # each access makes another
+    elif isinstance(value, MethodType):  # each access creates a new method
         key += MethodType, _Identity(value.__func__), _Identity(value.__self__)
     elif isinstance(value, Module | Optimizer | Generator | Enum) or callable(value):
         key.append(_Identity(value))
@@ -179,7 +179,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor], depth: int = 0)
 
 
 class _Identity:
-    """An object in a key, equal to itself alone."""
+    """An object in a key, which equals only itself."""
 
     __slots__ = ("value",)
 

@@ -1,4 +1,4 @@
-"""Snapshots of tensors and memory before a call: they show the changes that the call has made, and undo them."""
+"""Snapshots of tensors and memory before a call, for finding and undoing the changes that the call makes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TensorState:
 
     @classmethod
     def of(cls, tensor: Tensor) -> TensorState:
-        """Return the present state of a tensor."""
+        """Return the current state of a tensor."""
         counter = tensor._counter
         version = counter[0] if counter.__class__ is list else 0
         return cls(
@@ -39,7 +39,7 @@ class TensorState:
         )
 
     def has_changed(self) -> bool:
-        """Return True if the tensor is in another state by now."""
+        """Return True if the state of the tensor has changed since."""
         now = TensorState.of(self.tensor)
         is_same = all(getattr(now, name) is getattr(self, name) for name in ("grad", "storage", "layout", "edge"))
         return not is_same or (now.version, now.offset, now.requires_grad) != (
@@ -47,7 +47,7 @@ class TensorState:
         )
 
     def restore(self) -> None:
-        """Give the tensor this state again."""
+        """Restore this state of the tensor."""
         tensor = self.tensor
         tensor._grad, tensor._edge, tensor._requires_grad = self.grad, self.edge, self.requires_grad
         tensor._storage, tensor._layout, tensor._offset = self.storage, self.layout, self.offset
@@ -57,13 +57,13 @@ class TensorState:
 
 
 class Undo:
-    """Undoes the changes of a call to memory and tensors that existed before, and values in its environment.
+    """Undo of a call's changes to memory and tensors that existed before, and to values in its environment.
 
     Args:
         environment: the environment before the function runs.
         look: returns the environment as it is now.
         known: the states of all tensors that exist before.
-        outside: the memory that exists before, each with the first byte that is seen.
+        outside: the memory that exists before, each with the offset of the first byte that the program uses.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sources: the objects that a function finds, each with the place where it finds it."""
+"""Sources: the objects that a function uses, each with the place where the function finds it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from ..tensors.tensor import Tensor
 
-#: Attributes of modules that messages leave out: users read their items as attributes of the module.
+#: Attributes of modules that messages omit, because users read their items as attributes of the module.
 REGISTRIES = ("_buffers", "_modules", "_parameters")
 
 
 class _Absent:
-    """The value of a place that holds nothing yet."""
+    """The value of a place that contains no object yet."""
 
 
 ABSENT = _Absent()
@@ -27,12 +27,12 @@ class Source:
 
     Attributes:
         value: the object; ABSENT if there is none.
-        holder: a dictionary, list, cell, class or object that holds it; None for parts of the function itself, which
-            do not change.
+        holder: the dictionary, list, cell, class or object that contains it; None for parts of the function itself,
+            which do not change.
         key: its key in the holder: None for a cell, an attribute's name or descriptor for an object.
         parent: the source of the object that the holder belongs to.
-        read_names: for an attribute, collections of names: it is read only if one of them has its name; None if it is
-            read in any case.
+        read_names: for an attribute, collections of names; it is read only if one of them contains its name. None if it
+            is always read.
     """
 
     value: Any
@@ -64,12 +64,12 @@ class Source:
             source = source.parent
 
     def name(self) -> str:
-        """Return its name in messages: ``model.fc.weight``."""
+        """Return its name for messages, such as ``model.fc.weight``."""
         *_, root = self.outwards()
         return self.path() or type(root.value).__name__
 
     def path(self) -> str:
-        """Return the attributes and keys that lead to it; an empty text for a part of the function itself."""
+        """Return the attributes and keys that lead to it; an empty string for a part of the function itself."""
         if self._steps is None:
             parts: list[str] = []
             source: Source | None = self
@@ -100,7 +100,7 @@ def cells_of(function: FunctionType) -> Iterator[Source]:
 def equivalent(one: Any, other: Any) -> bool:
     """Return True if values are equivalent for a program: one object, or equal numbers, strings or tuples of these.
 
-    An object with attributes is equivalent to itself alone.
+    An object with attributes is equivalent only to itself.
     """
     if one is other:
         return True

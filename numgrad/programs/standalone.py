@@ -1,6 +1,6 @@
-"""Programs by themselves: the steps of a call without its function, to run without Python or in another process.
+"""Standalone programs: the steps of a call without its function, for runs without Python or in another process.
 
-Such a program makes no graph, and each of its results has memory of its own.
+They build no graph, and each of their results has its own memory.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .recording_lock import recording_lock
 from .signatures import key_of
 from .trees import classes_in, mapped
 
-#: The number of calls that may change what later ones find, such as gradients and an optimizer's state.
+#: The number of calls that may change state for later calls, such as gradients and an optimizer's state.
 CALLS = 4
 
 
 class Standalone:
-    """A program by itself.
+    """A standalone program.
 
     Args:
         captured: the record of a call of a function made by ``with_own_results``.
@@ -45,9 +45,10 @@ class Standalone:
         changed: the arguments that it writes.
         is_random: True if it draws random numbers.
         steps: the recorded steps.
-        effects, conditions: the actions of Python before a run, and what it depends on; see ``Recorder``.
-        gradients: the tensors whose ``grad`` it sets, with these, whose memory is fixed.
-        versions: the version counters of other tensors than arguments, with their increments.
+        effects, conditions: the actions of Python before a run, and the conditions on which it depends; see
+            ``Recorder``.
+        gradients: the tensors whose ``grad`` it sets, each with that gradient, whose memory is fixed.
+        versions: the version counters of tensors that are not arguments, with their increments.
 
     Raises:
         CaptureError: it cannot run without Python.
@@ -124,10 +125,10 @@ class Standalone:
 
 
 def standalone(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
-    """Return the program of a call, which is made again as long as it changes what the next one finds.
+    """Return the program of a call. The call is repeated as long as it changes state for the next call.
 
     Raises:
-        CaptureError: it cannot be recorded, or run without Python.
+        CaptureError: the call cannot be recorded, or its program needs Python.
     """
     if state.mode > ORDINARY or recording.recorder is not None:
         raise CaptureError("njit() and save() cannot be called inside transforms, profilers or other programs")
@@ -158,12 +159,12 @@ def _recorded_alone(
 
 
 def located(text: str, location: Location | None) -> str:
-    """Return a message with the place in the user's program, if it is known."""
+    """Return a message with the location in the user's program, if it is known."""
     return text if location is None else f"{text}\n{location}"
 
 
 def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with contiguous results in no graph, each a whole piece of new memory."""
+    """Return a function whose results are contiguous, in no graph, and each in new memory of its own."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         taken: set[int] = set()

@@ -1,4 +1,4 @@
-"""Programs whose groups of kernels run tile by tile: their steps, with places for scratch memory."""
+"""Steps of programs whose groups of kernels run tile by tile, with places in scratch memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .fused import CPU_LIMITS, fused_members
 from .groups import Access, Group, Member, contiguous, cpu_member, grouped, used_blocks
 from .recorded_steps import Block, Load, RecordedStep, Span, aligned
 
-#: The most bytes of scratch memory, which is on the stack of a thread and should stay in the cache, and the least
-#: elements of the tile that is chosen for that.
+#: The largest number of bytes of scratch memory, which is on the stack of a thread and should stay in the cache, and
+#: the smallest number of elements to which a tile is reduced for that limit.
 _SCRATCH, _LEAST = 1 << 18, 256
 
 
@@ -28,9 +28,8 @@ class TiledGroup:
 
     Attributes:
         group: the group; pointwise kernels may be merged.
-        launches: the recorded runs.
-        temporary: the blocks in scratch memory, and their bytes for a round of the group's first loop.
-        tile: the rounds of a tile.
+        launches: the recorded launches. temporary: the blocks in scratch memory, and their bytes per iteration of the
+        group's first loop. tile: the number of iterations of the first loop in a tile.
     """
 
     def __init__(self, group: Group, is_temporary: Callable[[Block], bool]):
@@ -48,12 +47,12 @@ class TiledGroup:
             elements //= 2
         self._offsets = offsets
         used = {access.block for member in group.members for access in member.accesses}
-        self.temporary = {  # merged kernels store no others, and scratch memory is limited
+        self.temporary = {  # merged kernels store no other blocks, and scratch memory is limited
             block: size for block, size in self.temporary.items() if block in self._offsets or block not in used
         }
 
     def _scratch_offsets(self) -> tuple[dict[Block, int], bool]:
-        """Return the offsets of blocks in scratch memory, and whether there is too little of it for some."""
+        """Return the offsets of blocks in scratch memory, and whether it is too small for all of them."""
         used: dict[Block, list[int]] = {}  # the numbers of the members that use each block
         for number, member in enumerate(self.group.members):
             for access in member.accesses:
@@ -79,7 +78,7 @@ class TiledGroup:
 
         Args:
             place: returns the place of a span.
-            constant: returns the place of an array of the program's own.
+            constant: returns the place of an array that belongs to the program.
         """
         self._place, self._constant = place, constant
         self._scratch = max(
@@ -107,12 +106,12 @@ class TiledGroup:
         return TilesRun(kernel, tuple(operands))
 
     def _totals(self, member: Member) -> TilesRun:
-        """Return the run of a reduction with a state between the tiles, which is in scratch memory of its own."""
+        """Return the launch of a reduction that keeps its state between the tiles, in separate scratch memory."""
         (launch,) = member.launches
         kernel, elements = kernel_of_tile(launch.kernel), self.group.unit
         operands: dict[str, Any] = {name: self._number(number) for name, number in member.numbers.items()}
         operands["x"] = Slice(self._memory(member.reads["x"]), elements)
-        operands["first"] = Shifted(member.sizes[0] // self.group.sizes[0])  # of an element, or an entry
+        operands["first"] = Shifted(member.sizes[0] // self.group.sizes[0])  # the index of an element or of an entry
         operands |= {name: self._place(span) for name, span in member.totals.items()}
         for name, size in member.state.items():
             operands[name] = Scratch(self._scratch)
@@ -122,7 +121,7 @@ class TiledGroup:
     def _pointwise(self, member: Member) -> TilesRun:
         program, sizes = member.program, member.sizes
         assert program is not None
-        # rounds of the kernel's first loop in a round of the group's
+        # iterations of the kernel's first loop in one iteration of the group's
         rounds = sizes[0] // self.group.sizes[0]
         accesses = member.reads | member.writes
         strides = [accesses[name].strides for name in program.all_arrays]
@@ -166,7 +165,7 @@ class TiledGroup:
 
 
 def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[RecordedStep | TiledGroup]:
-    """Return the steps of a program, with tiles where they pay.
+    """Return the steps of a program, with tiles where they make it faster.
 
     Args:
         steps: the recorded steps.
@@ -188,7 +187,7 @@ def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[
 
 
 def mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Block]) -> None:
-    """Note in blocks the first and the last step that use them; blocks in scratch memory count as unused."""
+    """Set the first and the last step that use each block; blocks in scratch memory count as unused."""
     for block in blocks:
         block.first = block.last = -1
     for number, step in enumerate(steps):

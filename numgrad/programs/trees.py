@@ -1,4 +1,4 @@
-"""Arguments and results as trees: tuples, lists, dictionaries and dataclasses with tensors and other values in them."""
+"""Arguments and results as trees: tuples, lists, dictionaries and dataclasses, with tensors and other leaves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 from ..tensors.tensor import Tensor
 
-#: Classes of dictionaries that are trees; dictionaries of other classes may have more than their items.
+#: Classes of dictionaries that are trees; dictionaries of other classes may have more contents than their items.
 DICTIONARIES = (dict, OrderedDict)
 
-#: The number of containers in one another that an argument or a result may have, since functions here are recursive.
+#: The largest depth of nested containers in an argument or a result; it is limited because functions here are
+#: recursive.
 DEEPEST = 100
 
 #: The prefix of modules whose dataclasses are leaves, such as devices.
@@ -33,7 +34,7 @@ def fields_of(value: Any) -> dict[str, Any]:
 
 
 def new_instance(cls: type, fields: dict[str, Any]) -> Any:
-    """Return an instance of a dataclass with these attributes, without calling any of its code."""
+    """Return an instance of a dataclass with these attributes, without running code of the class."""
     instance: Any = object.__new__(cls)
     for name, value in fields.items():
         object.__setattr__(instance, name, value)
@@ -50,13 +51,13 @@ def branches(tree: Any) -> Iterable[Any] | None:
 
 
 def is_deeper(tree: Any, depth: int = DEEPEST) -> bool:
-    """Return True if a tree has more than ``depth`` containers in one another."""
+    """Return True if the containers of a tree are nested more than ``depth`` deep."""
     subtrees = branches(tree)
     return subtrees is not None and (depth <= 0 or any(is_deeper(subtree, depth - 1) for subtree in subtrees))
 
 
 def _like(tree: Any, subtrees: list[Any]) -> Any:
-    """Return a tree like this one with other subtrees."""
+    """Return a tree of the same form with other subtrees."""
     cls = type(tree)
     if isinstance(tree, tuple):
         return cls(*subtrees) if hasattr(tree, "_fields") else cls(subtrees)
@@ -103,11 +104,11 @@ def mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
 class Copies:
     """Copies of trees with other leaves; a subtree whose leaves stay the same is not copied.
 
-    Changes that a function makes to the copy of a list, dictionary or dataclass are transferred to the original.
+    Changes of a copied list, dictionary or dataclass can be transferred to the original.
     """
 
     def __init__(self) -> None:
-        self._mutable: list[tuple[Any, Any, list[Any]]] = []  # original, copy, and the contents of the copy
+        self._mutable: list[tuple[Any, Any, list[Any]]] = []  # original, copy, and initial contents of the copy
 
     def of(self, tree: Any, function: Callable[[Any], Any]) -> Any:
         """Return the tree with ``function(leaf)`` in place of each leaf."""
@@ -121,7 +122,7 @@ class Copies:
         return copy
 
     def transfer_changes(self, function: Callable[[Any], Any]) -> bool:
-        """Repeat on the originals the changes made to the copies, with ``function(leaf)`` in place of each leaf.
+        """Repeat the changes of the copies on the originals, with ``function(leaf)`` in place of each leaf.
 
         Return True if any copy was changed.
         """

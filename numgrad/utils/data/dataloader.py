@@ -227,7 +227,7 @@ class _BatchIterator(Iterator[Any]):
 
 
 class _Endless(SequentialSampler):
-    """Endless sampler for data without indices, which ends by itself and may have a length."""
+    """Endless sampler for data without indices: the data end the iteration, and may have a length."""
 
     def __iter__(self) -> Iterator[int]:
         return itertools.repeat(0)
