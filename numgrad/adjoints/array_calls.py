@@ -106,7 +106,7 @@ class ArrayCalls(Elements):
             return located(ast.Call(expression(function), arguments, node.keywords), node)
         if function == "range":
             return node
-        raise Refused(f"the derivative of {function} is not known, or not for such arguments: {text(node)}")
+        raise Refused(f"the derivative of {function} is not known for these arguments: {text(node)}")
 
     def _elementwise_choice(self, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         choice = ast.IfExp(*arguments)

@@ -31,7 +31,7 @@ class Shapes:
             if isinstance(target := target_of(statement), ast.Name):
                 assigned.setdefault(target.id, []).append(statement)
         self._values = {
-            own: found[0].value for own, found in assigned.items()  # type: ignore[attr-defined]
+            own: found[0].value for own, found in assigned.items()
             if len(found) == 1 and isinstance(found[0], ast.Assign) and own not in {*parameters, *facts.counters}
         }
         self._found: dict[str, Shape] = {

@@ -87,7 +87,7 @@ class Checkpointed(Reverse):
         return sorted(arrays | {own for own in changed & needed if not own.startswith("#")})
 
     def _over_elements(self, own: str, line: Callable[[str, types.Type], list[str]], backwards: bool) -> list[str]:
-        """Return lines for a number, or loops over the elements of an array with lines for each."""
+        """Return the lines that ``line`` returns for a number, or loops with those for each element of an array."""
         kind = self.kinds[own]
         if not self.facts.is_array(own):
             return line(own, kind)

@@ -71,7 +71,7 @@ class Scope:
     namespace: dict[str, Any]
     local: dict[str, ast.expr] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
-    #: Locals that have a value, and those of the translation itself.
+    #: Locals that have a value, and names that the translation has added.
     assigned: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
     depth: int = -1
@@ -413,7 +413,7 @@ def _written_elements(body: list[ast.stmt]) -> list[Any]:
 
 
 def check(tree: ast.FunctionDef) -> None:
-    """Refuse what no part of the translation supports."""
+    """Raise an error for statements and expressions that no part of the translation supports."""
     allowed = {
         id(node) for call in ast.walk(tree) if isinstance(call, ast.Call) and text(call.func).split(".")[-1] == "array"
         for node in ast.walk(call)

@@ -46,7 +46,7 @@ def vectorize(
     To declare a derivative instead, decorate its rule with ``@name.gradient("x")``, for each operand that needs one.
     The rule is a function of ``grad``, the gradient of the result, and of any operands, ``out`` and keyword-only
     parameters that it needs, by their names.  It is a sequence of assignments and one ``return``, and calls pointwise
-    functions of numgrad's, since it is called with tensors for second derivatives.  Check rules with
+    functions of numgrad, since it is called with tensors for second derivatives.  Check rules with
     ``numgrad.autograd.gradcheck`` and ``gradgradcheck``.
 
     Args:
@@ -236,7 +236,7 @@ class Vectorized(Pointwise):
         return (*self.inputs, *self.attributes)
 
     def _of(self, formula: Formula, own: str, outputs: tuple[str, ...]) -> Vectorized:
-        """Return the operation of a formula that is derived from this one."""
+        """Return an operation derived from this one, which computes the formula."""
         defaults = {name: value for name, value in self.attributes.items() if name in formula.parameters}
         python = compiled(derived.source_of(formula, own, defaults), own, {})
         return Vectorized(python, lambda: formula, outputs, result="same", dtypes="f")

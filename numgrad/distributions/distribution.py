@@ -185,11 +185,11 @@ class Distribution:
         return self.sample((n,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return all possible samples along a new first dimension, with ``batch_shape`` or, not expanded, ones."""
+        """Return all possible samples along a new first dimension, expanded to ``batch_shape`` or broadcastable."""
         raise NotImplementedError
 
     def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
-        """Return the values along the first dimension, with ``batch_shape`` or, not expanded, ones after it."""
+        """Return the values along a first dimension, expanded to ``batch_shape`` or broadcastable with it."""
         count, event = values.shape[0], self._event_shape
         values = values.view(count, *[1] * len(self._batch_shape), *event)
         return values.expand(count, *self._batch_shape, *event) if expand else values

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: sums over all alignments of a sequence of labels with a longer one of steps.
+"""Connectionist temporal classification: sums over all alignments of a sequence of labels with a sequence of steps.
 
 The recursions are those of Graves et al., "Connectionist temporal classification" (2006), on logarithms.  An example
 ``n`` has ``steps[n]`` steps and ``2 * lengths[n] + 1`` states: its labels, separated and surrounded by blanks.  State
@@ -75,8 +75,7 @@ def leaving(beta, errors, after, labels, base, s, count):
 
 
 def likelihood(alpha, errors, start, width, own_steps, count):
-    """The pair of an example with rows of ``alpha`` from ``start``: of all paths that end in the last label or blank.
-    """
+    """The pair of all paths of an example that end in its last label or blank; ``alpha`` is read from ``start``."""
     if own_steps == 0:
         return T(0) if count == 1 else T(-np.inf), T(0)
     last = start + (own_steps - 1) * width + count - 1

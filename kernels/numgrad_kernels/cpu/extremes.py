@@ -18,7 +18,7 @@ from .segments import strip, strips
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
-#: Elements of which the extreme is found before its index.
+#: Number of elements whose extreme is computed before its index is searched for.
 LEAF = 4096
 
 #: Columns that are reduced together.

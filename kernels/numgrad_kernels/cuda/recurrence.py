@@ -121,7 +121,7 @@ def gru_slopes(
     gates, row, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares: Out, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
+    """The gradients for the inputs' shares and the hidden state's shares of the gates; ``carry`` adds the products."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, at = (row + n) * 3 * size + j, (row + n) * size + j
@@ -161,7 +161,7 @@ def plain_slopes(
     gates, row, extra, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for the argument of the function of a network without other gates."""
+    """The gradients for the argument of ``tanh`` or ``relu``, in a network without gates."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
         hidden = state[number]

@@ -132,7 +132,7 @@ def read4_packed(x, offset, step):
 
 
 def share_of_column(thread, shift, inner, pieces):
-    """A thread's number among those of its column, their distance, the column, and the piece of it."""
+    """The number of a thread among the threads of its column, their distance, the column, and the piece."""
     level, near, apart = position(thread, shift, inner == 1)
     group = np.int64(quotient(cuda.blockIdx.x, pieces))
     column = group * (THREADS >> shift if inner == 1 else 1 << shift) + near
@@ -140,7 +140,7 @@ def share_of_column(thread, shift, inner, pieces):
 
 
 def elements(level, depth, inner, length, piece, piece_size):
-    """The position, distance and end of a thread's elements in a piece, and the distance of neighbours in memory.
+    """The first index, the step and the end of a thread's elements, and the distance of neighbours in memory.
 
     The thread takes elements from number ``at``, four that are ``gap`` apart, up to the ``end``.
     """

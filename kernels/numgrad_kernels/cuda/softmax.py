@@ -53,8 +53,9 @@ def _share_of_line(lines, length, inner, columns, depth, shift, along):
     """The part of a line that a thread processes.
 
     Returns:
-        tuple: the thread's number among the line's threads and the distance between these; the line; the offsets of its
-            own first element and of the line's last; the steps between the elements of four, and from four to four.
+        tuple: the number of the thread among the line's threads, and their distance; the line; the offsets of the
+            thread's first element and of the line's last element; the steps within four elements, and from four
+            elements to the next four.
     """
     level, column, apart = position(cuda.threadIdx.x, shift, along)
     line = np.int64(cuda.blockIdx.x) * columns + column

@@ -141,7 +141,7 @@ class Comparison:
         ]
 
     def _input_scale(self, k: int) -> float:
-        """Return the factor by which errors in all elements add up in a component, common to all parts of the input."""
+        """Return the factor by which equal errors in all elements add up in a component, for all parts of the input."""
         return sum(directions.sum() for directions in self._probe.inputs[k].values()) if self._fast else 1.0
 
     # -- texts -----------------------------------------------------------------------------------------------

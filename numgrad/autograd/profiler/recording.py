@@ -19,7 +19,7 @@ from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
 from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
 
-#: Blocks named with this prefix, ``#`` and a number are summed under the prefix and ``*``.
+#: Prefix of the names of numbered blocks: the blocks ``<prefix>#<number>`` are summed under the name ``<prefix>*``.
 STEP = "ProfilerStep"
 
 #: PyTorch's codes for the kind of an event.

@@ -1,4 +1,4 @@
-"""Linked programs as functions that users' functions, compiled by Numba, call."""
+"""Linked programs as functions that can be called from users' functions compiled by Numba."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _sorted(
 
 
 def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the first index of the value of each line."""
+    """Return the index at which the value chosen for each line first occurs."""
     equal = (lines == values) | ((values != values) & (lines != lines))
     return equal.argmax(-1, keepdims=True)
 

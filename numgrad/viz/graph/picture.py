@@ -134,7 +134,7 @@ class Picture:
         arrows: from operands to results.
         groups: parents before their children.
         direction: the direction of the computation: "down", "right", "up" or "left".
-        arrowheads: "forward" if they point from operands to results, "backward" for the way of gradients.
+        arrowheads: "forward" if they point from operands to results, "backward" for the direction of gradients.
         summary: a description in one or two sentences.
         box_keys: for the number of each node of the graph, the key of the box that shows it.
         lit: for the key of each highlighted box, the note at it.
