@@ -205,3 +205,21 @@ def test_what_is_missing_for_a_gpu(benchmarks, monkeypatch):
 
     monkeypatch.setattr(numgrad, "zeros", refuse)
     assert gpu.missing(with_torch=True) == "numgrad cannot use a GPU: Found no NVIDIA driver"
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Converting a tensor:UserWarning")  # a comparison decides on a step
+def test_differentiated_programs_have_the_gradients_of_pytorch(benchmarks):
+    import torch
+
+    differentiated = benchmarks("differentiated")
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    for program in differentiated.programs(1):
+        gradients = []
+        for module in (numgrad, torch):
+            function, inputs = differentiated.prepared(module, program)
+            gradients.append(module.autograd.grad(function(), inputs))
+        for ours, theirs in zip(*gradients, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-8, 1e-10, err_msg=program.name)
+    torch.set_default_dtype(before)

@@ -1,4 +1,7 @@
-"""Programs that people differentiate by hand, with small inputs."""
+"""Programs that people differentiate by hand, with small inputs.
+
+Those that are written with numbers and small matrices alone run with PyTorch's tensors, too; see ``tests/benchmarks``.
+"""
 
 import math
 
@@ -6,7 +9,7 @@ import numpy as np
 
 
 def rk4(rhs, y0, p, steps, dt):
-    y = y0.copy()
+    y = np.copy(y0)
     for _ in range(steps):
         k1 = rhs(y, p)
         k2 = rhs(y + 0.5 * dt * k1, p)
@@ -85,7 +88,7 @@ def soft_dtw(D, gamma):
 
 def conjugate_gradients(data, indices, pointers, b):
     n = b.shape[0]
-    x, r, p = np.zeros(n), b.copy(), b.copy()
+    x, r, p = np.zeros(n), np.copy(b), np.copy(b)
     rr = np.dot(r, r)
     while rr > 1e-9:
         q = np.zeros(n)
@@ -112,8 +115,8 @@ def ray_march(grid, x, y, dx, dy):
         u, v = x - i, y - j
         density = (1 - u) * ((1 - v) * grid[i, j] + v * grid[i, j + 1]) + u * (
             (1 - v) * grid[i + 1, j] + v * grid[i + 1, j + 1])
-        through *= math.exp(-density)
-        seen += through * density
+        through = through * math.exp(-density)
+        seen = seen + through * density
         if through < 0.05:
             break
     return seen
@@ -203,7 +206,7 @@ def implied_volatility(price, strike):
         given = 0.5 * (1.0 + math.erf(d1 / math.sqrt(2.0)))
         given -= strike * 0.5 * (1.0 + math.erf((d1 - s) / math.sqrt(2.0)))
         step = (given - price) / (math.exp(-0.5 * d1 * d1) / math.sqrt(2 * math.pi))
-        s -= step
+        s = s - step
         if abs(step) < 1e-13:
             break
     return s

@@ -30,7 +30,7 @@ from nbclient import NotebookClient
 __all__ = ["NOTEBOOKS", "ROOT", "checks", "comparable", "error_text", "normalize", "run", "solutions"]
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"), key=lambda path: int(path.stem.partition("_")[0]))
 
 _SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```\s*</details>", re.DOTALL)
 _ADDRESS = re.compile(r"0x[0-9a-f]{8,16}\b")
