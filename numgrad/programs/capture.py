@@ -27,7 +27,7 @@ from .object_kinds import drawn_anew, unguardable
 from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
 from .recorder import Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
-from .snapshots import TensorState, Undo
+from .snapshots import Snapshot, TensorState
 from .trees import DEEPEST, classes_in, is_deeper, leaves
 
 #: Attributes in which the alias of an argument differs from the argument.
@@ -100,11 +100,11 @@ def capture(
             return captured
     recorder.begin_of_graph = captured.begin = next_sequence()
     mode = state.mode & ORDINARY
-    captured.undo = Undo(captured.environment, look, captured.known.values(), captured.outside) if trial else None
+    captured.before = Snapshot(captured.known.values(), [memory for memory, _ in captured.outside]) if trial else None
     try:
         captured.result = recorded(recorder, lambda: function(*args, **keywords))
     except Exception:
-        if captured.undo is not None:
+        if trial:
             captured.undo()
         raise
     if listed is not None:

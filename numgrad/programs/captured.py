@@ -10,8 +10,8 @@ from ..tensors.tensor import Tensor
 from .environment import Environment
 from .linked import Arena
 from .recorder import Recorder
-from .snapshots import TensorState, Undo
-from .sources import Source
+from .snapshots import Snapshot, TensorState
+from .sources import ABSENT, Source
 from .trees import tensors_in
 
 
@@ -38,8 +38,8 @@ class Capture:
         begin: the first sequence number of new nodes.
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
-        undo: reverts the changes of a trial.
-        kept: the sources where the call has stored an input, if the function got aliases of the user's arguments.
+        before: the state of tensors and memory before a trial, which ``undo`` restores.
+        kept: the places where the call has put one of the inputs, if the function got aliases of the user's arguments.
     """
 
     recorder: Recorder
@@ -58,7 +58,7 @@ class Capture:
     begin: int = 0
     arena: Arena | None = None
     gradient_owners: list[Tensor] = field(default_factory=list)
-    undo: Undo | None = None
+    before: Snapshot | None = None
     kept: Sequence[Source] = ()
 
     def keep(self, originals: Mapping[int, Tensor]) -> None:
@@ -66,6 +66,14 @@ class Capture:
         for source in self.kept:
             if isinstance(source.holder, dict | list) and id(source.value) in originals:
                 source.holder[source.key] = originals[id(source.value)]
+
+    def undo(self) -> None:
+        """Take back what a trial has changed."""
+        assert self.before is not None
+        self.before.restore()
+        for source, value in self.environment.changed(self.look()):
+            if source.holder.__class__ is dict and source.key in source.holder and value is not ABSENT:
+                source.holder[source.key] = value
 
     def results(self) -> list[Tensor]:
         """Return the tensors among the results."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..autograd.node import edge_of
-from ..devices.buffers import DeviceBuffer
 from ..tensors.tensor import Tensor
 from .differentiation import Differentiated
 from .node import CompiledBackward, backward_through
 from .program import REPORTED, Program
-from .recorded_steps import OUTSIDE, has_known_owner, root_of, whole
+from .recorded_steps import OUTSIDE, has_known_owner
 from .side_effects import undo_all
+from .snapshots import Snapshot, TensorState
 from .trees import leaves, tensors_in
 
 
@@ -40,9 +40,9 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     forward: Program = program if isinstance(program, Program) else program.forward
     owners = (*inputs, *forward.gradient_owners)
     touched = [*inputs, *[owner._grad for owner in owners if owner._grad is not None]]
-    before = _ProgramState(forward, touched)
+    before = _snapshot(forward, touched)
     result = program.run(inputs)
-    after, bits = _ProgramState(forward, touched), [*map(_bits, leaves(result))]
+    after, bits = _facts(forward, touched), [*map(_bits, leaves(result))]
     before.restore()
     if result is not REPORTED:
         undo_all(forward.recorder.effects)
@@ -52,42 +52,25 @@ def checked_run(name: str, program: Any, inputs: Sequence[Tensor], function: Cal
     for number, (bits_of_leaf, leaf) in enumerate(zip(bits, leaves(expected), strict=True)):
         if bits_of_leaf != _bits(leaf):
             raise AssertionError(f"{name}: result {number} of the replay differs from the function's")
-    if after.facts() != _ProgramState(forward, touched).facts():
+    if after != _facts(forward, touched):
         raise AssertionError(f"{name}: the replay and the function change arguments or environment differently")
     if isinstance(program, Differentiated):
         _check_backward(name, program, tensors_in(result), tensors_in(expected), inputs)
     return result
 
 
-class _ProgramState:
-    """The state that a program may change: memory that existed before, gradients and version counters."""
+def _snapshot(program: Program, tensors: Sequence[Tensor]) -> Snapshot:
+    """Return the state that a program may change: memory that existed before, gradients and version counters."""
+    memory = [tensor._storage for tensor in tensors if has_known_owner(tensor._storage)]
+    memory += [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
+    states = map(TensorState.of, (*tensors, *program.owners))
+    return Snapshot(states, [each for each in memory if each is not None], program.counters)
 
-    def __init__(self, program: Program, tensors: Sequence[Tensor]):
-        roots = [root_of(tensor._storage) for tensor in tensors if has_known_owner(tensor._storage)]
-        roots += [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
-        distinct = {id(root): root for root in roots if root is not None}
-        self._contents = [(memory, memory.copy()) for memory in map(whole, distinct.values())]
-        self._grads = [(tensor, tensor._grad) for tensor in (*tensors, *program.owners)]
-        self._grad_bits = [_bits(grad) for _, grad in self._grads]
-        counters = [tensor._counter for tensor in tensors if tensor._counter.__class__ is list]
-        self._versions = [(counter, counter[0]) for counter in (*counters, *program.counters)]
 
-    def restore(self) -> None:
-        """Restore this state."""
-        for memory, content in self._contents:
-            if memory.__class__ is DeviceBuffer:
-                memory.put(content)
-            elif memory.flags.writeable:
-                memory[...] = content
-        for tensor, grad in self._grads:
-            tensor._grad = grad
-        for counter, version in self._versions:
-            counter[0] = version
-
-    def facts(self) -> Any:
-        """Return the state as a value that can be compared."""
-        contents = [content.host() if content.__class__ is DeviceBuffer else content for _, content in self._contents]
-        return [each.tobytes() for each in contents], self._grad_bits, [version for _, version in self._versions]
+def _facts(program: Program, tensors: Sequence[Tensor]) -> Any:
+    """Return that state in a form that can be compared."""
+    snapshot = _snapshot(program, tensors)
+    return snapshot.facts(), [_bits(state.grad) for state in snapshot.states]
 
 
 def _check_backward(

@@ -25,11 +25,11 @@ from .differentiation import Differentiated
 from .guards import Guard
 from .linked import Arena
 from .node import behind_graph_input, freed_by, update_argument
-from .numbers import Family, is_number, numbers_in, watched, without_numbers
+from .numbers import Family, Numbers, is_number, numbers_in, watched, without_numbers
 from .program import REPORTED, Program
 from .recorder import CaptureError
 from .recording_lock import recording_lock
-from .signatures import Guarded, Signature, UnknownArgumentError, key_of
+from .signatures import Guarded, Signature, UnknownArgumentError, key_of, unknown_argument
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
 
@@ -73,11 +73,15 @@ def set_eager(eager: bool) -> None:
 
 
 class _Recording(NamedTuple):
-    """The record of a call, and the user's arguments by the identity of the aliases that the function got."""
+    """The record of a call, with the arguments of the user by the identity of those of the function.
+
+    ``memory`` holds numbers that the program reads, if it has watched them.
+    """
 
     captured: Capture
     originals: dict[int, Tensor]
     arguments: Any
+    memory: Numbers | None = None
 
     def result(self, result: Any) -> Any:
         """Return a result with the user's arguments in place of their aliases."""
@@ -127,7 +131,8 @@ class Compiled:
             key, inputs = key_of(mode, args, keywords)
             signature = self.signatures.get(key)
         except (UnknownArgumentError, TypeError, RecursionError) as error:  # no hash, or nested too deeply
-            return self._refuse_argument(error, args, keywords)
+            names = arguments_by_name(self.function, args, keywords)
+            return self._refuse(f"{error}{unknown_argument(names)}", args, keywords)
         if signature is None:
             return self._call_new_signature(mode, key, args, keywords, inputs)
         for guarded in signature.programs:
@@ -259,17 +264,6 @@ class Compiled:
         self._warn(reason, None)
         return self._run_eagerly(args, keywords)
 
-    def _refuse_argument(self, error: Exception, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Run a call with an argument that a signature cannot contain, and warn once, naming the argument."""
-        reason = str(error)
-        for name, value in arguments_by_name(self.function, args, keywords).items():
-            try:
-                hash(key_of(0, (value,), {})[0])
-            except (TypeError, RecursionError):
-                reason += f" (argument {name!r})"
-                break
-        return self._refuse(reason, args, keywords)
-
     def _call_new_signature(
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
     ) -> Any:
@@ -315,7 +309,7 @@ class Compiled:
                 not isinstance(each.program, Differentiated) and each.guard.fails_for_gradients() for each in latest
             )
             recorded = None
-            if family is not None and family.is_likely and not family.refused:
+            if family is not None and family.first is not None:
                 recorded = self._capture_trial(args, keywords, inputs, family, moving)
             is_first = not (signature.programs or signature.postponed)
             recorded = recorded or self._capture(args, keywords, inputs, moving, first=is_first)
@@ -334,20 +328,21 @@ class Compiled:
     def _capture_trial(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
     ) -> _Recording | None:
-        """Record a call that watches numbers.  Return None if it was undone because it differs from earlier calls."""
+        """Record a call that watches numbers; None if it was undone because it differs from the first in more."""
         try:
             recorded = self._capture(args, keywords, inputs, moving, True)
         except Exception:  # some C code takes only floats
-            family.refused = True
+            family.refuse()
             return None
-        undo, recorded.captured.undo = recorded.captured.undo, None
-        if family.confirms(recorded.captured, numbers_in(recorded.arguments)):
-            return recorded
-        family.refused = True
-        if undo is None:  # the function ran with the numbers themselves
-            return recorded
-        undo()
-        return None
+        captured = recorded.captured
+        memory = family.generalized(captured, numbers_in(recorded.arguments))
+        if memory is None:
+            family.refuse()
+            if captured.before is not None:  # otherwise the function ran with the numbers themselves
+                captured.undo()
+                return None
+        captured.before = None
+        return recorded._replace(memory=memory)
 
     def _capture(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, trial: bool = False,
@@ -393,7 +388,7 @@ class Compiled:
 
     def _store(self, signature: Signature, recorded: _Recording, family: Family | None) -> Any:
         """Store the program of a recorded call, and return the result."""
-        captured, arguments = recorded.captured, recorded.arguments
+        captured, arguments, memory = recorded.captured, recorded.arguments, recorded.memory
         guard, live = Guard(captured), captured.live()
         consumed = freed_by(live)
         # the first step of an optimizer creates the gradients that later steps use
@@ -401,7 +396,8 @@ class Compiled:
         if not guard.held_after_call(is_first) or (live and consumed is None and captured.gradient_owners):
             self._postpone(signature, captured)
             return captured.result
-        memory = family.add(captured, numbers_in(arguments)) if family else None
+        if family is not None and memory is None:
+            family.add(captured, numbers_in(arguments))
         result = captured.result
         if not live or consumed is not None:
             program: Any = Program(captured, attached=live, reuse=self.reuse, freed=consumed)

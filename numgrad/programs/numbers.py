@@ -1,14 +1,13 @@
-"""Numbers among the arguments: they are constants at first, and arguments of the program after a few calls.
+"""Numbers among arguments: constants at first, and arguments of the program from the second value on.
 
 Note [Numbers as arguments]
-A program is first recorded with the numbers of its call as constants.  When a second call has other numbers, the two
-records are compared.  If they differ only in operands of kernels, and if each of these operands is the same numeric
-argument in both calls, one program may be valid for all numbers.  The third call decides.  In it, each number is
-replaced by an object that is not a float and that notes all uses by Python or C, such as comparisons, sums and
-conversions.  Records with plain numbers cannot show these uses: a number may select another branch only in a later
-call.  If only operations used the objects, and the record equals that of the second call apart from the numbers, the
-program reads the numbers from memory.  Otherwise the call is undone, and the function is called with the numbers
-themselves, because some C code accepts only floats, and Python code may take another branch for other objects.
+A program is recorded with the numbers of its call.  In a second call with other ones, the function gets an object in
+place of each number, which is no float and notes what Python or C does with it: a comparison, a sum, a conversion.
+Records with plain numbers cannot show this: a number may choose a branch in a later call only.  If nothing but
+operations took the objects, and the two records differ in nothing but operands of kernels, each of which is a number of
+the call in both, the program reads the numbers from memory and serves all calls.  Otherwise the call is undone and the
+function is called with the numbers themselves: some C code takes only floats, and Python may take another branch for an
+object that is none.
 
 Numbers that were equal in both records remain constants.  Numbers that operations treat specially, such as 0, 1 and 2,
 and numbers that may be too large for a dtype, get programs of their own.
@@ -211,7 +210,7 @@ NumberUses = list[tuple[KernelCall, int, int]]
 def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
     """Return the operands whose numbers differ between the two records; None if the records differ in anything else.
 
-    Both calls have the same signature, apart from numbers, and the second may have stand-ins for numbers.
+    The calls have one signature, apart from numbers, which are watched in the second.
     """
     effects = first.recorder.effects, second.recorder.effects
     if second.returns_watched or first.summary != second.summary or len(first.steps) != len(second.steps):
@@ -240,10 +239,9 @@ def _number_used(first: NumberRecord, second: NumberRecord, before: Any, step: A
     pairs = zip(first.numbers, second.numbers, strict=True)
     fits = [
         index for index, (earlier, later) in enumerate(pairs) if (number is None or number is later)
-        and _is_number(before.operands[position], earlier) and _is_number(step.operands[position], plain(later))
+        and _is_number(before.operands[position], earlier) and _is_number(step.operands[position], later.value)
     ]
-    is_clear = len(fits) == 1 or (fits and not isinstance(second.numbers[0], WatchedNumber))
-    return fits[0] if is_clear and _holds_all_numbers(step) else None
+    return fits[0] if len(fits) == 1 and _holds_all_numbers(step) else None
 
 
 def _is_number(operand: Any, number: Any) -> bool:
@@ -256,41 +254,23 @@ def _holds_all_numbers(step: Any) -> bool:
     return all(dtype.kind in "fc" or (dtype.kind == "i" and dtype.itemsize >= 4) for dtype in written)
 
 
-def generalized(first: NumberRecord, second: NumberRecord) -> Numbers | None:
-    """Make the steps of the second record, which has stand-ins for numbers, read all numbers from memory.
-
-    Return that memory, or None if the records differ in more than numbers, or if Python has used a number.
-    """
-    uses = None if any(number.uses for number in second.numbers) else differences(first, second)
-    if uses is None:
-        return None
-    pairs = enumerate(zip(first.numbers, second.numbers, strict=True))
-    memory = Numbers(len(first.numbers), {index: now.value for index, (before, now) in pairs if now.value == before})
-    for launch, position, index in uses:
-        operands = list(launch.operands)
-        operands[position] = memory.load(second.recorder, second.numbers[index], index)
-        launch.operands = tuple(operands)
-    return memory
-
-
 class Family:
     """Calls that differ only in numbers.
 
     Attributes:
-        latest: the record of the latest of the first two calls that can be replayed.
-        programs: programs that take numbers as arguments, each with the memory for its numbers.
-        count: the number of calls recorded with their numbers as constants.
+        first: the record of the first of them that can be replayed.
+        programs: programs for many of them, each with the memory for its numbers.
+        count: the number of calls recorded with numbers of their own.
         unchecked: the number of replays still to be compared with the function itself.
-        is_likely: True if the first two calls differ only in numbers, so that the next call watches numbers.
-        refused: True if no program can take the numbers as arguments.
+        refused: True if there cannot be one program for all.
     """
 
     def __init__(self, unchecked: int = 0) -> None:
-        self.latest: NumberRecord | None = None
+        self.first: NumberRecord | None = None
         self.programs: list[tuple[Any, Numbers]] = []
         self.count = 0
         self.unchecked = unchecked
-        self.is_likely = self.refused = False
+        self.refused = False
         self.lock = threading.Lock()
 
     def find(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> tuple[Any, Numbers] | None:
@@ -300,29 +280,37 @@ class Family:
                 return guarded, memory
         return None
 
-    def confirms(self, captured: Capture, numbers: Sequence[Any]) -> bool:
-        """Return True if a call that watched numbers has the same record as the earlier calls, apart from numbers."""
-        if captured.recorder.broken is not None or captured.postponed or not _needs_no_backward(captured):
-            return False
-        return self.latest is not None and differences(self.latest, NumberRecord(captured, numbers)) is not None
-
-    def add(self, captured: Capture, numbers: Sequence[Any]) -> Numbers | None:
-        """Add the record of a call, and return the memory for numbers if its program is valid for other numbers."""
+    def add(self, captured: Capture, numbers: Sequence[Any]) -> None:
+        """Add the record of the first call, which later ones are compared with."""
+        reads_class = "type" in captured.environment.referenced  # that of a watched number is another
+        if captured.recorder.device >= 0 or reads_class or not _needs_no_backward(captured):
+            self.refuse()
         with self.lock:
-            if self.refused:
+            self.first = None if self.refused else self.first or NumberRecord(captured, numbers)
+
+    def refuse(self) -> None:
+        """Record each of the calls with its numbers from now on."""
+        self.refused, self.first = True, None
+
+    def generalized(self, captured: Capture, numbers: Sequence[Any]) -> Numbers | None:
+        """Make the steps of a call that watched numbers read these from memory.
+
+        Return that memory; None if the call differs from the first in more, or Python has used a number.
+        """
+        can_replay = captured.recorder.broken is None and not captured.postponed and _needs_no_backward(captured)
+        first = self.first
+        if first is None or not can_replay or any(number.uses for number in numbers):
+            return None
+        with self.lock:
+            uses = differences(first, NumberRecord(captured, numbers))
+            if uses is None:
                 return None
-            record, memory = NumberRecord(captured, numbers), None
-            if self.latest is None:
-                reads_class = "type" in captured.environment.referenced  # a stand-in has another class
-                self.refused = captured.recorder.device >= 0 or reads_class or not _needs_no_backward(captured)
-            elif self.is_likely:
-                memory = generalized(self.latest, record)
-                self.refused = memory is None
-            else:
-                self.is_likely = _needs_no_backward(captured) and differences(self.latest, record) is not None
-                self.refused = not self.is_likely
-            if memory is None:
-                self.latest = None if self.refused else record
+            pairs = enumerate(zip(first.numbers, numbers, strict=True))
+            memory = Numbers(len(numbers), {index: now.value for index, (before, now) in pairs if now.value == before})
+            for launch, position, index in uses:
+                operands = list(launch.operands)
+                operands[position] = memory.load(captured.recorder, numbers[index], index)
+                launch.operands = tuple(operands)
             return memory
 
 

@@ -18,7 +18,7 @@ from .node import saved_tensors
 from .object_kinds import attributes_of
 from .recorded_steps import CONSTANT, OUTSIDE, Block, root_of
 from .recorder import Recorder
-from .snapshots import TensorState
+from .snapshots import Snapshot, TensorState
 from .sources import Source
 
 
@@ -127,8 +127,8 @@ class BackwardEffects:
         tensors = [*captured.inputs, *[source.value for source in self._environment.tensors.values()]]
         tensors += [before.tensor for before in captured.known.values()]
         tensors += [tensor._grad for tensor in tensors if tensor._grad is not None]
-        self._before = [TensorState.of(tensor) for tensor in {id(tensor): tensor for tensor in tensors}.values()]
-        self.known = [before.tensor for before in self._before]
+        self.known = [*{id(tensor): tensor for tensor in tensors}.values()]
+        self._before = Snapshot(map(TensorState.of, self.known))
         self.memories = states_of([source.value for source in self._environment.generators.values()])
 
     def reason(
@@ -139,7 +139,7 @@ class BackwardEffects:
             return recorder.broken
         if recorder.effects or written_outside(recorder):
             return "backward draws random numbers, or changes a tensor that was there before", None
-        if any(before.has_changed() for before in self._before):
+        if self._before.has_changed():
             return "backward changes the gradient, the memory or the graph of a tensor that was there before", None
         now = self._captured.look()
         changed = [source.name() for source, _ in self._environment.changed(now)]

@@ -100,6 +100,16 @@ def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Ha
     return tuple(key), tensors
 
 
+def unknown_argument(arguments: dict[str, Any]) -> str:
+    """Return the name of the first argument that no key can have, for messages; an empty text if there is none."""
+    for name, value in arguments.items():
+        try:
+            hash(key_of(0, (value,), {})[0])
+        except (TypeError, RecursionError):
+            return f" (argument {name!r})"
+    return ""
+
+
 _ARRAY = np.ndarray
 
 #: Flags of tensors that require gradients or have one.

@@ -1,18 +1,15 @@
-"""Snapshots of tensors and memory before a call, for finding and undoing the changes that the call makes."""
+"""Snapshots of tensors and memory: they show the changes that a call has made, and undo them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..autograd.hooks import note_rare_change
+from ..devices.buffers import DeviceBuffer
 from ..tensors.tensor import Tensor
-from .environment import Environment
-from .recorded_steps import root_of
-from .sources import ABSENT
+from .recorded_steps import root_of, whole
 
 
 @dataclass(slots=True)
@@ -56,31 +53,39 @@ class TensorState:
             tensor._counter[0] = self.version
 
 
-class Undo:
-    """Undo of a call's changes to memory and tensors that existed before, and to values in its environment.
+class Snapshot:
+    """The state of tensors and of memory at one moment.
 
     Args:
-        environment: the environment before the function runs.
-        look: returns the environment as it is now.
-        known: the states of all tensors that exist before.
-        outside: the memory that exists before, each with the offset of the first byte that the program uses.
+        states: the states of the tensors.
+        memory: arrays and buffers; all memory of their owners counts.
+        counters: version counters besides those of the tensors.
     """
 
-    def __init__(
-        self, environment: Environment, look: Callable[[], Environment], known: Iterable[TensorState],
-        outside: Iterable[tuple[Any, int]],
-    ):
-        self._environment, self._look = environment, look
-        self._known = [*known]
-        roots = [root_of(memory) for memory, _ in outside]
-        self._memory = [(root, root.copy()) for root in roots if isinstance(root, np.ndarray)]
+    def __init__(self, states: Iterable[TensorState], memory: Iterable[Any] = (), counters: Iterable[list[int]] = ()):
+        self.states = [*states]
+        owners = {id(owner): owner for owner in map(root_of, memory)}
+        self._contents = [(part, part.copy()) for part in map(whole, owners.values())]
+        self._counters = [(counter, counter[0]) for counter in counters]
 
-    def __call__(self) -> None:
-        for array, content in self._memory:
-            if array.flags.writeable:
-                array[...] = content
-        for before in self._known:
-            before.restore()
-        for source, value in self._environment.changed(self._look()):
-            if source.holder.__class__ is dict and source.key in source.holder and value is not ABSENT:
-                source.holder[source.key] = value
+    def has_changed(self) -> bool:
+        """Return True if a tensor is in another state by now."""
+        return any(state.has_changed() for state in self.states)
+
+    def restore(self) -> None:
+        """Give tensors and memory this state again."""
+        for memory, content in self._contents:
+            if memory.__class__ is DeviceBuffer:
+                memory.put(content)
+            elif memory.flags.writeable:
+                memory[...] = content
+        for state in self.states:
+            state.restore()
+        for counter, version in self._counters:
+            counter[0] = version
+
+    def facts(self) -> Any:
+        """Return the elements and versions in a form that can be compared."""
+        contents = [content.host() if content.__class__ is DeviceBuffer else content for _, content in self._contents]
+        versions = [state.version for state in self.states] + [version for _, version in self._counters]
+        return [each.tobytes() for each in contents], versions

@@ -15,14 +15,14 @@ import numgrad
 from numgrad import nn
 
 
-def test_a_number_is_an_argument_from_its_third_value_on():
+def test_a_number_is_an_argument_from_its_second_value_on():
     compiled = numgrad.compile(lambda x, factor: (x * factor).sum() + factor, fullgraph=True)
     x = numgrad.randn(6)
     for factor in (0.3, 0.7, -1.25, 1e-3, 7.5):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
     (family,) = compiled.families.values()
     assert len(family.programs) == 1
-    assert family.count == 3  # all others are served by the program of the third
+    assert family.count == 2  # all others are served by the program of the second
     for factor in (5, 9, -11):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
 
@@ -58,7 +58,7 @@ def test_a_number_that_chooses_another_branch_in_a_later_call(function):
 ])
 @pytest.mark.parametrize("is_used", [False, True])
 def test_c_code_that_takes_only_numbers_themselves(use, is_used):
-    """The third call is undone, and then done with the numbers themselves."""
+    """The second call is undone, and then done with the numbers themselves."""
 
     @compared_with_eager
     def scenario(compiled, see):
@@ -132,7 +132,7 @@ def test_a_step_with_a_number_of_its_own(kind):
         weights.append([p.tolist() for p in model.parameters()])
     assert weights[0] == weights[1]
     (family,) = step.families.values()
-    assert family.count == 4  # one that makes the optimizer's state, and three that are compared
+    assert family.count == 3  # one that makes the optimizer's state, and two that are compared
 
 
 def test_numbers_whose_class_is_looked_at():
