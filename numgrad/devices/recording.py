@@ -219,12 +219,12 @@ class WatchedNumber:
     Operations accept it, and give kernels the number itself, which ``plain()`` returns.
     """
 
-    __slots__ = ("uses", "value")
+    __slots__ = ("is_used", "value")
 
     def __init__(self, value: Any):
         self.value = value
-        #: The names of methods that Python has called.
-        self.uses: list[str] = []
+        #: True if Python has called a method.
+        self.is_used = False
 
     def plain(self) -> Any:
         """Return the number itself."""

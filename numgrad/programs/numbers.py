@@ -39,26 +39,22 @@ def _noting(name: str, base: type) -> Callable[..., Any]:
     """Return a method for numbers of a class that notes its calls."""
 
     def call(self: Any, *others: Any) -> Any:
-        values = [*map(plain, others)]
-        result = getattr(base, name)(self.value, *values)
-        for wider in (float, complex):  # Python converts numbers to the wider class
-            if result is NotImplemented and isinstance(values[0], wider):
-                result = getattr(wider, name)(wider(self.value), *values)
-        if result is not NotImplemented:  # otherwise Python calls the method of the other operand, a tensor
-            self.uses.append(name)
+        result = getattr(base, name)(self.value, *map(plain, others))
+        if result is not NotImplemented or isinstance(others[0], float | complex):
+            self.is_used = True  # otherwise Python calls the method of the other operand, a tensor
         return result
 
     return call
 
 
 def _array(self: Any, *arguments: Any, **keywords: Any) -> np.ndarray:
-    self.uses.append("__array__")
+    self.is_used = True
     return np.asarray(self.value, *arguments, **keywords)
 
 
 def _attribute(self: Any, name: str) -> Any:
     attribute = getattr(self.value, name)
-    self.uses.append(name)
+    self.is_used = True
     return attribute
 
 
@@ -299,7 +295,7 @@ class Family:
         """
         can_replay = captured.recorder.broken is None and not captured.postponed and _needs_no_backward(captured)
         first = self.first
-        if first is None or not can_replay or any(number.uses for number in numbers):
+        if first is None or not can_replay or any(number.is_used for number in numbers):
             return None
         with self.lock:
             uses = differences(first, NumberRecord(captured, numbers))

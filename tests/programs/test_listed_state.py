@@ -51,13 +51,12 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam])
 @pytest.mark.parametrize("change", CHANGES)
-def test_changes_of_listed_state_are_seen(change, kind):
+def test_changes_of_listed_state_are_seen(change):
     def results(wrap):
         numgrad.manual_seed(0)
         model = nn.Sequential(Scaled(), nn.Tanh(), nn.Dropout(0.5))
-        optimizer = kind(model.parameters(), lr=0.1)
+        optimizer = optim.Adam(model.parameters(), lr=0.1)
 
         def step(x):
             optimizer.zero_grad()
