@@ -248,8 +248,6 @@ def _change_unseen(value: Any) -> str | None:
         or _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
     ):
         return "() returns what may be another object or value in each call: call it outside"
-    if hasattr(cls, "__next__"):
-        return " is an iterator, which changes when it is read"
     if _is_guarded(cls) or "__wrapped__" in attributes_of(value):
         return None
     return (
@@ -258,7 +256,7 @@ def _change_unseen(value: Any) -> str | None:
 
 
 def drawn_anew(source: Source) -> str | None:
-    """Return the reason if each call draws another value from an object: a random number or the time."""
+    """Return the reason if each call draws another value from an object: a random number, the time, the next item."""
     reason = _drawn(source.value)
     return None if reason is None else f"{source.name()}{reason}"
 
@@ -268,7 +266,7 @@ def _drawn(value: Any) -> str | None:
         return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
         return "() reads a clock, which a replay would not: call it outside"
-    return None
+    return " is an iterator, which changes when it is read" if hasattr(type(value), "__next__") else None
 
 
 @functools.cache

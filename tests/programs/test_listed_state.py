@@ -104,11 +104,12 @@ def test_random_numbers_of_numgrad_continue():
     assert results(numgrad.compile) == results(lambda function, state: function)
 
 
-outside, kept = ramp(3), {}
+outside, kept, numbers = ramp(3), {}, iter(range(9))
 
 
 @pytest.mark.parametrize(("function", "message"), [
     (lambda x: x * random.random(), "draws random numbers that are not numgrad's"),
+    (lambda x: x * next(numbers), "is an iterator, which changes when it is read"),
     (lambda x: outside.add_(x) * 1, "changed .*: put it into state, or return it"),
     (lambda x: kept.update(last=x * 2), "a tensor of shape .*: put it into state, or return it"),
     (lambda x: x * numgrad.rand(3, generator=GENERATOR), "put it into state"),
