@@ -38,8 +38,8 @@ class Capture:
         begin: the first sequence number of new nodes.
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
-        before: the state of tensors and memory before a trial, which ``undo`` restores.
-        kept: the places where the call has put one of the inputs, if the function got aliases of the user's arguments.
+        before: the state of tensors and memory before a trial; ``undo`` restores it.
+        kept: the sources where the call has stored an input, if the function got aliases of the user's arguments.
     """
 
     recorder: Recorder

@@ -73,9 +73,9 @@ def set_eager(eager: bool) -> None:
 
 
 class _Recording(NamedTuple):
-    """The record of a call, with the arguments of the user by the identity of those of the function.
+    """The record of a call, and the user's arguments by the identity of the aliases that the function got.
 
-    ``memory`` holds numbers that the program reads, if it has watched them.
+    ``memory`` contains the numbers that the program reads, if the call has watched them.
     """
 
     captured: Capture
@@ -328,7 +328,7 @@ class Compiled:
     def _capture_trial(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
     ) -> _Recording | None:
-        """Record a call that watches numbers; None if it was undone because it differs from the first in more."""
+        """Record a call that watches numbers.  Return None if it was undone because it differs in more than numbers."""
         try:
             recorded = self._capture(args, keywords, inputs, moving, True)
         except Exception:  # some C code takes only floats
