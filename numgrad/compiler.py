@@ -212,7 +212,7 @@ def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgra
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return the function, or a decorator, marked as never compiled: a caller is then not compiled as a whole.
+    """Return the function, or a decorator, marked as never compiled; its callers then cannot be compiled as a whole.
 
     ``recursive`` is accepted for compatibility with PyTorch.
     """

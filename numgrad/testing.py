@@ -46,7 +46,7 @@ def assert_close(
 
     Args:
         actual, expected: the values to compare.
-        allow_subclasses: also compare a value with one of a subclass of its class.
+        allow_subclasses: True to accept values of different classes if one is a subclass of the other.
         rtol, atol: both or neither.  The defaults are those of the dtype, or the larger ones of two dtypes: 1.3e-6 and
             1e-5 for float32 and complex64, 1e-7 and 1e-7 for float64, complex128 and Python's floats, 0 for integers.
         equal_nan: treat NaN as close to NaN.

@@ -27,7 +27,7 @@ class MergedProgram(PointwiseProgram):
 
     @functools.cached_property
     def variables(self) -> dict[str, str]:
-        """The names of the inputs, which the text does not use itself."""
+        """The names of the inputs, by themselves: the text of the program uses the same names."""
         return {operand.name: operand.name for operand in self.inputs}
 
     @functools.cached_property

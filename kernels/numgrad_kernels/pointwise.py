@@ -41,7 +41,7 @@ _OWN_NAMES = {
 }
 
 
-#: Suffix of the names of further variables that belong to another one: ``x_s0`` is a stride of ``x``.
+#: Suffix of the names of variables that belong to another variable: ``x_s0`` is a stride of ``x``.
 _NUMBERED = re.compile(r"_[qs][0-9]+$")
 
 
@@ -152,7 +152,7 @@ class PointwiseProgram:
 
     @functools.cached_property
     def branches(self) -> bool:
-        """True if the statements of an element contain others."""
+        """True if a statement of an element contains other statements, as ``if`` does."""
         return any(line.startswith(" ") for line in self.body[0])
 
     @functools.cached_property

@@ -286,5 +286,5 @@ def _conjugate(x: Any) -> Any:
 
 @compiled_as(same, integers=same, complexes=_conjugate)
 def conj(x: Any) -> Any:
-    """The complex conjugate; a real number is its own."""
+    """The complex conjugate; real numbers are returned unchanged."""
     return x.conjugate()

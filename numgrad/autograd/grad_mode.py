@@ -141,7 +141,7 @@ class recording:  # noqa: N801 - a context manager
 
 @contextmanager
 def recording_apart() -> Iterator[bool]:
-    """Record within the block, for derivatives taken there; yield True if recording was on before.
+    """Record operations within the block, so that derivatives can be taken; yield True if recording was on before.
 
     If it was off, only the caller sees the graph, so anomaly mode and hooks for saved tensors are off.
     """
@@ -295,8 +295,8 @@ class no_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
 class enable_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
     """Context manager and decorator that enables recording in this thread, also inside ``no_grad``.
 
-    Use it as ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``.  In inference mode, nothing is recorded
-    all the same.
+    Use it as ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``.  It has no effect in
+    inference mode, where nothing is ever recorded.
     """
 
     def __enter__(self) -> None:
@@ -350,8 +350,8 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
 
     Use it as ``with inference_mode():``, ``@inference_mode()`` or ``@inference_mode``.  Nothing is recorded.  Tensors
     computed or made inside, the inference tensors, cannot be recorded later either.  Outside, they may be read and
-    used in computations, but neither modified in place nor saved for backward.  ``clone()`` makes a normal tensor of
-    one.  A view of a normal tensor is a normal tensor.
+    used in computations, but neither modified in place nor saved for backward.  The ``clone()`` of an inference tensor
+    is a normal tensor.  A view of a normal tensor is a normal tensor.
 
     Args:
         mode: False returns to normal mode inside inference mode, with recording on.

@@ -1,4 +1,4 @@
-"""``torch.backends.mkldnn``: numgrad's convolutions are its own."""
+"""``torch.backends.mkldnn``: numgrad has its own convolutions, and uses no library."""
 
 from __future__ import annotations
 

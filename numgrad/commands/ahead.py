@@ -26,7 +26,7 @@ from numgrad.tensors.tensor import tensor_of
 
 #: Maximum number of elements of a tensor: untouched memory costs nothing, but libraries write to it.
 LARGEST = 1 << 24
-#: Number of elements of a parameter from which on an optimizer's kernel is the same.
+#: Number of elements above which an optimizer uses the same kernel for parameters of all sizes.
 MANY = 1 << 20
 
 

@@ -19,8 +19,8 @@ _DIFFERENCE = "Unlike PyTorch"
 def print_ops(names: list[str]) -> bool:
     """Print the entries called ``names``, or all entries; return True if all names were found.
 
-    A public function without an entry of its own name, which may be given with its module, is printed with the entries
-    that compute it.
+    A name may include the module.  A public function that no entry is named after is printed with the entries that
+    compute it.
     """
     known: dict[str, list[Op]] = {}
     for op in ops.values():

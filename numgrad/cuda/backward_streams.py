@@ -68,7 +68,7 @@ class BackwardStreams:
 
 
 def _go_on(here: Any, there: Any) -> None:
-    """Continue on another stream of a GPU, in order."""
+    """Make stream ``there`` of a GPU current, and make its later work wait for the work on ``here``."""
     if here != there:
         runtime = begin_cuda().runtime
         runtime.in_order(here, there)

@@ -110,7 +110,7 @@ class Tape:
         retain_graph: bool,
         create_graph: bool,
     ) -> tuple[Any, ...]:
-        """Return the gradients of those outputs that are in the graph; None for an input that none depends on."""
+        """Return the gradients of the recorded outputs; None for an input that no output depends on."""
         with self._hooks_on_inputs(), recording(inference=True) if self._inference else nullcontext():
             return gradients_of_recorded(outputs, inputs, vectors, retain_graph, create_graph)
 

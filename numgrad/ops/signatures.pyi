@@ -1202,7 +1202,7 @@ class Methods:
         """Return the elements in the shape of ``other``."""
 
     def resize_(self, *sizes: Any, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """Give the tensor another shape on its memory, from its present offset on."""
+        """Give the tensor another shape; its elements start at the present offset of its memory."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """Give the tensor the shape of another one, as ``resize_`` does."""

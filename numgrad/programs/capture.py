@@ -138,9 +138,9 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
     """
     environment, inputs = captured.environment, captured.inputs
     if _shares_array(captured.known.values(), inputs):
-        return "an argument lies in an array in which another tensor lies that is found elsewhere"
+        return "an argument shares its array with a tensor that is not an argument"
     if any(map(has_attributes, (*inputs, *originals))):
-        return "an argument is a tensor with attributes of its own, which may be others in each call"
+        return "an argument is a tensor with additional attributes, which may differ in each call"
     if has_hooks(environment, inputs):
         return "hooks are Python that is called in between"
     if environment.is_listed:

@@ -160,7 +160,7 @@ class _Python:
         """
         undo_all(self._program.effects)
         if step == BUSY:
-            raise RuntimeError("the function is running in another thread: make one for each with njit()")
+            raise RuntimeError("the function is running in another thread: create one function per thread with njit()")
         self._program.linked.clear_reports()
         tensors = [from_array(array) for array in arrays]
         for tensor, requires_grad in zip(tensors, self._program.requires_grad, strict=True):

@@ -34,7 +34,7 @@ class Conversions(Differentiable):
         if 0 in shape:
             return np.empty(shape, self._layout.type.numpy)
         reach = span(shape, strides)
-        if reach > max(4 * numel(shape), 1 << 16):  # copying only the elements pays for a kernel
+        if reach > max(4 * numel(shape), 1 << 16):  # a kernel that copies only the elements is worth its launch
             return self.detach().clone()._host_array()
         part = self._storage[self._offset : self._offset + reach].host()
         item = part.itemsize

@@ -227,7 +227,7 @@ def test_a_function_runs_in_one_thread_at_a_time():
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(found) == {"the function is running in another thread: make one for each with njit()"}
+    assert set(found) == {"the function is running in another thread: create one function per thread with njit()"}
     assert run(np.ones(1 << 21, np.float32)) == numgrad.ones(1 << 21).sin().sum()
 
 

@@ -93,7 +93,7 @@ def extreme_columns(x, length, inner, out: Out, indices: Out):
             indices[target + column] = index[column]
 
 
-# -- windows of images, which have three dimensions: those with fewer have a depth, and height, of 1 ------------------
+# -- windows of images of three dimensions; missing dimensions have size 1 --------------------------------------------
 
 
 def window(index, stride, padding, dilation, kernel, size):

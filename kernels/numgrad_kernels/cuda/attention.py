@@ -29,8 +29,8 @@ THREADS = 256
 SIDE = 16
 TILE = 64
 
-#: Placeholders: the step from line to line of a tile in shared memory, the elements of a tile and of SIDE of its lines,
-#: and SIDE numbers for each line plus one.
+#: Placeholders for shared memory: the step from one line of a tile to the next, the elements of a tile, the elements of
+#: SIDE of its lines, and the elements of an array with SIDE numbers for each line, plus padding.
 PITCH = 68
 AREA = 4352
 PART = 1088

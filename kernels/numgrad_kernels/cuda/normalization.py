@@ -159,8 +159,8 @@ def layer_norm_backward_rows(
 def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out: Out, parts: Out):
     """The result of ``layer_norm_backward_rows``, and the gradients for weight and bias over pieces of ``rows`` rows.
 
-    ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, which is a block's, ``parts[p, 1]`` that of
-    ``grad``.  The block keeps them in shared memory, where every thread has its own columns.
+    Each piece is processed by one block.  For piece ``p``, ``parts[p, 0]`` becomes the sum of ``grad * y``, and
+    ``parts[p, 1]`` the sum of ``grad``.  The block accumulates both in shared memory, each thread in its own columns.
     """
     shifts = cuda.shared.array(THREADS, T)
     slopes = cuda.shared.array(THREADS, T)

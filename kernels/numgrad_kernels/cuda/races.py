@@ -26,11 +26,11 @@ _PAST = {"reads": "read", "writes": "wrote", "updates": "updated"}
 
 
 class RaceError(RuntimeError):
-    """Two threads use an element of memory in no certain order."""
+    """Two threads access an element of memory without a defined order."""
 
 
 class _Access(NamedTuple):
-    """The thread, its numbers of waits for its block and for its warp, the time, and the line of the text."""
+    """An access: its thread, the barriers the thread has passed (of its block and its warp), the time, and the line."""
 
     thread: Any
     waits: int
@@ -266,7 +266,7 @@ class WatchedArray:
 
 def _within(array: np.ndarray, index: Any) -> Any:
     if not 0 <= index < array.size:
-        raise IndexError(f"a kernel reaches for element {index} of a buffer of {array.size}")
+        raise IndexError(f"a kernel accesses element {index} of a buffer of {array.size}")
     return index
 
 

@@ -280,7 +280,7 @@ def convert_counts(counts, size, out: Out):
 
 
 def add_weights(numbers, weights, size, sums: InOut):
-    """Add the weights of each number, in no certain order."""
+    """Add the weights of each number, in arbitrary order."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         atomic_add(sums, numbers[i], weights[i])
 

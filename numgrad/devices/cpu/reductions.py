@@ -28,7 +28,7 @@ FOLD_ROWS, FOLD_COLUMNS, FOLD_LEAVES = reductions.fold_rows, reductions.fold_col
 
 
 def lines_of_columns(inner: int) -> tuple[int, int]:
-    """Return how many entries of ``inner`` columns are a line of ``fold_columns``, and how many lines are a block."""
+    """Return the number of entries of ``inner`` columns in a line of ``fold_columns``, and of lines in a block."""
     return reductions.side_by_side(inner), reductions.ROWS
 
 
@@ -40,7 +40,7 @@ _OF_TILES: dict[Any, tuple[Callable[..., None], tuple[str, ...]]] = {
 
 
 def kernel_of_tile(kernel: Kernel) -> Kernel:
-    """Return the kernel that does tile by tile what this kernel of columns or leaves does at once."""
+    """Return the variant of a kernel of columns or leaves that processes one tile per call."""
     function, compute, signature, parts = hand_written_kernels[kernel]
     of_tile, further = _OF_TILES[function]
     kinds = [int if name in ("first", "length") else compute for name in further]

@@ -18,7 +18,7 @@ def csr_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, channels: int, count: int, matrix: tuple[Any, ...],
     work: int, step: int, evenly: bool = False,
 ) -> Buffer:  # fmt: skip
-    """Return the buffer of the products of matrices of ``count`` rows and (outer, length, inner).
+    """Return the buffer of the products of sparse matrices, of ``count`` rows, and an array (outer, length, inner).
 
     ``matrix`` contains the starts, the indices, the weights and the divisors of a matrix for each ``channels`` outer
     entries.  ``work`` is the number of terms.  ``step`` is 1, or 0 for a single divisor.  With ``evenly`` the starts

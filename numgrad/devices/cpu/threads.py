@@ -11,7 +11,7 @@ import numba
 
 __all__ = ["PARALLEL_FROM", "set_threads", "stay_on_one_thread", "thread_count", "worth_threads"]
 
-#: Number of elements from which the simplest kernels, such as an addition, run on several threads.
+#: The least number of elements for which the simplest kernels, such as an addition, run on several threads.
 #:
 #: Note [When threads pay]: giving half of the work to a second thread takes some 7 microseconds.  Microseconds on one
 #: and on two cores of an AMD EPYC: an addition of 65,536 elements 9 and 12, of 131,072 18 and 18; sin of 32,768 16 and

@@ -19,10 +19,10 @@ def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip
-    """Add the step that adds values to memory, both strided, from the elements ``start`` and ``first`` on.
+    """Add the step that adds strided values, beginning at ``start``, to strided memory, beginning at ``first``.
 
-    A dimension is its extent, its stride in the values and its stride in the target.  Elements of the target are
-    distinct if their indices differ in an ``outer`` dimension, or in an ``inner`` one and in no ``apart`` one.
+    A dimension is a tuple: its extent, its stride in the values and its stride in the target.  Two elements of the
+    target are distinct if their indices differ in an ``outer`` dimension, or in an ``inner`` but no ``apart`` one.
     """
     absent = (1, 0, 0)
     dims = [*(outer or [absent]), *apart, *[absent] * (2 - len(inner)), *inner]

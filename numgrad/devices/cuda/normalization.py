@@ -12,11 +12,11 @@ from .reductions import fold_axis
 
 __all__ = ["channels_are_fused", "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows"]
 
-#: Greatest number of pieces in which the gradients of weight and bias are summed, and least number of rows of a piece.
+#: The gradients of weight and bias are summed in pieces: the largest number of pieces, and the fewest rows of a piece.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
 
-#: Greatest number of bytes of a row whose sums a block keeps in shared memory, and least number of its elements: with
-#: fewer, threads would be idle.
+#: A block keeps the sums of a row in shared memory if the row has at most LONGEST bytes and at least SHORTEST elements;
+#: for shorter rows, threads would be idle.
 LONGEST, SHORTEST = 64 * THREADS, max(THREADS // 4, 4)
 
 

@@ -26,7 +26,7 @@ _BLOCKS = 8 if adapter.is_simulated() else 1024
 #: Least number of elements that a thread scans where threads share a column.
 _LEAST = 32
 
-#: Number of adjacent columns that keeps enough threads busy; fewer threads share fewer columns.
+#: With fewer columns than this, the pieces of a column are proportionally longer.
 _NARROW = min(16, THREADS)
 
 #: For each name, the function that combines two elements, and its identity.

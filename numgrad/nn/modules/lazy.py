@@ -78,7 +78,7 @@ class LazyModuleMixin:
 
 
 class LazyLayer(LazyModuleMixin):
-    """The lazy form of a layer that infers a single number of features or channels, by the name ``_inferred``.
+    """The lazy form of a layer that infers one number of features or channels: the attribute ``_inferred``.
 
     A subclass names the class that its instances become.
     """

@@ -348,7 +348,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     return overwrite_drawn(self, _RandomBackward0, _integers_of(low, high, wide), source, low, high)
 
 
-#: The size of ranges from which on PyTorch takes two draws for an integer.
+#: The size of a range at and above which PyTorch takes two draws for each integer.
 _WIDE_RANGE = 1 << 28
 
 

@@ -206,7 +206,7 @@ def _count(shape: Ints, dims: Ints) -> int:
 
 
 def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Tensor:
-    """Return the flat indices of all examples, each of ``count`` elements, as indices among the elements of all.
+    """Return the flat indices of all examples, as indices into the whole batch; each example has ``count`` elements.
 
     Raises:
         OutOfBoundsError: if one is out of the bounds of its example, or is negative without ``negative``.

@@ -311,7 +311,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
-        raise TypeError("where() takes a condition alone, or both what to choose where it holds and where it does not")
+        raise TypeError("where() takes either the condition alone, or the condition, input and other")
     if condition.dtype is uint8:
         warnings.warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "

@@ -144,7 +144,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 
 def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
-    """Call an operation, or ``first`` instead, if there is one, for new layouts and for factors other than 1."""
+    """Call an operation; for new layouts and for factors other than 1, call ``first`` instead, unless it is None."""
     how = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
     try:
         if how and first is not None:
@@ -294,7 +294,7 @@ def _(input, batch1, batch2, beta, alpha, how=""):
 def addbmm_op(
     p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
-    # The sum over the stack is one longer product: of the first matrices side by side and the second ones stacked.
+    # The sum over the stack is a single product: the first matrices side by side times the second ones stacked.
     _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
     count, rows, inner = batch1.shape
     permuted = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])

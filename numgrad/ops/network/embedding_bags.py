@@ -66,7 +66,7 @@ def _(grad, weight, indices, starts, padding_idx):
 
 
 def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
-    """Return the gradient of its bag for each of ``count`` indices; 0 for indices after the last bag."""
+    """Return, for each of ``count`` indices, the gradient of the bag that has it; 0 for indices after the last bag."""
     ends, numbers = narrow(starts, 0, 1, starts._layout.size - 1), arange(count, device=starts.device)
     which = searchsorted(ends, numbers, right=True)
     return index_op(constant_pad(grad, (0, 0, 0, 1), 0), which, (0,), False)

@@ -101,7 +101,7 @@ def _lanczos(x: np.ndarray) -> np.ndarray:
     return (np.sinc(x) * np.sinc(x / 3)).astype(x.dtype)
 
 
-#: For each antialiased mode, its filter as a function of the distance, and the distance from which on it is 0.
+#: For each antialiased mode, its filter as a function of the distance, and the distance beyond which it is 0.
 _FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
     "bilinear": (_triangle, 1), "bicubic": (_keys, 2), "lanczos": (_lanczos, 3),
 }

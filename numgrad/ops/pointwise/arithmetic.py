@@ -204,8 +204,8 @@ def sgn_complex(input):
 
 @sgn_complex.gradient("input")
 def _(grad, input, out):
-    # Only the component across the number's direction turns it: (grad - out * real(conj(out) * grad)) / abs(input).
-    # Forward mode differentiates the rule by grad, so that the branch not chosen must be finite, too.
+    # Only a change perpendicular to the number changes its sign: (grad - out * real(conj(out) * grad)) / abs(input).
+    # Forward mode differentiates the rule with respect to grad, so both branches of ``where`` must be finite.
     return where(input == 0, 0, grad - out * out * conj(grad)) / where(input == 0, 1, 2 * abs_complex(input))
 
 

@@ -1,4 +1,4 @@
-"""In-place changes of a tensor's shape, to that of a view of itself, or to any shape."""
+"""In-place changes of a tensor's shape, to the shape of one of its views or to any other."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 
 @public(function=False)
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape on its memory, from its present offset on.
+    """Give the tensor another shape; its elements start at the present offset of its memory.
 
     The elements lie in row-major order, or in that of a memory format.  If the memory is too small, the elements are
     copied to larger memory, in which the new elements are 0.  Tensors that shared the old memory keep it.  A tensor

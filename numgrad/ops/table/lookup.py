@@ -225,7 +225,7 @@ class _Unseen:
         """
         keywords = self.renamed(keywords)
         if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
-            # A float taken for an int would end up in the data that a rule's operation keeps for the equal int.
+            # A float in place of an int would be cached as equal to the int, and reach the operations of rules.
             self.check(args, keywords)
         try:
             op, rest, *adapt = self.resolve(

@@ -41,7 +41,7 @@ def new_layout(kinds: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layou
     if whole and first.type is type and all(operand is first or not operand.shape for operand in layouts):
         return first
     whole = whole and 1 not in shape and 0 not in shape
-    # If something is broadcast, even a number with a tensor, dimensions of size 1 keep their place.
+    # If an operand is broadcast, even a number combined with a tensor, dimensions of size 1 keep their positions.
     spread = len(kinds) == 2 and len(layouts) == 1
     if whole or (not spread and all(operand.contiguous and operand.shape == shape for operand in layouts)):
         return layout_of(type, shape)
@@ -90,7 +90,7 @@ NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def attribute_number(op: Op, name: str, value: Any) -> bool | int | float | complex:
-    """Return an attribute as a Python number, given one of Python's or NumPy's or a 0-d tensor.
+    """Return an attribute as a Python number; it may be a number of Python or NumPy, or a 0-d tensor.
 
     Raises:
         TypeError: if it is not a number.

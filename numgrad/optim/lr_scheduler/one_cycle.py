@@ -21,7 +21,7 @@ class OneCycleLR(MomentumScheduler):
     Args:
         max_lr: the largest learning rate, or one for each parameter group.
         total_steps: the number of steps of the cycle; ``epochs`` and ``steps_per_epoch`` are an alternative.
-        pct_start: the rising part of the cycle.
+        pct_start: the fraction of the cycle in which the learning rate rises.
         anneal_strategy: "cos" or "linear".
         cycle_momentum: True to change the momentum, too.
         three_phase: True to fall to the initial learning rate as slowly as it rose, and only then to the last one.

@@ -76,8 +76,8 @@ def checkpoint(
     The last five, except ``preserve_rng_state``, require ``use_reentrant=False``.
 
     Raises:
-        ValueError: ``determinism_check`` is unknown; ``debug`` and a ``context_fn`` are both given; or one of them, or
-            keyword arguments, with ``use_reentrant=True``.
+        ValueError: ``determinism_check`` is unknown; ``debug`` and a ``context_fn`` are both given; or
+            ``use_reentrant=True`` is combined with ``debug``, a ``context_fn`` or keyword arguments.
         CheckpointError: in backward, if the recomputed tensors differ from the original ones.
         RuntimeError: in backward, if an argument was modified in place, or if the reentrant method does not support the
             pass.

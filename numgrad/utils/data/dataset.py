@@ -176,7 +176,7 @@ class Subset(Dataset[T]):
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[T]]:
-    """Split a data set at random into parts that do not overlap; for the same seed, those of PyTorch.
+    """Split a data set at random into parts that do not overlap; the same seed gives the same parts as in PyTorch.
 
     Args:
         dataset: the data set to split.

@@ -105,7 +105,7 @@ def run(job: Job, number: int, connection: Connection, other_end: Connection) ->
 
 
 def _start_generators(seed: int, number: int) -> None:
-    """Seed Python's, numgrad's and NumPy's generators; NumPy's, of Python's kind, starts from another state."""
+    """Seed Python's, numgrad's and NumPy's generators; NumPy's gets another seed, because its algorithm is Python's."""
     random.seed(seed + number)
     manual_seed(seed + number)
     np.random.seed(np.random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32]).generate_state(4))

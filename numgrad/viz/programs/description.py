@@ -107,7 +107,7 @@ class InspectedProgram:
 
     @cached_property
     def scratch(self) -> Scratch:
-        """The program on memory of its own, where it can run without side effects."""
+        """The program with separate memory, where it can run without side effects."""
         return Scratch(self._program, None if self._forward is None else self._forward.scratch)
 
     @property
@@ -120,7 +120,7 @@ class InspectedProgram:
 
 
 def compiled_of(subject: Any) -> Compiled | None:
-    """Return the compiled function that this is, or that a compiled module holds; None if it is neither."""
+    """Return the function itself if it is compiled, or the compiled function of a compiled module; otherwise None."""
     own = subject if isinstance(subject, Compiled) else getattr(subject, "__dict__", {}).get("compiled")
     return own if isinstance(own, Compiled) else None
 
