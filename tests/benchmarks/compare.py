@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -129,24 +130,34 @@ def on_gpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]
     bandwidth = gpu.copy_bandwidth(modules, max(options.elements), options.rounds)
     print(f"copying {max(options.elements):,} float32 reads and writes {bandwidth / 1e9:,.0f} GB/s")
     results: dict[str, Any] = {"device": numgrad.cuda.get_device_name(), "copy": bandwidth}
+
+    def keep(result: dict[str, Any]) -> None:
+        """Write the figures so far, as the time on a GPU may end at any case."""
+        if options.json:
+            options.json.write_text(json.dumps({**results, "unfinished": result}))
+
     for name in names:
-        results[name] = [
-            run(part, options, modules, bandwidth / (4 * size) if name in gpu.BANDWIDTH_BOUND else 0)
-            for part, size in gpu.tables(name, options.elements)
-        ]
+        results[name] = []
+        for part, size in gpu.tables(name, options.elements):
+            passes = bandwidth / (4 * size) if name in gpu.BANDWIDTH_BOUND else 0
+            results[name].append(run(part, options, modules, passes, keep))
     return results
 
 
-def run(part: Part, options: Any, modules: list[Any], passes: float = 0) -> dict[str, Any]:
+def run(
+    part: Part, options: Any, modules: list[Any], passes: float = 0, keep: Callable[[dict[str, Any]], Any] = len
+) -> dict[str, Any]:
     """Time the cases of a part and print their lines, then the geometric mean of the ratios.
 
     ``passes``, if it is not 0, says how often a second the GPU could read or write each element of the large tensors.
+    ``keep`` is called with the result so far after each case.
     """
     watches = [by_events(module) for module in modules] if options.device == "cuda" else []
     print(f"\n{part.title}")
     heads = f"{'PyTorch':>10s}{'ratio':>8s}" if len(modules) > 1 else ""
     print(f"{'':50s}{'numgrad':>10s}{heads}{'of copy' * bool(passes):>10s}   (times in microseconds)")
     figures: dict[str, dict[str, float]] = {}
+    result = {"title": part.title, "limit": part.limit, "each": part.each, "cases": figures}
     above: list[str] = []
     rounds, seconds = (4 * options.rounds, options.seconds / 20) if part.brief else (options.rounds, options.seconds)
     use_threads(part.threads or options.threads, modules)
@@ -167,9 +178,9 @@ def run(part: Part, options: Any, modules: list[Any], passes: float = 0) -> dict
             above.append(case.name)
             line += " !"
         print(line, flush=True)
+        keep(result)
     if not figures:
         return {}
-    result = {"title": part.title, "limit": part.limit, "each": part.each, "cases": figures}
     ratios = [figure["ratio"] for figure in figures.values() if "ratio" in figure]
     shares = [figure["share"] for figure in figures.values() if "share" in figure]
     if ratios:

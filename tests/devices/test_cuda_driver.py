@@ -16,9 +16,10 @@ import numgrad
 from numgrad.core.types import tensor_type
 from numgrad.devices import buffers
 from numgrad.devices.buffers import DeviceBuffer
-from numgrad.devices.cuda import caching, driver, dry, memory, optimizers, pinned, runtime, simulated
+from numgrad.devices.cuda import caching, driver, dry, memory, optimizers, packing, pinned, runtime, simulated
 from numgrad.devices.needs import OutOfMemoryError
 from numgrad.devices.updates import UpdateTable
+from numgrad_kernels.cuda import adapter
 from numgrad_kernels.facts import Facts
 
 ERROR = real.CUresult
@@ -136,6 +137,15 @@ def test_arguments_lie_in_slots_of_their_types(gpu):
     formats = ["Q", "q", "d", "?7x", "d", "d", "f4x", "f4x", "f4x", "i4x", "B7x"]
     read = [struct.unpack("=" + form, slot)[0] for form, slot in zip(formats, arguments, strict=True)]
     assert read == [0xFFFF_0000_1234, -2, 0.1, True, 1, 2, 1.5, 3, -4, -7, 200]
+
+
+def test_slots_have_the_sizes_of_the_parameters_of_a_kernel():
+    numbers = (types.float64, types.complex128, types.float32, types.complex64, types.int32, types.uint8)
+    kinds = (ROW, types.int64, *numbers)
+    text = "def kernel(a, b, c, d, e, f, g, h):\n    a[b] = c + d.real + d.imag + e + f.real + f.imag + g + h\n"
+    ptx = adapter.compile_ptx("wide", text, kinds)
+    bits = re.findall(r"^\s*\.param \.[a-z](\d+)", ptx.partition(".visible .entry")[2].partition(")")[0], re.M)
+    assert packing.sizes(kinds) == [int(each) // 8 for each in bits]
 
 
 def test_a_launch_within_a_launch_has_arguments_of_its_own(gpu, monkeypatch):
@@ -442,6 +452,16 @@ def test_pinned_memory_that_is_copied_often_has_one_event_for_each_stream(gpu):
     for _ in range(20):
         memory.upload(buffer, held, wait=False)
     assert len(gpu.made("cuEventCreate")) == 1
+
+
+def test_without_caching_each_buffer_has_memory_of_its_own_size(gpu, monkeypatch):
+    monkeypatch.setattr(caching, "CACHING", False)
+    buffers = [memory.empty_buffer(count, np.dtype(np.uint8)) for count in (3, 1000, 3 << 20)]
+    assert gpu.made("cuMemAlloc") == [(3,), (1000,), (3 << 20,)]
+    first = buffers.pop(0).address
+    memory.empty_buffer(3, np.dtype(np.uint8))
+    assert gpu.made("cuMemFree") == [(first,)]
+    assert len(gpu.made("cuMemAlloc")) == 4
 
 
 def test_kept_memory_is_given_back_before_memory_runs_out(gpu):

@@ -1,11 +1,12 @@
 """Stages of a session with a GPU: tests, speed, and the speed of PyTorch.
 
-``python tests/on_gpu/card.py OUT`` runs all stages, ``python tests/on_gpu/card.py OUT smoke bandwidth`` these two.
-Each has its own process and time limit; its results are written to OUT before the next begins, and a stage
-that fails keeps no other from running.  OUT then has ``summary.txt``, ``summary.json`` and ``log.txt``.
+``python tests/on_gpu/card.py OUT`` runs all stages, ``python tests/on_gpu/card.py OUT smoke bandwidth`` these two, and
+``--group 1`` to ``--group 5`` those that take nine minutes together, the most telling first.  Each stage has its own
+process and time limit; its results are written to OUT before the next begins, and a stage that fails keeps no other
+from running.  OUT then has ``summary.txt``, ``summary.json`` and ``log.txt``.
 
-On a bare machine ``--wheels DIR`` installs what lies in a folder, without a network, to a folder of its own in OUT.
-``--simulator`` tries the stages without a card, on tiny tensors.
+On a bare machine ``--wheels DIR`` installs what lies in a folder, without a network, to the folder ``--site``, which
+later calls need not install again.  ``--simulator`` tries the stages without a card, on tiny tensors.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import argparse
 import importlib.util
 import json
 import os
-import platform
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree
 from collections.abc import Callable
@@ -27,11 +27,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from card_work import WITHIN
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
-#: Seconds that a stage has at most.
+#: Seconds that a stage has at most, and those that begin a session, and all stages of a group.
 LIMIT = 480
+LIMITS = {"versions": 30, "machine-code": 60, "bandwidth": 45, "training": 45}
+GROUP_LIMIT = 530
 
 #: The most telling tests, and the longest ones.
 _FIRST = ("tensors", "launches", "moving", "memory", "streams", "waiting", "generators", "user_kernels", "cuda_module")
@@ -39,120 +43,32 @@ _LONG = ("table", "complex")
 
 _BENCHMARKS = ("pointwise", "network", "reductions", "matrices", "small", "steps")
 
+#: The tools of compute-sanitizer.
+_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+
+#: The stages of each group.
+GROUPS = (
+    ("versions", "machine-code", "bandwidth", "training", "smoke", "tests-first"),
+    ("benchmark-pointwise", "benchmark-reductions", "benchmark-network"),
+    ("benchmark-steps", "benchmark-matrices", "benchmark-small"),
+    ("tests-others",),
+    ("tests-table", "tests-complex", *[f"sanitizer-{tool}" for tool in _TOOLS], "profile"),
+)
+
 _MARKS = "gpu and not cupy and not simulator"
-
-
-# -- what runs within a stage's process --------------------------------------------------------------------------
-
-
-def smoke(simulator: bool) -> dict[str, Any]:
-    """Train a network, and use memory and streams; raise an error if a result is wrong."""
-    import numgrad as torch
-
-    torch.manual_seed(0)
-    x = torch.linspace(-1, 1, 64, device="cuda").unsqueeze(1)
-    model = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).to("cuda")
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    losses = []
-    for _ in range(5 if simulator else 200):
-        loss = torch.nn.functional.mse_loss(model(x), x**2)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0], losses
-    rows = torch.rand(33, 70, device="cuda", requires_grad=True)
-    there = torch.softmax(rows @ rows.t(), 1).cumsum(0).sort(1).values.square().sum()
-    here = rows.detach().cpu().requires_grad_()
-    torch.softmax(here @ here.t(), 1).cumsum(0).sort(1).values.square().sum().backward()
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        there.backward()
-    torch.cuda.current_stream().wait_stream(side)
-    error = ((rows.grad.cpu() - here.grad).norm() / here.grad.norm()).item()
-    assert error < 1e-4, error
-    return {
-        "loss, first": losses[0], "loss, last": losses[-1], "gradient's error": error,
-        "peak memory, bytes": torch.cuda.max_memory_allocated(),
-    }
-
-
-def bandwidth(simulator: bool) -> dict[str, Any]:
-    """Print GB/s of copies, pointwise operations and reductions of numgrad and of PyTorch, and of the card."""
-    import numgrad
-
-    properties = numgrad.cuda.get_device_properties(0)
-    peak = 2e3 * properties.memory_clock_rate * properties.memory_bus_width / 8 / 1e9
-    size, repeats = (64, 2) if simulator else (1 << 28, 20)
-    result: dict[str, Any] = {"peak by clock and bus": round(peak), "numgrad": _rates(numgrad, size, repeats)}
-    if importlib.util.find_spec("torch") is not None:
-        import torch
-
-        if torch.cuda.is_available():
-            result["PyTorch"] = _rates(torch, size, repeats)
-    return result
-
-
-def _rates(torch: Any, size: int, repeats: int) -> dict[str, float]:
-    """GB/s by operation, of a library with PyTorch's names: bytes read and written over the median of the times."""
-    x, y = (torch.rand(size, device="cuda") for _ in range(2))
-    rows = x.view(size // 64, 64)
-    cases: dict[str, tuple[int, Callable[[], Any]]] = {  # numbers of accesses to each element, and functions
-        "copy": (2, lambda: y.copy_(x)),
-        "x * 2": (2, lambda: x * 2),
-        "x + y": (3, lambda: x + y),
-        "tanh": (2, lambda: x.tanh()),
-        "sum": (1, lambda: x.sum()),
-        "sum of rows": (1, lambda: rows.sum(1)),
-        "sum of columns": (1, lambda: rows.sum(0)),
-    }
-    rates = {}
-    for name, (times, run) in cases.items():
-        run()
-        torch.cuda.synchronize()
-        seconds = []
-        for _ in range(repeats):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            run()
-            end.record()
-            torch.cuda.synchronize()
-            seconds.append(start.elapsed_time(end) / 1e3)
-        rates[name] = float(f"{4 * size * times / statistics.median(seconds) / 1e9:.4g}")
-    return rates
-
-
-def versions(simulator: bool) -> dict[str, Any]:
-    """The card, its driver, and the packages that take part."""
-    from importlib import metadata
-
-    import numgrad
-    from numgrad import devices
-
-    properties = numgrad.cuda.get_device_properties(0)
-    names = ("numpy", "numba", "numba-cuda", "cuda-bindings", "nvmath-python", "nvidia-cublas", "torch")
-    installed = {package.metadata["Name"]: package.version for package in metadata.distributions()}
-    return {
-        "card": properties.name, "compute capability": f"{properties.major}.{properties.minor}",
-        "memory, GB": round(properties.total_memory / 1e9, 1), "multiprocessors": properties.multi_processor_count,
-        "driver": devices.gpu_driver_version(), "Python": platform.python_version(), "system": platform.platform(),
-        "numgrad": numgrad.__version__, **{name: installed.get(name, "none") for name in names},
-    }
-
-
-_WITHIN: dict[str, Callable[[bool], dict[str, Any]]] = {"versions": versions, "smoke": smoke, "bandwidth": bandwidth}
-
-
-# -- the stages --------------------------------------------------------------------------------------------------
 
 
 class Stage:
     """Return a command, and a function that reads its results from the file that it writes."""
 
-    def __init__(self, command: list[str], read: Callable[[Path], Any], needs: str | None = None):
+    def __init__(
+        self, command: list[str], read: Callable[[Path], Any], needs: str | None = None,
+        environment: dict[str, str] | None = None,
+    ):  # fmt: skip
         self.command = command
         self.read = read
         self.needs = needs  # a program
+        self.environment = environment or {}
 
 
 def _within(name: str, found: Path, simulator: bool) -> Stage:
@@ -160,14 +76,31 @@ def _within(name: str, found: Path, simulator: bool) -> Stage:
     return Stage(command, lambda file: json.loads(file.read_text()))
 
 
-def _tests(paths: list[str], found: Path, simulator: bool, before: tuple[str, ...] = ()) -> Stage:
-    marks = _MARKS if not simulator else "gpu and not cupy"
-    shared = ["-n", str(min(8, os.cpu_count() or 1))] if importlib.util.find_spec("xdist") and not before else []
+def _sanitizer(tool: str, found: Path, simulator: bool) -> Stage:
+    """The workload under a tool of compute-sanitizer, each tensor with memory of its own."""
+    inner = _within("workload", found, simulator)
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *inner.command]
+    return Stage(command, inner.read, command[0], {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
+
+
+def _profile(found: Path, simulator: bool) -> Stage:
+    """Nsight Compute's figures of the kernels of the operations that read and write most for what they do."""
+    wanted = "regex:copy|lines|sort|merge|likelihood|attention|normal|philox"
     command = [
-        *before, sys.executable, "-m", "pytest", "-q", "-m", marks, "-o", "addopts=--import-mode=importlib",
+        "ncu", "--set", "basic", "--section", "MemoryWorkloadAnalysis", "--kernel-name", wanted, "--launch-count", "60",
+        "--csv", "--log-file", str(found), *_within("workload", Path(f"{found}.json"), simulator).command,
+    ]
+    return Stage(command, lambda file: [line for line in file.read_text().splitlines() if line[:2] != "=="], command[0])
+
+
+def _tests(paths: list[str], found: Path, simulator: bool) -> Stage:
+    marks = _MARKS if not simulator else "gpu and not cupy"
+    shared = ["-n", str(min(8, os.cpu_count() or 1))] if importlib.util.find_spec("xdist") else []
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-m", marks, "-o", "addopts=--import-mode=importlib",
         "-p", "no:cacheprovider", f"--junitxml={found}", *shared, *paths,
     ]
-    return Stage(command, _counts, before[0] if before else None)
+    return Stage(command, _counts)
 
 
 def _counts(file: Path) -> dict[str, Any]:
@@ -190,13 +123,12 @@ def stages() -> dict[str, Callable[[Path, bool], Stage]]:
     of = {file.stem.removeprefix("test_"): str(file) for file in sorted(HERE.glob("test_*.py"))}
     others = [path for name, path in of.items() if name not in (*_FIRST, *_LONG)]
     return {
-        **{name: partial(_within, name) for name in _WITHIN},
+        **{name: partial(_within, name) for name in WITHIN if name != "workload"},
         "tests-first": partial(_tests, [of[name] for name in _FIRST]),
         "tests-others": partial(_tests, others),
         **{f"tests-{name}": partial(_tests, [of[name]]) for name in _LONG},
-        "races": partial(
-            _tests, [of["reductions"], "-k", "sum"], before=("compute-sanitizer", "--tool", "racecheck"),
-        ),
+        **{f"sanitizer-{tool}": partial(_sanitizer, tool) for tool in _TOOLS},
+        "profile": _profile,
         **{f"benchmark-{part}": partial(_benchmark, part) for part in _BENCHMARKS},
     }  # fmt: skip
 
@@ -209,7 +141,8 @@ def run(name: str, stage: Stage, found: Path, log: Path, environment: dict[str, 
     with log.open("a") as output:
         print(f"\n==== {name}: {' '.join(stage.command)}", file=output, flush=True)
         process = subprocess.Popen(
-            stage.command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT, env=environment, start_new_session=True,
+            stage.command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT,
+            env={**environment, **stage.environment}, start_new_session=True,
         )  # fmt: skip
         try:
             status = "passed" if process.wait(limit) == 0 else f"failed: exit status {process.returncode}"
@@ -247,7 +180,7 @@ def table(results: dict[str, Any]) -> str:
     lines = []
     for name, result in results.items():
         lines.append(f"{name:22} {result['seconds']:7.1f} s  {result['status']}")
-        if name in _WITHIN or name.startswith("tests"):
+        if name in WITHIN or name.startswith("tests"):
             lines += [f"    {key}: {_words(value)}" for key, value in (result["found"] or {}).items()]
     return "\n".join(lines) + "\n"
 
@@ -262,14 +195,18 @@ def main() -> int:
     parser.add_argument("out", nargs="?", type=Path, default=Path("card"), help="the folder for what is found")
     parser.add_argument("stages", nargs="*", help="which to run (default: all)")
     parser.add_argument("--wheels", type=Path, help="install the wheels of this folder first")
+    site = Path(tempfile.gettempdir()) / "numgrad-card-site"
+    parser.add_argument("--site", type=Path, default=site, help="where it installs them, not in OUT (%(default)s)")
+    parser.add_argument("--group", type=int, choices=range(1, 6), help="the stages that take nine minutes together")
     parser.add_argument("--simulator", action="store_true", help="without a card, on tiny tensors")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that a stage has at most")
     parser.add_argument("--list", action="store_true", help="print the names of the stages")
-    parser.add_argument("--within", choices=_WITHIN, help=argparse.SUPPRESS)  # a stage's own process
+    parser.add_argument("--within", choices=WITHIN, help=argparse.SUPPRESS)  # a stage's own process
     options = parser.parse_intermixed_args()
     if options.within:
-        options.out.write_text(json.dumps(_WITHIN[options.within](options.simulator)))
-        return 0
+        result = WITHIN[options.within](options.simulator)
+        options.out.write_text(json.dumps(result))
+        return int(bool(result.get("faults")))
     known = stages()
     if options.list:
         print("\n".join(known))
@@ -283,16 +220,19 @@ def main() -> int:
     log.write_text("")
     paths = [str(ROOT), str(ROOT / "kernels")]
     if options.wheels:
-        site = (options.out / "site").resolve()
-        install(options.wheels, site, log)
-        paths.insert(0, str(site))
+        install(options.wheels, options.site, log)
+    if options.site.exists():
+        paths.insert(0, str(options.site.resolve()))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])}
     if options.simulator:
         environment["NUMBA_ENABLE_CUDASIM"] = "1"
     results: dict[str, Any] = {}
-    for name in dict.fromkeys(["versions", *(options.stages or known)]):
+    grouped = GROUPS[options.group - 1] if options.group else ()
+    end = time.monotonic() + (GROUP_LIMIT if grouped else float("inf"))
+    for name in dict.fromkeys(["versions", *(options.stages or grouped or known)]):
         found = (options.out / "found").resolve()
-        results[name] = run(name, known[name](found, options.simulator), found, log, environment, options.limit)
+        limit = min(options.limit, LIMITS.get(name, LIMIT), max(1.0, end - time.monotonic()))
+        results[name] = run(name, known[name](found, options.simulator), found, log, environment, limit)
         (options.out / "summary.json").write_text(json.dumps(results, indent=1))
         (options.out / "summary.txt").write_text(table(results))
         print(table({name: results[name]}), end="", flush=True)

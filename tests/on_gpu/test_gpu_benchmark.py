@@ -23,6 +23,28 @@ def compare(monkeypatch):
     return run
 
 
+def test_figures_are_written_after_each_case(cuda, compare, tmp_path, monkeypatch):
+    import compare as script
+
+    file, timed = tmp_path / "figures.json", script.best_times
+    found = []
+
+    def until_the_second(*arguments):
+        found.append(json.loads(file.read_text()) if file.exists() else None)
+        if len(found) == 2:
+            raise KeyboardInterrupt
+        return timed(*arguments)
+
+    monkeypatch.setattr(script, "best_times", until_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        compare(
+            "pointwise", "--device", "cuda", "--no-torch", "--elements", "60", "--rounds", "1", "--seconds", "0",
+            "--json", str(file),
+        )  # fmt: skip
+    assert found[0] is None
+    assert len(found[1]["unfinished"]["cases"]) == 1
+
+
 def test_times_of_each_part(cuda, size, compare, tmp_path, capsys):
     file = tmp_path / "figures.json"
     compare(

@@ -3,8 +3,8 @@
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
-in turn; ``--all`` compiles every kernel for both.  The output has one line for each fault, and then the number of
-kernels.  The exit status is 0 if there are no faults.
+in turn; ``--all`` compiles every kernel for all of them.  The output has one line for each fault, and then the number
+of kernels.  The exit status is 0 if there are no faults.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 #: Compute capabilities that kernels are compiled for.
-CAPABILITIES = (8, 0), (9, 0)
+CAPABILITIES = (7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)
+
+#: Registers of a multiprocessor, which the threads of a block share.
+REGISTERS = 65536
 
 #: With fewer kernels, something is wrong with how they are found.
 FEWEST = 350
@@ -77,7 +80,7 @@ def program_of(kernel: tuple) -> tuple[str, str]:
 
 
 def faults(kernel: tuple, capabilities: tuple) -> list[str]:
-    """Return the faults of a kernel's code for these compute capabilities, for the last one down to machine code."""
+    """Return the faults of a kernel's code for these compute capabilities: those of its PTX and of its machine code."""
     from numgrad_kernels.cuda import adapter
 
     name, text, arguments, dtype = kernel
@@ -95,11 +98,26 @@ def faults(kernel: tuple, capabilities: tuple) -> list[str]:
             result.append(f"calls what is not in it on {capability}")
         if dtype in NARROW and (match := FLOAT64.search(code)):
             result.append(f"computes in float64 on {capability}: {match[0]}")
-    report = assembled(codes[-1], capabilities[-1])
+        result += [f"{fault} on {capability}" for fault in faults_assembled(text, code, capability)]
+    return result
+
+
+def faults_assembled(text: str, code: str, capability: tuple[int, int]) -> list[str]:
+    """Return the faults of the machine code, or why there is none, as for more than 48 KiB of shared memory."""
+    from cuda.bindings import nvjitlink
+
+    try:
+        report = assembled(code, capability)
+    except nvjitlink.nvJitLinkError as error:
+        return [f"is not assembled: {error}"]
     spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
-    if not spills:
-        result.append(f"has no report of its registers: {report}")
-    result += [f"needs {count} bytes of {what}" for count, what in spills if int(count)]
+    used = re.search(r"Used (\d+) registers", report)
+    if not spills or used is None:
+        return [f"has no report of its registers: {report}"]
+    result = [f"needs {count} bytes of {what}" for count, what in spills if int(count)]
+    threads = re.search(r"^THREADS = (\d+)$", text, re.M)  # otherwise, the driver chooses a number that fits
+    if threads and int(used[1]) * int(threads[1]) > REGISTERS:
+        result.append(f"needs {used[1]} registers for each of {threads[1]} threads")
     return result
 
 
@@ -122,7 +140,7 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 def main() -> bool:
     kernels, capabilities, status = kernels_of_tests(), itertools.repeat(CAPABILITIES), False
     if "--all" not in sys.argv[1:]:
-        kernels, capabilities = one_of_each_program(kernels), itertools.cycle([CAPABILITIES[:1], CAPABILITIES[1:]])
+        kernels, capabilities = one_of_each_program(kernels), itertools.cycle([(each,) for each in CAPABILITIES])
     with ProcessPoolExecutor(initializer=gc.disable) as pool:  # collecting would take a tenth of the time
         results = pool.map(faults, kernels, capabilities, chunksize=8)
         for (name, text, arguments, _), found in zip(kernels, results, strict=True):

@@ -7,10 +7,14 @@ the stream of its allocation, without waiting, because the work of a stream is i
 
 Freed pieces are first kept undivided in bins, by size, where an allocation of the same size finds them quickly.  They
 are merged with their neighbours if no piece is large enough.  (The allocator of the C library has such bins, too.)
+
+With the environment variable ``PYTORCH_NO_CUDA_MEMORY_CACHING=1``, each tensor has a segment of its own and exact size,
+so that NVIDIA's ``compute-sanitizer`` finds accesses out of its bounds.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from bisect import bisect_left, insort
 from collections import deque
@@ -32,6 +36,10 @@ SMALL_SEGMENT = 2 << 20
 LARGE_SEGMENT = 20 << 20
 LARGE = 10 << 20
 SEGMENT_GRAIN = 2 << 20
+
+
+#: Whether freed memory is kept.
+CACHING = os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") == "0"
 
 
 class Piece:
@@ -172,9 +180,11 @@ class Allocator:
         Raises:
             OutOfMemoryError: the GPU has too little memory, even without the idle pieces.
         """
-        rounded = -(-size // GRAIN) * GRAIN
+        rounded = -(-size // GRAIN) * GRAIN if CACHING else size
         with self._lock:
-            if self._returned or self._waiting:
+            if not CACHING:
+                self.empty_cache()
+            elif self._returned or self._waiting:
                 self._take_back()
             try:
                 small, large = self._pools[stream]
@@ -226,7 +236,9 @@ class Allocator:
         return piece
 
     def _add_segment(self, pool: PiecePool, size: int) -> None:
-        if pool.small:
+        if not CACHING:
+            segment = size
+        elif pool.small:
             segment = SMALL_SEGMENT
         else:
             segment = LARGE_SEGMENT if size < LARGE else -(-size // SEGMENT_GRAIN) * SEGMENT_GRAIN

@@ -97,6 +97,11 @@ def _slots(type_: Any) -> list[tuple[str, str]]:
     raise TypeError(f"kernels for GPUs take no arguments of type {type_}")
 
 
+def sizes(arguments: Sequence[Any]) -> list[int]:
+    """Return the number of bytes of each parameter that the driver reads from a launch's slots."""
+    return [struct.calcsize(f"={form[0]}") for type_ in arguments for form, _ in _slots(type_)]
+
+
 def _new_slots(count: int) -> tuple[bytearray, int, Any]:
     """Return memory for ``count`` slots, the address of the pointers to them, and the owners of both."""
     memory = bytearray(8 * count)
