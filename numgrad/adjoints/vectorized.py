@@ -247,6 +247,7 @@ class Vectorized(Pointwise):
         It is a function of ``grad``, the gradient of the result (or ``grad_0``, ``grad_1``, ... of several), and of the
         parameters that it needs.
         """
+        check_value(self.derived, "{}: its rules are declared, so that no gradient is derived", self.name)
         wanted = by or tuple([name for name in self.inputs if name not in self.nondifferentiable])
         unknown = {*wanted} - {*self.inputs}
         check_value(not unknown, "{} has no operand {}", self.name, sorted(unknown))
