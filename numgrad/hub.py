@@ -83,7 +83,7 @@ def load_state_dict_from_url(
         model_dir: the directory for the file, by default "checkpoints" in that of :func:`get_dir`.
         map_location: the device for its tensors, as in :func:`numgrad.load`.
         progress: show a progress bar.
-        check_hash: check the SHA-256, whose beginning ends the file's name, as in "resnet18-f37072fd.pth".
+        check_hash: check the file's SHA-256, whose first digits are in the file name, as in "resnet18-f37072fd.pth".
         file_name: the local file name, by default that in the URL.
         weights_only: no effect, as in :func:`numgrad.load`.
 

@@ -42,7 +42,7 @@ def _python_tan_slope(x: Any, t: Any) -> Any:
 
 @compiled_as(lambda x, t: 1 + t * t, python=_python_tan_slope, pairs=complexes.tan_slope)
 def tan_slope(x: Any, t: Any) -> Any:
-    """The derivative of the tangent at x, 1 + t^2 with t = tan(x); of complex numbers t may have been rounded to i."""
+    """The derivative of the tangent at x, 1 + t^2 with t = tan(x); complex t may be rounded to i, so x is used."""
 
 
 @compiled_as(libm.function("asin"), python=np.arcsin, pairs=complexes.asin)

@@ -177,7 +177,7 @@ class _Text:
     def _undefined(self) -> list[str]:
         """Return the names that get their first value within a branch or loop.
 
-        They begin as NaN or 0 for each element: otherwise a branch not taken would leave the value of the last one.
+        They begin as NaN or 0 for each element: otherwise they could keep the previous element's value.
         """
         known = set(self.formula.parameters)
         for statement in self.formula.body:

@@ -63,7 +63,8 @@ class Checkpointed(Reverse):
             return str(self.interval)
         if isinstance(loop, ast.While):
             raise Refused(
-                "checkpoint='sqrt' needs the number of iterations, which 'while' does not tell: pass an integer", loop
+                "checkpoint='sqrt' needs the number of iterations, which 'while' does not provide: pass an integer",
+                loop,
             )
         return f"max(1, int(math.sqrt(len({text(loop.iter)}))))"
 

@@ -31,9 +31,9 @@ _TYPES = {"b": types.boolean, "i": types.int64, "f": types.float64}
 class Partials:
     """Partial derivatives of the results of a formula, in several directions.
 
-    Each of the ``directions`` maps parameters to the source of their tangents; ``ends`` are the ends of the names of
-    its tangents. ``lines`` are the statements that compute the results and, by direction, the names ``tangents`` of the
-    tangents of the results: None for zero.
+    Each of the ``directions`` maps parameters to the source of their tangents; ``ends`` are the suffixes of the
+    names of its tangents.  ``lines`` are the statements that compute the results and, by direction, the names
+    ``tangents`` of the tangents of the results: None for zero.
     """
 
     def __init__(self, formula: Formula, names: Names, directions: Sequence[Mapping[str, str]], ends: Sequence[str]):

@@ -32,7 +32,7 @@ class Elements(Hoister):
             if isinstance(value, np.ndarray):
                 self.kinds[own] = typeof(value)
         self.aliases = Aliases()
-        self._views: dict[str, str] = {}  # source of the view that a name of ours is bound to
+        self._views: dict[str, str] = {}  # source of the view that a generated name is bound to
 
     def rank(self, node: ast.expr) -> int:
         """Return the number of dimensions of the value of an expression whose parts are translated."""

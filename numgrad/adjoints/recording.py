@@ -32,7 +32,7 @@ class Call:
         differentiated = state.mode & GRAD and any(arguments[place].requires_grad for place in self.positions)
         #: True if derivatives may follow.
         self.recorded = bool(differentiated or state.mode & TRANSFORMED)
-        #: Calls for the examples of a batch, of the level of ``vmap`` with so many levels around it.
+        #: Calls for the examples of a batch, by the number of levels around that level of ``vmap``.
         self.examples: list[Call] = []
         self.depth = -1
 

@@ -70,8 +70,8 @@ class _Duals(dict[Level, Any]):
 class Tangents(Level):
     """Level of forward mode, in which tensors may have a tangent, the derivative in one direction.
 
-    Tensors lose their tangents when the level ends.  Otherwise a tangent recorded as computed from the tensor that has
-    it would form a reference cycle, and a tensor modified at one level after another would accumulate tangents.
+    Tensors lose their tangents when the level ends.  Otherwise a tangent computed from its own tensor would form a
+    reference cycle, and a tensor modified at one level after another would accumulate tangents.
     """
 
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}

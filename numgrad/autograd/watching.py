@@ -36,8 +36,8 @@ class Watcher:
     #: True if every operation must be reported; compiled functions then run uncompiled while it watches.
     needs_operations = True
 
-    #: True if the watcher uses the gradients at the end of each RULE.  The engine then calls no node that would add its
-    #: gradient to a sum directly, although the last bits of that sum may depend on it.
+    #: True if the watcher uses the gradients at the end of each RULE.  Nodes then return their gradients, and never add
+    #: them to an existing sum directly, which may change the last bits of that sum.
     sees_gradients = True
 
     def before(self, call: Any) -> Any:

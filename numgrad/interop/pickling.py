@@ -162,7 +162,7 @@ class _TensorPickler(_PythonPickler):
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
         if type(tensor) not in (Tensor, Parameter):
             raise TypeError(
-                f"{self._location()}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is "
+                f"{self._location()}: a {class_name(type(tensor))} cannot be saved: its class is unknown when it is "
                 "read. Save its detach()"
             )
         attributes, requires_grad = vars(tensor), tensor.requires_grad
@@ -206,7 +206,7 @@ class _TensorPickler(_PythonPickler):
 
 
 def _step(owner: Any, part: Any, location: str) -> str | None:
-    """Return the location of a part of a value, given the value's; None for a part that users do not see."""
+    """Return the location of a part of the value at ``location``; None for a part that users do not see."""
     if part is getattr(owner, "__dict__", None):
         return f"{location}.__dict__"
     if isinstance(owner, dict):

@@ -26,8 +26,9 @@ def _check_eps(name: str, values: tuple[float | None, float]) -> None:
 class Adafactor(Optimizer):
     r"""Adafactor (Shazeer and Stern, 2018): steps scaled by a second moment that is stored as rows and columns.
 
-    With gradient ``g``, parameter ``p`` of ``n`` elements, norms ``|.|``, and for matrices the means ``r`` and ``c`` of
-    the squared gradient over columns and over rows (otherwise its own mean ``v``), a step number ``t`` is::
+    For matrices, ``r`` and ``c`` are running means of the squared gradient, averaged over columns and over rows; for
+    other parameters, ``v`` is a running mean of the squared gradient itself.  With gradient ``g``, parameter ``p`` of
+    ``n`` elements, and norms ``|.|``, a step number ``t`` is::
 
         w = t**beta2_decay
         a = max(eps2, |p| / sqrt(n)) * min(lr, 1 / sqrt(t))

@@ -28,9 +28,10 @@ class Update:
     """An update of some parameters, valid as long as these and their state do not move.
 
     Attributes:
-        table: the addresses and numbers that the kernel reads. overlapping: True if parameters share memory. reusable:
-        True if ``fits`` is decisive: a tensor that is not contiguous has no buffer of its own, and one made in
-            inference mode may be updated only there.
+        table: the addresses and numbers that the kernel reads.
+        overlapping: True if parameters share memory.
+        reusable: True if the update can be used again whenever ``fits`` returns True.  It cannot if a tensor is not
+            contiguous, since the kernel then updates a copy, or if the update was created in inference mode.
     """
 
     def __init__(self, kernel: str, entries: Sequence[Entry]):

@@ -124,7 +124,7 @@ def test_loops_without_checkpoints():
     x = torch.ones(3, dtype=torch.float64, requires_grad=True)
     with pytest.raises(Refused, match=r"'[yz]' is another array after each iteration.*\n *[yz] = y"):
         torch.differentiable(rebinds, checkpoint=2)(x)
-    with pytest.raises(Refused, match=r"line .*'while' does not tell"):
+    with pytest.raises(Refused, match=r"line .*'while' does not provide"):
         torch.differentiable(halves, checkpoint="sqrt")(x[0])
     with pytest.raises(ValueError, match="not 0"):
         torch.differentiable(halves, checkpoint=0)

@@ -78,7 +78,7 @@ class _ThreadBlock:
 
 
 class _Thread:
-    """A thread of a block, and its numbers of waits for its block and for its warp."""
+    """A thread of a block, and how often it has waited for its block and for its warp."""
 
     def __init__(self, block: _ThreadBlock, index: Dim3, number: int, name: str):
         self.block = block

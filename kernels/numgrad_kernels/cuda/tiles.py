@@ -50,7 +50,10 @@ def tile_of_products(tile, left, right, line, across, x, x_start, x_step, rows, 
 def add_products(
     tile, right, line, across, y, y_start, y_step, columns, width, out, out_start, out_step, rows, shrinks, shrinking
 ):  # fmt: skip
-    """Add the products of a tile and ``columns`` rows of ``y`` to ``rows`` rows of ``out``, which may shrink first."""
+    """Add the products of a tile and ``columns`` rows of ``y`` to ``rows`` rows of ``out``.
+
+    If ``shrinking``, each row of ``out`` is first multiplied by its number in ``shrinks``.
+    """
     for offset in range(0, width, TILE):
         sums = _zeros()
         for start in range(0, columns, SIDE):

@@ -31,7 +31,7 @@ def _try(find: Any) -> Any:
 
 
 def _nvvm() -> Version:
-    """Return the version in the comment with which NVVM begins its PTX; it tells no other."""
+    """Return NVVM's version, from the first comment of the PTX that it generates: NVVM has no function for it."""
     module = ir.Module()
     module.triple, module.data_layout = "nvptx64-nvidia-cuda", nvvm.NVVM().data_layout
     nvvm.add_ir_version(module)

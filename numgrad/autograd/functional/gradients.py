@@ -12,7 +12,7 @@ from ..levels import Tangents, outwards
 
 Tensors = tuple[Any, ...]
 
-#: Errors of strict mode: for a missing gradient, and for one that is not in a graph although one was requested.
+#: Errors of strict mode: for a missing gradient, and with ``create_graph`` for a gradient that is not in a graph.
 #: Products with a Jacobian or Hessian in forward mode take two backward passes and have errors of their own.
 StrictErrors = tuple[str, str]
 

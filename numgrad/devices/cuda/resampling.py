@@ -16,7 +16,7 @@ def csr_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, channels: int, count: int, matrix: tuple[Any, ...],
     work: int, step: int, evenly: bool = False,
 ) -> Buffer:  # fmt: skip
-    """Return the buffer of the products of matrices of ``count`` rows and (outer, length, inner)."""
+    """Return the buffer of the products of sparse matrices, of ``count`` rows, and an array (outer, length, inner)."""
     parts: dict[str, Any] = {"begin": begin_evenly} if evenly else {}
     out = p.new(outer * count * inner, x.dtype)
     operands = x, length, inner, channels, count, *matrix, step, out.size, out

@@ -262,7 +262,7 @@ def physical_of(tensor: Tensor) -> Tensor:
 
 
 def same_for_all(tensor: Tensor, name: str) -> Tensor:
-    """Return the physical tensor of one that all examples share; the tensor itself if it stands for none.
+    """Return the physical tensor of a tensor that all examples share, and any unmapped tensor unchanged.
 
     Raises:
         RuntimeError: if it differs from example to example, so that the result of the operation ``name`` would differ

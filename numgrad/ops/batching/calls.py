@@ -79,7 +79,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Any:
 
 
 def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: str) -> Tensor:
-    """Return a tensor to be overwritten as one of this level, adopted if the written values require gradients.
+    """Return the target as a tensor of this level, adopted if the written values require gradients.
 
     Raises:
         RuntimeError: if all examples share it, and the written values differ.

@@ -151,7 +151,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
 
 
 def _recorded(self: Tensor) -> bool:
-    """Return True if views of the tensor are recorded, or followed otherwise."""
+    """Return True if views of the tensor are recorded, or handled by a transform."""
     flag = self._requires_grad
     mode = state.mode
     return mode & TRANSFORMED != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
@@ -164,12 +164,12 @@ _known_parts = _parts.recent
 #: Entries of the views that single integers and slices make.
 _rows, _ranges = select_op.entries.recent, slice_op.entries.recent
 
-#: Modes in which views may be recorded, or followed otherwise.
+#: Modes in which views may be recorded, or handled by a transform.
 _FOLLOWED = TRANSFORMED | GRAD
 
 
 def _walk(layout: Layout, index: Any, reading: bool, steps: list[Step] | None = None) -> tuple[Any, int] | None:
-    """Return the key of the layout of an indexed part, and the number of elements by which the part begins later.
+    """Return the key of the layout of an indexed part, and its offset from the beginning of the tensor.
 
     Return None if the index contains anything but integers, slices, None and ``...``, or is wrong.  Integers and the
     starts of slices are not in the key, so that a loop over indices finds one entry.  The views that make the part are
@@ -320,7 +320,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     """
     part: Tensor = self
     if index is True:
-        index = None  # the whole tensor: a part, to which values of any dtype can be copied
+        index = None  # the whole tensor, as a view, since values of any dtype can be assigned to a view
     indices: Sequence[Tensor | None] | None = only_tensors(index)
     if indices is None:
         if index is False or _written(self, index, value):  # False selects nothing, whatever the value

@@ -135,10 +135,10 @@ def _location(grid: Tensor, size: int, align_corners: bool) -> Tensor:
 
 
 def _padded(position: Tensor, size: int, padding: str, align_corners: bool, rank: int) -> Tensor:
-    """Return places within a dimension, with places outside clamped to the border or reflected there.
+    """Return positions within a dimension; positions outside are clamped to the border or reflected there.
 
-    As in PyTorch, a NaN becomes the first place, or the last in three dimensions; with zeros outside, it stays NaN or
-    becomes a place outside.
+    As in PyTorch, a NaN becomes the first position, or the last in three dimensions; with zeros outside, it stays NaN
+    or becomes a position outside.
     """
     if padding == "zeros":
         return where(lt(abs(position), 2**31), position, -100.0) if rank == 3 else position

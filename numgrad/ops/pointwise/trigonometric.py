@@ -74,7 +74,10 @@ def _(grad, out):
 
 @pointwise("TanBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
 def tan_backward(grad_output, input, output):
-    """``grad_output * (1 + tan(input)**2)``, given ``output = tan(input)``, which may have been rounded to ``i``."""
+    """``grad_output * (1 + tan(input)**2)``, given ``output = tan(input)``.
+
+    It does not use the square of the output, which rounding may have made ``i``, where the factor would be 0.
+    """
     return grad_output * conj(scalar.tan_slope(input, output))
 
 

@@ -28,7 +28,10 @@ from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 
 def _moments_op(name: str, node: str, **declared: Any) -> Planned:
-    """Return the operation ``name``: the variance or its root, and perhaps the mean; ``warns`` warns if undefined."""
+    """Return the operation ``name``: the variance or its root, and perhaps the mean.
+
+    With ``warns``, a call warns if the variance is undefined.
+    """
     root, several = name.startswith("std"), name.endswith("mean")
 
     def decide(

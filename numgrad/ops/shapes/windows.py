@@ -2,8 +2,8 @@
 
 Note [The gradient of a view in any strides]
 ``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  The geometry that has written it
-matters because elements of the input may share memory: then each of the n elements at one location in memory is taken
-to hold an n-th of it.  As a linear map, the operation adds the input into zeroed memory by the input's geometry,
+matters because elements of the input may share memory: then each of the n elements at one location in memory counts as
+an n-th of the number there.  As a linear map, the operation adds the input into zeroed memory by the input's geometry,
 divides by the number of elements at each location, and reads by the output's geometry.  Its transpose is the same with
 the two geometries exchanged and an unchanged division.  So one operation, ``restrided``, is the gradient of
 ``as_strided`` and of itself.

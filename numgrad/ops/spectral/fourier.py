@@ -78,8 +78,8 @@ def _transform(input: Tensor, op: Any, dtype: dtype, dim: int, length: int, *how
     return op(_resized(convert(input, dtype), dim, length), (dim,), *how)
 
 
-#: Divisors of forward transforms by ``norm``: 0 for 1, 1 for the square root of the number of data points, 2 for this
-#: number.
+#: Codes of the divisors of forward transforms of ``n`` data points, by ``norm``: 0 stands for 1, 1 for the square root
+#: of ``n``, and 2 for ``n``.
 _NORMALIZATIONS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
 
 
@@ -162,7 +162,7 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
 
 @lookup(export=False)
 def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` of the ``m`` along the dimension.
+    """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` for ``m`` inputs.
 
     It reads the first ``n // 2 + 1`` of these, with zeros in place of missing ones.  The result is divided by ``n``
     (``norm`` "backward"), by its square root ("ortho") or by 1 ("forward").

@@ -78,9 +78,9 @@ class PointwiseBackwardPlan(BackwardPlan):
 
     Attributes:
         types: the types of the inputs whose gradients are computed.
-        launches: the launchers that compute gradients, and the gradients' layouts.  The key is the layout of the
-            incoming gradient if the saved values are unchanged and the gradients have the types of their inputs, which
-            the entry has settled; otherwise the layouts of all operands and the types.
+        launches: the launchers that compute gradients, and the gradients' layouts.  In the usual case, in which the
+            saved values are unchanged and the gradients have the types of their inputs, the key is the layout of the
+            incoming gradient; otherwise it consists of the layouts of all operands, and the types.
         without_input: the plan to use if the input has changed; None if that is an error.
     """
 

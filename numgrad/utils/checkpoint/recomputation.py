@@ -6,8 +6,8 @@ tensors.  The first handle that backward unpacks runs the function again, with h
 tensor with the same count corresponds to the handle.  The graph recorded during this run is dropped.
 
 The recomputed tensors belong to the backward pass that needed them.  They are kept as long as the pass runs and the
-handle exists, and each is handed out once.  A pass through nodes that an earlier pass has left computes them again, and
-so does reading a saved tensor outside backward.
+handle exists, and each is handed out once.  A later pass through the same nodes computes them again, and so does
+reading a saved tensor outside backward.
 
 Nested checkpoints need no further code.  Running the outer function again makes new inner checkpoints, which are
 dropped when it ends.  The arguments of the old inner checkpoints were saved for backward under the outer hooks, so the
@@ -166,7 +166,7 @@ class Frame:
         self.complete = False
         self.handles: list[ref[_RecomputedHandle]] = []
         self._arguments = SavedArguments(args)
-        self._level = state.level  # such as one of vmap: the function runs at this level again, even after its end
+        self._level = state.level  # the function runs at this level again, even if it has ended
         self._random_states = recording.unrecorded(States) if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None

@@ -31,7 +31,7 @@ _AHEAD = 2
 
 
 class DataLoader(Generic[T]):
-    """Iterable over batches of a data set's samples; for the same seed, those of PyTorch.
+    """Iterable over batches of a data set's samples; the same seed gives the same batches as in PyTorch.
 
     Args:
         dataset: an object with ``__getitem__`` and ``__len__``, or an :class:`IterableDataset`.

@@ -11,7 +11,7 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index of a data set, starting at ``rank``; for the same seed, those of PyTorch.
+    """Every ``num_replicas``-th index of a data set, starting at ``rank``, in PyTorch's order for the same seed.
 
     All shares have the same length: if the indices do not divide evenly, the first are repeated, or the last dropped.
 

@@ -65,7 +65,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices of ``data_source`` in random order; for the same seed, those of PyTorch.
+    """Indices of ``data_source`` in random order; the same seed gives the same order as in PyTorch.
 
     Args:
         data_source: the data set, of which only the length is used.
