@@ -171,7 +171,7 @@ _RUN = ir.FunctionType(ir.VoidType(), [_BYTES, *_CALLBACK.args, _INT64, _INT64, 
 
 
 def _callback(context: Any, module: Any, name: str, function: Any, signature: Any, data_type: Any) -> Any:
-    """Return a function for threading layers that calls the function of the rounds with the contents of the data.
+    """Return the function for threading layers: it calls the function of the rounds, with arguments from ``data``.
 
     The pieces of the loop are the elements of the layer, so a layer that calls for each element calls once per thread.
     """

@@ -17,7 +17,7 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
 
-#: Numbers of rare changes, and of all these and changes of modules' attributes.
+#: The number of rare changes, and that number plus the number of changes of modules' attributes.
 _changes = [0, 0]
 
 

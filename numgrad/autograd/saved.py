@@ -103,7 +103,7 @@ def histories_of(tensor: Any) -> tuple[PhysicalHistory, ...]:
 
 
 def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> None:
-    """Assign the saved tensor's histories to the physical tensors of one returned by a hook.
+    """Assign the saved tensor's histories to the physical tensors of the tensor that a hook returned.
 
     Raises:
         RuntimeError: the tensor is not mapped over examples as the saved one was.

@@ -33,7 +33,7 @@ from .safe_globals import get_safe_globals, name_of
 
 __all__ = ["pickled"]
 
-#: The names of functions that rebuild values, by the functions that do it here.
+#: For each function here that rebuilds a value, the name in files of its counterpart in PyTorch.
 _NAMES = {function: name for name, function in FUNCTIONS.items()}
 
 _REBUILD = "torch._utils._rebuild_tensor_v2"

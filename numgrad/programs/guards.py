@@ -29,7 +29,7 @@ from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items, i
 #: The package of the optimizers whose options are read in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
-#: Descriptions of conditions on gradients: that a tensor has the same gradient, and that it still has one or none.
+#: Descriptions of two conditions on a tensor: that its gradient is the same, and that it still has a gradient or none.
 _GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
 #: Classes of values that are compared by value, not by identity.

@@ -20,7 +20,7 @@ def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip
-    """Add the step that adds values to memory, both with strides of their own; see the function of the CPU."""
+    """Add the step that adds strided values to strided memory; see the function of the CPU."""
     dims = [*apart, *sorted([*outer, *inner], key=lambda dim: -dim[2])]
     size = 1 + sum([(extent - 1) * step for extent, _, step in dims])
     numbers = [buffer_from(column, p.device) for column in np.array(dims, np.int64).reshape(-1, 3).T]

@@ -272,7 +272,7 @@ def _check_square(A: Layout) -> None:
     """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
 
     Raises:
-        RuntimeError: the shape or the dtype is another.
+        RuntimeError: the tensor has another shape or dtype.
     """
     dtype = A.type.dtype
     check(

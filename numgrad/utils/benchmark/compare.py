@@ -151,7 +151,7 @@ def _fastest(results: _Row) -> float | None:
 
 
 def _row_names(keys: Sequence[tuple[int, str, str]]) -> list[str]:
-    """Return the row headings: the environment where it changes, if there are several, and the name."""
+    """Return the row headings: the name, preceded by the environment in rows where it changes."""
     environments = {env for _, env, _ in keys}
     width = max(map(len, environments)) if len(environments) > 1 else 0
     names, before = [], None
