@@ -254,12 +254,15 @@ def prepared(module: Any, program: Program) -> tuple[Callable[[], Any], list[Any
 
 
 def best(function: Callable[[], Any], rounds: int) -> float:
-    """Return the shortest time of a call, in milliseconds, after one that is not counted."""
+    """Return the shortest time of a call, in milliseconds of the processor, after one that is not counted.
+
+    Other programs on the machine lengthen that less than the time that passes.
+    """
     times = []
     for _ in range(rounds + 1):
-        start = time.perf_counter()
+        start = time.process_time()
         function()
-        times.append(1e3 * (time.perf_counter() - start))
+        times.append(1e3 * (time.process_time() - start))
     return min(times[1:] or times)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...adjoints.decorator import Differentiable
 from ...autograd.accumulation import fit
 from ...autograd.backward import grad
 from ...autograd.function_node import BackwardCFunction
@@ -23,6 +24,7 @@ from ...tensors.tensor import Tensor
 from .kernels import InspectedKernel, Inspection, inspected, planned_kernels
 
 GRADIENT_PASSED_ON = "Backward runs no kernel: it passes the gradient on, unchanged or as a view."
+_OWN_BACKWARD = "Backward runs code of its own, without numgrad's kernels."
 
 #: The number of runs if repetition is safe; the first run is slower, since memory and caches are cold.
 RUNS = 3
@@ -59,7 +61,9 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
     # A user's function may have any effect; numgrad's can be repeated, unless they changed or drew something.
     if only_computes(function) and state() == before:
         launches = run_again(run, launches)
-    if not launches:
+    if isinstance(function, Differentiable):
+        notes.append(f"Numba compiled {function.__name__} as a whole; its method adjoint_source shows its derivative.")
+    elif not launches:
         notes.append("No kernel ran: views need none, and NumPy fills and copies memory.")
     return Inspection(title, inspected(launches), notes)
 
@@ -156,7 +160,7 @@ def node_inspection(node: Node) -> Inspection:
     if not isinstance(node, BackwardCFunction):  # a user's backward may have any effect
         rule = run_again(run, rule)
     if not rule:
-        notes.append(GRADIENT_PASSED_ON)
+        notes.append(_OWN_BACKWARD if isinstance(node, BackwardCFunction) else GRADIENT_PASSED_ON)
     output = f"{list(node.layout.shape)} {node.layout.type.dtype.name}"
     return Inspection(f"{node.name()}, output {output}", forward + inspected(rule), notes)
 
