@@ -233,7 +233,7 @@ def asgd(param, grad, average, sign, decay, keep, rate, share):
 
 @update("before", "size")
 def rprop(param, grad, before, size, sign, shrink, grow, least, most):
-    """Rprop; ``before`` is the gradient of the previous step, 0 if that step turned, and ``size`` is the step size."""
+    """Rprop; ``before`` is the gradient of the previous step (0 after a change of sign) and ``size`` the step size."""
     slope = grad if sign > T(0) else -grad
     turn = slope * before
     factor = grow if turn > T(0) else (shrink if turn < T(0) else T(1))

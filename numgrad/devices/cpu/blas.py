@@ -32,10 +32,10 @@ from typing import Any
 
 import numpy as np
 
-#: Numbers of multiplications from which OpenBLAS uses several threads, and from which this is faster than one thread.
+#: The fewest multiplications for which OpenBLAS uses several threads, and for which several are faster than one.
 MANY, _WORTHWHILE = 1 << 18, 1 << 25
 
-#: Number of multiplications from which OpenBLAS uses several threads if a factor is a vector.
+#: The fewest multiplications for which OpenBLAS uses several threads if a factor is a vector.
 MANY_FOR_VECTORS = 1 << 13
 
 #: The functions of BLAS that kernels call, products of matrices, of matrices and vectors, and of vectors, and the

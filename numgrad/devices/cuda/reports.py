@@ -21,8 +21,8 @@ from .. import buffers
 from ..buffers import FIXED, DeviceBuffer
 from . import runtime
 
-#: Length of a report.  Its elements are a code (0 if there is no report, 1 for an index, or the number of a message), the
-#: index, and the index's lower and upper bound.
+#: Length of a report.  Its elements are a code (0 if there is no report, 1 for an index, or the number of a message),
+#: the index, and the index's lower and upper bound.
 LENGTH = 4
 
 _FIRST_MESSAGE = 2

@@ -136,7 +136,7 @@ class Op:
         """Return the gradient rule of an input.
 
         Raises:
-            RuntimeError: if there is none, in an operation of a user's.
+            RuntimeError: if a user-defined operation has none.
         """
         if name not in self.rules:
             raise RuntimeError(
