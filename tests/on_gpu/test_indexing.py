@@ -8,6 +8,7 @@ from on_gpu.comparison import run_steps
 
 import numgrad
 from numgrad.devices import IndexSteps, cpu
+from numgrad.devices.launches import listening
 
 #: Where the elements at indices lie in a storage: from which on, at which indices, and what devices' functions take.
 Elements = namedtuple("Elements", "start indices steps")
@@ -252,6 +253,23 @@ def test_an_index_that_leads_outside_is_not_followed(cuda, name):
         BAD[name](cuda, buffer, x, elements)
         wait(cuda)
     assert x.host()[[0, 2]].tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_embedding_and_its_gradient_check_their_indices_as_they_use_them(cuda, index):
+    """One launch each; a negative index does not count from the end."""
+    table = numgrad.ones(3, 2, device="cuda", requires_grad=True)
+    good, bad = (numgrad.tensor([1, each], device="cuda") for each in (2, index))
+    grad, found = numgrad.ones(2, 2, device="cuda"), []
+    with listening(found.append):
+        out = numgrad.nn.functional.embedding(good, table)
+        out.backward(grad)
+    assert [launch.name for launch in found if launch.name != "fill"] == ["take_rows", "put_rows"]
+    assert table.grad.tolist() == [[0, 0], [1, 1], [1, 1]]
+    out = numgrad.nn.functional.embedding(bad, table)
+    with pytest.raises(IndexError, match=f"index {index} is out of bounds for dimension with size 3"):
+        out.tolist()
+    assert out.tolist() == [[1, 1], [0, 0]]
 
 
 def test_what_is_read_outside_is_zero(cuda):

@@ -49,9 +49,12 @@ def find_outside(indices, count, low, high, report: InOut):
 
 
 def take_rows(
-    x, start, outer_step, indices, index_step, size, inner_step, rows, count, inner, shift, out: Out, report: InOut
+    x, start, outer_step, indices, index_step, low, size, inner_step, rows, count, inner, shift, out: Out, report: InOut
 ):  # fmt: skip
-    """``out[o, j, c]`` is the element of ``x`` at index number ``j``; there are ``rows`` pairs of ``o`` and ``j``."""
+    """``out[o, j, c]`` is the element of ``x`` at index number ``j``; there are ``rows`` pairs of ``o`` and ``j``.
+
+    Indices are in [low, size); negative ones count from the end.
+    """
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
@@ -59,7 +62,7 @@ def take_rows(
         signed = indices[row - o * count]
         index = signed + size if signed < 0 else signed
         target = row * inner
-        if index >= 0 and index < size:
+        if signed >= low and signed < size:
             source = start + o * outer_step + index * index_step
             c = lane
             while c < inner:
@@ -71,14 +74,17 @@ def take_rows(
                 out[target + c] = T(0)
                 c += lanes
             if lane == 0:
-                note(report, signed, -size, size)
+                note(report, signed, low, size)
 
 
 def put_rows(
-    values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, size, inner_step, rows,
+    values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, rows,
     count, inner, shift, out: InOut, report: InOut
 ):  # fmt: skip
-    """``put`` ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j`` of ``out``."""
+    """``put`` ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j`` of ``out``.
+
+    Indices are in [low, size); negative ones count from the end.
+    """
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
@@ -86,7 +92,7 @@ def put_rows(
         j = row - o * count
         signed = indices[j]
         index = signed + size if signed < 0 else signed
-        if index >= 0 and index < size:
+        if signed >= low and signed < size:
             target = start + o * outer_step + index * index_step
             source = o * value_outer + j * value_step
             c = lane
@@ -94,7 +100,7 @@ def put_rows(
                 put(out, target + c * inner_step, values[source + c * value_inner])
                 c += lanes
         elif lane == 0:
-            note(report, signed, -size, size)
+            note(report, signed, low, size)
 
 
 def put(out, offset, value):

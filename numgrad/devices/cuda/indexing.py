@@ -115,14 +115,16 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: IndexSt
     Indices that are not in [low, size) are reported, and read 0.
     """
     out = p.new(steps.outer * indices.size * steps.inner, storage.dtype)
-    if not low or not out.size:
-        check_bounds(p, indices, low, steps.size)
     if out.size:
-        p.call(_take, storage, start, indices, steps, out)
+        p.call(_take, storage, start, indices, steps, low, out)
+    else:
+        check_bounds(p, indices, low, steps.size)
     return out
 
 
-def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: IndexSteps, out: DeviceBuffer) -> None:
+def _take(
+    storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: IndexSteps, low: int, out: DeviceBuffer
+) -> None:
     """Take elements, in words as long as addresses and strides allow."""
     rows = steps.outer * indices.size
     inner_step = steps.inner_step if steps.inner > 1 else 1
@@ -132,7 +134,7 @@ def _take(storage: DeviceBuffer, start: int, indices: DeviceBuffer, steps: Index
     shift = _shift(inner)
     launch(
         indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices, step,
-        size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_buffer(out.device),
+        low, size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_buffer(out.device),
         blocks=blocks_for(rows << shift), **narrow(rows),
     )
 
@@ -146,25 +148,26 @@ def put_rows(
     Indices that are not in [low, size) are reported.  See Note [Several values for one element] for indices that are
     not ``distinct``.
     """
-    if not low:
-        check_bounds(p, indices, low, steps.size)
     if not steps.outer * indices.size * steps.inner:
+        check_bounds(p, indices, low, steps.size)
         return
     if not steps.size:
         p.call(check_size, indices, steps.size)
     operands = values, value_steps, start, indices, steps
     in_order = not distinct and are_deterministic_algorithms_enabled()
     if not accumulate and not (in_order and value_steps != (0, 0, 0)):
-        p.call(_overwrite, *operands, storage)
+        p.call(_overwrite, *operands, low, storage)
     elif accumulate and distinct:
-        _put(p, *operands, storage, storage.dtype, put=indexing.add)
+        _put(p, *operands, low, storage, storage.dtype, put=indexing.add)
     else:
         together = indexing.together if accumulate else indexing.later
         target, parts = (None, {}) if in_order else _atomic(storage, together)
         if target is None:
+            if not low:
+                check_bounds(p, indices, low, steps.size)
             _put_in_order(p, *operands, storage, together)
         else:
-            _put(p, *operands, target, storage.dtype, **parts)
+            _put(p, *operands, low, target, storage.dtype, **parts)
 
 
 def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
@@ -184,8 +187,8 @@ def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
 
 def _overwrite(
     values: DeviceBuffer, value_steps: tuple[int, int, int], start: int, indices: DeviceBuffer, steps: IndexSteps,
-    out: DeviceBuffer,
-) -> None:
+    low: int, out: DeviceBuffer,
+) -> None:  # fmt: skip
     """Write values to elements, in words as long as addresses and strides allow if both have the same dtype."""
     dtype = out.dtype
     if values.dtype == dtype:
@@ -196,7 +199,7 @@ def _overwrite(
         dtype, start, steps = words.dtype, words.count(start), words.steps(steps, inner_steps[0])
         value_steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
         values, out = values.view(dtype), out.view(dtype)
-    operands, work = _put_operands(values, value_steps, start, (indices,), steps, out)
+    operands, work = _put_operands(values, value_steps, start, (indices,), steps, out, low)
     launch(
         indexing.put_rows, dtype, *operands, report_buffer(out.device), blocks=blocks_for(work),
         **narrow(steps.outer * indices.size), put=indexing.put,
@@ -204,22 +207,23 @@ def _overwrite(
 
 
 def _put_operands(
-    values: Any, value_steps: tuple[int, int, int], start: Any, indices: Sequence[Any], steps: IndexSteps, out: Any
-) -> tuple[tuple[Any, ...], int]:
+    values: Any, value_steps: tuple[int, int, int], start: Any, indices: Sequence[Any], steps: IndexSteps, out: Any,
+    *low: int,
+) -> tuple[tuple[Any, ...], int]:  # fmt: skip
     """Return the operands of a kernel that writes values to elements at (sorted) indices, and its work."""
     outer_step, step, size, inner_step, outer, inner = steps
     count = indices[0].size
     rows, shift = outer * count, _shift(inner)
-    operands = values, *value_steps, start, outer_step, *indices, step, size, inner_step, rows, count, inner, shift, out
-    return operands, rows << shift
+    operands = values, *value_steps, start, outer_step, *indices, step, *low, size, inner_step, rows
+    return (*operands, count, inner, shift, out), rows << shift
 
 
 def _put(
     p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: IndexSteps,
-    out: Any, compute: np.dtype, **parts: Any,
+    low: int, out: Any, compute: np.dtype, **parts: Any,
 ) -> None:  # fmt: skip
     """Add the step that writes values to elements."""
-    operands, work = _put_operands(values, value_steps, start, (indices,), steps, out)
+    operands, work = _put_operands(values, value_steps, start, (indices,), steps, out, low)
     parts |= narrow(steps.outer * indices.size)
     p.run(indexing.put_rows, compute, *operands, Report(), work=work, **parts)
 
