@@ -55,7 +55,7 @@ class Formula:
     truths: frozenset[str] = frozenset()
 
     def kinds(self, given: str) -> dict[str, str]:
-        """Return the kind of each name if the parameters are of the kind ``given``: the widest of its values."""
+        """Return the kind of each name, the widest kind of its values, if the parameters are of the kind ``given``."""
         kinds = dict.fromkeys(self.parameters, given)
         assigned = list(_assignments(self.body))
         while True:

@@ -52,7 +52,7 @@ def capture(
         originals: the user's arguments that are replaced by aliases in the call.
         eagerly: calls the function with the user's arguments, in case aliases could change the result.
         first: True for the first call of a signature; it is not recorded if it creates the state of an optimizer.
-        listed: the state that the user has listed; the function may find nothing else that changes.
+        listed: the state that the user has listed; everything else that the function reaches must stay unchanged.
 
     Raises:
         CaptureError: with ``full``, the program cannot be recorded.

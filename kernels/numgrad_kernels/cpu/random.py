@@ -64,7 +64,7 @@ convert = uniform_float32  # also a placeholder, for the function of the dtype
 
 
 def uniform(state: InOut, draws: Out, each, low, high, out: Out):
-    """Fill ``out`` with uniform numbers in [low, high), from ``each`` draws per number; ``draws`` is space for some."""
+    """Fill ``out`` with uniform numbers in [low, high); a number takes ``each`` draws, for which ``draws`` is space."""
     room = draws.size // each
     for start in range(0, out.size, room):
         count = min(room, out.size - start)
@@ -73,9 +73,10 @@ def uniform(state: InOut, draws: Out, each, low, high, out: Out):
 
 
 def bernoulli(state: InOut, draws: Out, units: Out, probability, probabilities, out: Out):
-    """Fill ``out`` with True where uniform numbers in [0, 1) are below the ``probability``, or each below its own.
+    """Fill ``out`` with True where uniform numbers in [0, 1) are below the ``probability``, otherwise with False.
 
-    ``units`` is space for some of these numbers, which are made from new ``draws`` as in ``uniform``.
+    If ``probabilities`` is not empty, it holds the probability of each element instead.  ``units`` is space for some of
+    the uniform numbers, which are made from new ``draws`` as in ``uniform``.
     """
     each = draws.size // units.size
     for start in range(0, out.size, units.size):

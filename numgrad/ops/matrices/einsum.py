@@ -124,7 +124,7 @@ class _Chain:
     def _made(self, shape: Sequence[int]) -> None:
         """Set the shape of the tensor that both sequences have produced."""
         self.shape, self._sizes = list(shape), list(shape)
-        #: The dimensions of the tensor that ``short`` has produced, in the order of ``shape``; None for one it lacks.
+        #: The dimensions of the tensor that ``short`` has produced, in the order of ``shape``; None if it lacks one.
         self._dims: list[int | None] = list(range(len(shape)))
 
     def unsqueeze(self, dim: int) -> None:
