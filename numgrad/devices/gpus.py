@@ -34,7 +34,7 @@ def gpu_count() -> int:
 
 
 def gpu_driver() -> str:
-    """Return the kind of driver in use: "driver", "simulated" or "dry" (see ``cuda/dry.py``)."""
+    """Return the kind of driver in use: "driver", "simulated", "emulated" or "dry" (see ``cuda/dry.py``)."""
     return begin_cuda().runtime.driver.__name__.rpartition(".")[2]
 
 
@@ -80,7 +80,10 @@ def begin_cuda(dry: bool = False) -> ModuleType:
                     needs.check()
                 from . import cuda  # only here: few programs use GPUs
 
-                driver = "dry" if dry else "simulated" if needs.is_simulated() else "driver"
+                driver = (
+                    "dry" if dry else "simulated" if needs.is_simulated() else "emulated" if needs.is_emulated()
+                    else "driver"
+                )
                 cuda.runtime.begin(importlib.import_module(f"{cuda.__name__}.{driver}"))
                 set_driver(cuda.runtime.driver, cuda.memory)
                 _begun = cuda

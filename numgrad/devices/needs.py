@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import sys
 
 from numba.core import config
@@ -21,6 +22,18 @@ def is_simulated() -> bool:
     return bool(config.ENABLE_CUDASIM)
 
 
+def is_emulated() -> bool:
+    """Return True if the emulator replaces a GPU: ``NUMGRAD_GPU=emulated``, with an order of threads after a colon.
+
+    Raises:
+        ValueError: the variable has another value.
+    """
+    chosen = os.environ.get("NUMGRAD_GPU", "")
+    if chosen not in ("", "emulated", *(f"emulated:{order}" for order in ("up", "down", "random"))):
+        raise ValueError(f"NUMGRAD_GPU={chosen}: expected emulated, emulated:down or emulated:random")
+    return bool(chosen)
+
+
 def check() -> int:
     """Return the number of GPUs; raise an error if a requirement is missing.
 
@@ -34,7 +47,7 @@ def check() -> int:
 
             name = "numba-cuda" if package == "numba_cuda" else "cuda-bindings"
             raise ImportError(f"computing on a GPU needs the package {name}: {how_to_install()}")
-    if is_simulated():
+    if is_simulated() or is_emulated():
         return 1
     _load_driver()
     from cuda.bindings import driver  # installed, as checked above
@@ -66,5 +79,5 @@ def _load_driver() -> None:
     except OSError:
         raise RuntimeError(
             "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed its driver; "
-            "without a GPU, NUMBA_ENABLE_CUDASIM=1 lets programs run in Numba's simulator."
+            "without a GPU, NUMGRAD_GPU=emulated or NUMBA_ENABLE_CUDASIM=1 lets programs run on the processor."
         ) from None

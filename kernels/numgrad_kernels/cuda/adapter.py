@@ -67,18 +67,26 @@ def pointer_type(element: Any) -> Any:
 
 
 def compile_ptx(
-    name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int] = CAPABILITY
+    name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int] = CAPABILITY, lines: bool = False
 ) -> str:
     """Return the PTX of the function ``kernel`` in a module of this ``text``, for these Numba ``arguments``.
+
+    If ``lines``, the PTX names the line of the Python text that each instruction comes from.  NVIDIA's compiler rejects
+    numba-cuda's names of lines for some kernels, whose PTX then has none.
 
     Raises:
         NotImplementedError: Numba's simulator is on, which compiles nothing.
     """
+    if lines:
+        from cuda.bindings.nvvm import nvvmError  # which need not be installed
+
+        with contextlib.suppress(nvvmError):
+            return compile_ptx_for(name, text, arguments, [capability], lines)[0]
     return compile_ptx_for(name, text, arguments, [capability])[0]
 
 
 def compile_ptx_for(
-    name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]]
+    name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]], lines: bool = False
 ) -> list[str]:
     """Return the PTX of a kernel for several capabilities, the lowest first; otherwise as :func:`compile_ptx`.
 
@@ -97,7 +105,7 @@ def compile_ptx_for(
     try:
         with _lock, _for_capability(capabilities[0]):
             library, _ = compiler._compile_pyfunc_with_fixup(
-                _function(name, text), types.void(*arguments), cc=capabilities[0], **_OPTIONS
+                _function(name, text), types.void(*arguments), cc=capabilities[0], lineinfo=lines, **_OPTIONS
             )
             return ["\n".join(library.get_asm_strs(cc=capability)) for capability in capabilities]
     except DynamicLibNotFoundError as error:

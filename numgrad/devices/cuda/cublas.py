@@ -41,7 +41,9 @@ _HOST, _DEVICE = 0, 1
 @functools.cache
 def bindings() -> Any:
     """Return the module ``nvmath.bindings.cublas``; None if it is not installed, or cannot use a cuBLAS."""
-    if adapter.is_simulated() or runtime.is_dry() or importlib.util.find_spec("nvmath") is None:
+    if adapter.is_simulated() or runtime.is_dry() or runtime.is_emulated():
+        return None
+    if importlib.util.find_spec("nvmath") is None:
         return None
     try:
         module = importlib.import_module("nvmath.bindings.cublas")

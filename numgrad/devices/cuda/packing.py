@@ -65,7 +65,7 @@ def launcher(
     """
     formats, values = [], []
     for number, type_ in enumerate(arguments):
-        for form, part in _slots(type_):
+        for form, part in argument_slots(type_):
             formats.append(form)
             values.append(f"a{number}{part}")
     packed = struct.Struct("=" + "".join(formats))
@@ -80,7 +80,7 @@ def launcher(
     return namespace["launch"]
 
 
-def _slots(type_: Any) -> list[tuple[str, str]]:
+def argument_slots(type_: Any) -> list[tuple[str, str]]:
     """Return the one or two slots of 8 bytes of an argument: a format of ``struct``, and the attribute to pack."""
     if isinstance(type_, types.CPointer):
         return [("Q", ".address")]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-#: The module that runs kernels and allocates memory: ``simulated.py``, ``driver.py`` or ``dry.py``.
+#: The module that runs kernels and allocates memory: ``driver.py``, ``simulated.py``, ``emulated.py`` or ``dry.py``.
 driver: Any = None
 
 
@@ -35,6 +35,11 @@ def begin(chosen: Any) -> None:
 def is_dry() -> bool:
     """Return True if the driver runs nothing."""
     return driver is not None and driver.__name__.endswith(".dry")
+
+
+def is_emulated() -> bool:
+    """Return True if the driver runs compiled kernels on the processor."""
+    return driver is not None and driver.__name__.endswith(".emulated")
 
 
 def current_device() -> int:

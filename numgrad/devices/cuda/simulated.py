@@ -25,8 +25,8 @@ from .runtime import Properties, StreamHandle, side_streams
 TOTAL_MEMORY = 1 << 36
 
 #: Blocks of the GPU's memory, and of pinned memory, by their addresses.
-_blocks: dict[int, np.ndarray] = {}
-_pinned: dict[int, np.ndarray] = {}
+memory_blocks: dict[int, np.ndarray] = {}
+pinned_blocks: dict[int, np.ndarray] = {}
 
 _streams = itertools.count(1)
 
@@ -60,7 +60,7 @@ def driver_version() -> str:
 def memory_info(device: int) -> tuple[int, int]:
     """Return the free memory and the total memory of a GPU, in bytes."""
     use(device)
-    return TOTAL_MEMORY - sum(memory.size for memory in _blocks.values()), TOTAL_MEMORY
+    return TOTAL_MEMORY - sum(memory.size for memory in memory_blocks.values()), TOTAL_MEMORY
 
 
 def allocate(size: int, device: int) -> int:
@@ -71,7 +71,7 @@ def allocate(size: int, device: int) -> int:
     """
     if size > memory_info(device)[0]:
         raise MemoryError(size)
-    return _keep(size, _blocks)
+    return _keep(size, memory_blocks)
 
 
 def _keep(size: int, blocks: dict[int, np.ndarray]) -> int:
@@ -83,7 +83,7 @@ def _keep(size: int, blocks: dict[int, np.ndarray]) -> int:
 
 def free(address: int, device: int) -> None:
     """Free memory."""
-    del _blocks[address]
+    del memory_blocks[address]
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
@@ -92,12 +92,12 @@ def allocate_pinned(size: int, device: int = 0) -> int:
     Raises:
         MemoryError: the host has too little memory left.
     """
-    return _keep(size, _pinned)
+    return _keep(size, pinned_blocks)
 
 
 def free_pinned(address: int, device: int = 0) -> None:
     """Free pinned memory."""
-    del _pinned[address]
+    del pinned_blocks[address]
 
 
 def copy_to_device(target: int, source: int, size: int, stream: StreamHandle) -> None:

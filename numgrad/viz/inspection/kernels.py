@@ -228,7 +228,7 @@ class InspectedGpuKernel(InspectedKernel):
 
     @property
     def origin(self) -> str:
-        """The platform that ran it: "driver" for NVIDIA's, "simulated" for Numba's simulator, "dry" for none."""
+        """What ran it: "driver" (NVIDIA's), "simulated" (by Numba), "emulated", or "dry" (nothing)."""
         return devices.gpu_driver()
 
     @property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Descriptions of the platforms that run kernels for GPUs.
 _ON_GPUS = {
     "driver": "compiled for the GPU", "simulated": "run by Python, in Numba's simulator of a GPU",
-    "dry": "not run: there is no GPU",
+    "emulated": "compiled for a GPU, and run on the processor", "dry": "not run: there is no GPU",
 }
 
 #: The number of lines of the main loop that are shown.

@@ -1,0 +1,137 @@
+"""A GPU on the processor (``NUMGRAD_GPU=emulated``): it runs compiled kernels, with warps, and checks every access.
+
+This module has the functions of ``driver.py``, most of them from the simulator: memory is the host's, and work on a
+stream has run when the call returns.  Kernels have as many threads as on a real GPU.  A fault raises an error that
+names the line of the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import os
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from numgrad_kernels import cache, progress
+from numgrad_kernels.cuda import adapter
+from numgrad_kernels.cuda.emulator import EmulatedKernel
+
+from ..buffers import DeviceBuffer
+from ..launches import notify_made
+from . import simulated
+from .memory import note_uses
+from .packing import argument_slots
+from .runtime import Properties, StreamHandle, side_streams
+from .simulated import *  # noqa: F403
+from .simulated import TOTAL_MEMORY, memory_blocks, pinned_blocks
+
+#: Threads of a block, and such blocks that run at the same time, as reported to the operations.
+OCCUPANCY = 256, 8
+
+#: Bytes around each block of memory, which belong to no buffer.
+_MARGIN = 256
+
+#: The order of threads, and whether races are looked for.
+order = os.environ.get("NUMGRAD_GPU", "").partition(":")[2] or "up"
+watch_races = True
+
+_lock = threading.RLock()
+_launches = itertools.count()
+
+
+def device_properties(device: int) -> Properties:  # type: ignore[no-redef]
+    """Return the properties of a GPU."""
+    simulated.use(device)
+    major, minor = adapter.CAPABILITY
+    return Properties("numgrad's emulator of GPUs", major, minor, TOTAL_MEMORY, multi_processor_count=4)
+
+
+def driver_version() -> str:  # type: ignore[no-redef]
+    """Return the name of the emulator."""
+    return "numgrad's emulator of GPUs"
+
+
+def allocate(size: int, device: int) -> int:  # type: ignore[no-redef]
+    """Return the address of ``size`` new bytes of a GPU's memory, filled with NaN.
+
+    Raises:
+        MemoryError: the GPU has too little memory left.
+    """
+    address = simulated.allocate(size, device)
+    ctypes.memset(address, 0xFF, size)
+    return address
+
+
+def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:  # type: ignore[no-redef]
+    """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel, for buffers and numbers.
+
+    The first launch compiles and translates the kernel, and so does ``launch.prepare(device)``.
+    """
+    made: list[EmulatedKernel] = []
+    slots = [(number, form, part) for number, type_ in enumerate(arguments) for form, part in argument_slots(type_)]
+    pack = struct.Struct("=" + "".join(form for _, form, _ in slots)).pack
+    is_indirect = "row_at" in text  # the kernel takes addresses of buffers from memory
+
+    def prepare(device: int = 0) -> EmulatedKernel:
+        with _lock:
+            if not made:
+                begun = perf_counter_ns()
+                made.append(EmulatedKernel(name, kernel_ptx(name, text, arguments)))
+                notify_made(name, begun)
+            return made[0]
+
+    def launch(count: int, threads: int, stream: StreamHandle, *values: Any) -> None:
+        if side_streams:
+            note_uses(stream, values)
+        kernel = prepare()
+        packed = pack(*(_part(values[number], part) for number, _, part in slots))
+        fields = kernel.program.parameters.values()
+        parameters = bytearray(kernel.program.parameter_bytes)
+        for number, (offset, size) in enumerate(fields):
+            parameters[offset : offset + size] = packed[8 * number : 8 * number + size]
+        with _lock:
+            kernel.run(
+                (count,), (threads,), bytes(parameters), _accessible(values, is_indirect), order, watch_races,
+                next(_launches),
+            )
+
+    result: Any = launch
+    result.occupancy = lambda device: OCCUPANCY
+    result.prepare = prepare
+    return result
+
+
+def _part(value: Any, part: str) -> Any:
+    return getattr(value, part[1:]) if part else value
+
+
+def _accessible(values: Sequence[Any], is_indirect: bool) -> list[tuple[int, int, bool]]:
+    """Return the start and the end of each buffer that a kernel may access, and True for the host's memory."""
+    found = [(v.address, v.address + v.nbytes, _is_pinned(v)) for v in values if v.__class__ is DeviceBuffer]
+    if is_indirect:
+        found += [(address, address + memory.size - _MARGIN, True) for address, memory in list(memory_blocks.items())]
+    return found
+
+
+def _is_pinned(buffer: DeviceBuffer) -> bool:
+    return any(start <= buffer.address < start + memory.size for start, memory in list(pinned_blocks.items()))
+
+
+def kernel_ptx(name: str, text: str, arguments: Sequence[Any]) -> str:
+    """Return the PTX of a kernel: from disk, or newly compiled."""
+    sources = (Path(adapter.__file__).with_name(file).read_bytes() for file in ("adapter.py", "language.py"))
+    parts = (adapter.compilers(), cache.sources(text), name, text, repr(tuple(arguments)))
+    digest = hashlib.sha256(b"\0".join([*sources, *(part.encode() for part in parts)])).hexdigest()[:24]
+    file = f"{name}_{digest}.ptx"
+    payload = cache.load(file, digest)
+    if payload is None:
+        with progress.compiling(name):
+            payload = adapter.compile_ptx(name, text, arguments, lines=True).encode()
+        cache.save(file, cache.sealed(payload, digest))
+    return payload.decode()
