@@ -99,7 +99,7 @@ def argument_slots(type_: Any) -> list[tuple[str, str]]:
 
 def sizes(arguments: Sequence[Any]) -> list[int]:
     """Return the number of bytes of each parameter that the driver reads from a launch's slots."""
-    return [struct.calcsize(f"={form[0]}") for type_ in arguments for form, _ in _slots(type_)]
+    return [struct.calcsize(f"={form[0]}") for type_ in arguments for form, _ in argument_slots(type_)]
 
 
 def _new_slots(count: int) -> tuple[bytearray, int, Any]:
