@@ -129,7 +129,13 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def typename(obj: Any, /) -> str:
-    """Return the name of an object's type: its module and class, or for a tensor, such as "torch.FloatTensor"."""
+    """Return the name of an object's type: its module and class, or for a tensor, such as "torch.FloatTensor".
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.typename(numgrad.ones(2))
+        'torch.FloatTensor'
+    """
     if isinstance(obj, Tensor):
         return obj.type()
     cls = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)

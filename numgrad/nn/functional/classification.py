@@ -56,6 +56,12 @@ def nll_loss(
     Raises:
         IndexError: a target is not in [0, classes).
         RuntimeError, ValueError: the shapes or dtypes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.nll_loss(numgrad.tensor([[-0.5, -1.0]]), numgrad.tensor([1]))
+        tensor(1.)
     """
     if weight is None and size_average is None and reduce is None:
         entry = _plain.recent.get((input._layout, target._layout, ignore_index, reduction))
@@ -266,6 +272,12 @@ def binary_cross_entropy(
     Raises:
         ValueError: the shapes differ.
         RuntimeError: the dtypes differ, or an element is not in [0, 1], which a GPU reports when a value is next read.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.binary_cross_entropy(numgrad.tensor([0.5]), numgrad.tensor([1.0]))
+        tensor(0.6931)
     """
     _check_same_size(
         input, target, "Using a target size ({target}) that is different to the input size ({input}) is deprecated. "

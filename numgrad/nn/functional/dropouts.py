@@ -35,6 +35,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Raises:
         ValueError: ``p`` is not a probability.
         RuntimeError: the input is not floating-point.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.dropout(numgrad.ones(2), 0.5, training=False)
+        tensor([1., 1.])
     """
     _check_probability(p)
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)

@@ -29,6 +29,12 @@ def group_norm(
         RuntimeError: the channels do not divide into the groups, or the shapes or dtypes do not fit.
         ValueError: there is a single example with one element per group.
         NotImplementedError: the input is not floating-point.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.group_norm(numgrad.ones(1, 4, 2), 2).shape
+        torch.Size([1, 4, 2])
     """
     shape = input._layout.shape
     check(len(shape) >= 2, "Expected at least 2 dimensions for input tensor but received {}", len(shape))

@@ -65,7 +65,14 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Ten
 
 @loss_function
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """Return ``abs(input - target)``; arguments and errors are those of :func:`mse_loss`."""
+    """Return ``abs(input - target)``; arguments and errors are those of :func:`mse_loss`.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.l1_loss(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
     check_sizes(input, target)
     pair = _alike(input, target)
     losses = (pair[0] - pair[1]).abs()
@@ -88,6 +95,12 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     Raises:
         NotImplementedError: both are integers.
         RuntimeError: ``beta`` is negative, or the shapes do not broadcast.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.smooth_l1_loss(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(0.7500)
     """
     check_sizes(input, target)
     if beta < 0:
@@ -113,6 +126,12 @@ def huber_loss(
     Raises:
         NotImplementedError: the tensors are integers.
         RuntimeError, ValueError: ``delta`` is not positive, the dtypes differ, or the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.huber_loss(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(0.7500)
     """
     check_sizes(input, target)
     reduction = reduction_of(reduction)

@@ -33,6 +33,12 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     Raises:
         RuntimeError: the input is not floating-point.
         IndexError: there is no such dimension.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.normalize(numgrad.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
     """
     check(
         input.is_floating_point() or input.is_complex(),
@@ -100,19 +106,39 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     Raises:
         IndexError: there is no such dimension.
         NotImplementedError: the input is not floating-point.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.softmax(numgrad.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     return softmax_ops.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return :func:`softmax` of ``-input``."""
+    """Return :func:`softmax` of ``-input``.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.softmin(numgrad.tensor([0.0, 1.0]), dim=0)
+        tensor([0.7311, 0.2689])
+    """
     return softmax_ops.softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the logarithm of :func:`softmax`, without its rounding errors."""
+    """Return the logarithm of :func:`softmax`, without its rounding errors.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.log_softmax(numgrad.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
+    """
     return softmax_ops.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 

@@ -104,6 +104,11 @@ class BatchNorm1d(_BatchNorm):
     In training, mean and variance are those of the batch, and the running statistics are moved towards them.  In
     evaluation, the running statistics are used.  Arguments are those of PyTorch; with ``track_running_stats=False`` the
     statistics are always the batch's.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.BatchNorm1d(3)(numgrad.ones(2, 3)).shape
+        torch.Size([2, 3])
     """
 
     _ranks = 2, 3

@@ -87,6 +87,11 @@ class Bilinear(Configured):
 
     Raises:
         ValueError: ``in1_features`` is not positive.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Bilinear(2, 3, 4)(numgrad.ones(5, 2), numgrad.ones(5, 3)).shape
+        torch.Size([5, 4])
     """
 
     _shown = "in1_features=", "in2_features=", "out_features=", "bias="

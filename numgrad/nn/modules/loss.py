@@ -46,7 +46,13 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss, function=functional.l1_loss):
-    """The absolute difference of input and target."""
+    """The absolute difference of input and target.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.L1Loss()(numgrad.tensor([1.0, 2.0]), numgrad.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
 
 
 class MSELoss(_Loss, function=functional.mse_loss):
@@ -209,7 +215,13 @@ class KLDivLoss(_Loss, function=functional.kl_div):
 
 
 class BCELoss(_WeightedLoss, function=functional.binary_cross_entropy):
-    """``-(target * log(input) + (1 - target) * log(1 - input))`` of probabilities."""
+    """``-(target * log(input) + (1 - target) * log(1 - input))`` of probabilities.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.BCELoss()(numgrad.tensor([0.5]), numgrad.tensor([1.0]))
+        tensor(0.6931)
+    """
 
 
 class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_with_logits):

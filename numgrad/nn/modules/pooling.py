@@ -42,7 +42,13 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool, function=functional.max_pool1d):
-    """The maxima of windows of (n, channels, length) or (channels, length)."""
+    """The maxima of windows of (n, channels, length) or (channels, length).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.MaxPool1d(2)(numgrad.tensor([[1.0, 3.0]]))
+        tensor([[3.]])
+    """
 
 
 class MaxPool2d(_MaxPool, function=functional.max_pool2d):
@@ -87,7 +93,13 @@ class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d, rank=3):
 
 
 class AvgPool1d(_Pool, function=functional.avg_pool1d):
-    """The means of windows of (n, channels, length) or (channels, length)."""
+    """The means of windows of (n, channels, length) or (channels, length).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AvgPool1d(2)(numgrad.tensor([[1.0, 3.0]]))
+        tensor([[2.]])
+    """
 
     _shown = "kernel_size=", "stride=", "padding="
 
@@ -116,7 +128,13 @@ class _AvgPool(_Pool):
 
 
 class AvgPool2d(_AvgPool, function=functional.avg_pool2d):
-    """The means of windows of (n, channels, height, width) or (channels, height, width)."""
+    """The means of windows of (n, channels, height, width) or (channels, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AvgPool2d(2)(numgrad.ones(1, 4, 4)).shape
+        torch.Size([1, 2, 2])
+    """
 
 
 class AvgPool3d(_AvgPool, function=functional.avg_pool3d):

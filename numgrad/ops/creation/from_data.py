@@ -207,6 +207,11 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | int 
 
     Arrays of other libraries on GPUs (CuPy, Numba), with ``__cuda_array_interface__``, are also shared without a copy,
     unless ``device`` or ``dtype`` differs.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.as_tensor([1.0, 2.0])
+        tensor([1., 2.])
     """
     if dtype is None and device is None and isinstance(data, Tensor):
         return data

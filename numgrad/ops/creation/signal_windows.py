@@ -77,7 +77,13 @@ def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:
-    """``alpha - beta * cos(2 * pi * n / last)``; see :func:`hann_window`."""
+    """``alpha - beta * cos(2 * pi * n / last)``; see :func:`hann_window`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     return _window("hamming_window", window_length, periodic, _raised_cosine(alpha, beta), dtype, device, requires_grad)
 
 
@@ -93,5 +99,11 @@ def blackman_window(
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``1 - abs(2 * n / last - 1)``, a triangle; see :func:`hann_window`."""
+    """``1 - abs(2 * n / last - 1)``, a triangle; see :func:`hann_window`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _window("bartlett_window", window_length, periodic, _triangle, dtype, device, requires_grad)

@@ -336,6 +336,11 @@ def index_put(
 
     Raises:
         IndexError, RuntimeError: if the indices, or the values' dtype or shape, do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.index_put(numgrad.zeros(3), (numgrad.tensor([2]),), numgrad.tensor(5.0))
+        tensor([0., 0., 5.])
     """
     name = "index_put_" if inplace else "index_put"
     tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)

@@ -263,6 +263,11 @@ def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
 
     Raises:
         TypeError, RuntimeError: if the mask is not a bool tensor, or the source has another dtype or too few elements.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.masked_scatter(numgrad.zeros(3), numgrad.tensor([True, False, True]), numgrad.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
     """
     shape = _scattered_shape(input, mask, source)
     if shape != input.shape:
@@ -386,7 +391,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @public
 def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions)."""
+    """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.argwhere(numgrad.tensor([0.0, 5.0, 7.0]))
+        tensor([[1],
+                [2]])
+    """
     return nonzero(input)
 
 
@@ -414,5 +426,12 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 @public(method=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return the indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """
     return _triangle("triu_indices", row, col, offset, dtype, device, True)

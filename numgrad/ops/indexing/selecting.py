@@ -281,6 +281,11 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
 
     Raises:
         IndexError, RuntimeError: if the index is not an int64 vector in [0, size), or the source does not fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.index_copy(numgrad.zeros(3), 0, numgrad.tensor([2, 0]), numgrad.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
     """
     if index.type.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.type.dtype.legacy}")

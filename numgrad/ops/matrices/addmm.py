@@ -209,6 +209,11 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.addmv(numgrad.ones(2), numgrad.eye(2), numgrad.tensor([3.0, 4.0]))
+        tensor([4., 5.])
     """
     return call_weighted(addmv_op, input, mat, vec, beta, alpha)
 
@@ -249,6 +254,12 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
     Raises:
         RuntimeError: the shapes do not fit, or a factor is floating-point and the tensors are integers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.addr(numgrad.zeros(2, 2), numgrad.tensor([1.0, 2.0]), numgrad.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
     """
     return call_weighted(addr_op, input, vec1, vec2, beta, alpha, _addr)
 

@@ -92,6 +92,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: the last sizes differ.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.inner(numgrad.tensor([1.0, 2.0]), numgrad.tensor([3.0, 4.0]))
+        tensor(11.)
     """
     check_tensors("inner", input=input, other=other)
     if not input._layout.shape or not other._layout.shape:
@@ -157,6 +162,11 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: there are no matrices, one does not have two dimensions, or the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.chain_matmul(numgrad.ones(1, 2), numgrad.ones(2, 3), numgrad.ones(3, 1))
+        tensor([[6.]])
     """
     check(matrices, "chain_matmul(): Expected one or more matrices")
     for number, matrix in enumerate(matrices):

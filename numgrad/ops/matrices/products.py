@@ -375,6 +375,11 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.vdot(numgrad.tensor([1.0, 2.0]), numgrad.tensor([3.0, 4.0]))
+        tensor(11.)
     """
     return _called(vdot_op, input, other)
 

@@ -57,6 +57,12 @@ def scaled_dot_product_attention(
         RuntimeError: the shapes or dtypes do not match.
         IndexError: ``enable_gqa`` is set and there is no dimension of heads.
         NotImplementedError: the dtype is not a floating-point one.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.scaled_dot_product_attention(numgrad.ones(2, 4), numgrad.ones(3, 4), numgrad.ones(3, 5)).shape
+        torch.Size([2, 5])
     """
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:

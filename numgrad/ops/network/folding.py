@@ -126,6 +126,12 @@ def unfold(
     Raises:
         RuntimeError: the shape or the numbers do not fit.
         NotImplementedError: the dtype is an integer one.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.unfold(numgrad.ones(1, 1, 3, 3), 2).shape
+        torch.Size([1, 4, 4])
     """
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
     shape, rank = input.shape, len(input.shape)

@@ -97,6 +97,12 @@ def corrcoef(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: the input has more than two dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.corrcoef(numgrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     shape = input._layout.shape
     check(

@@ -186,6 +186,11 @@ def amin(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False) ->
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.amin(numgrad.tensor([[3.0, 1.0], [2.0, 4.0]]), 1)
+        tensor([1., 2.])
     """
     return amin_op, (_checked_dims(input, dim, "amin", "min_values_cpu"), keepdim)
 

@@ -42,6 +42,13 @@ def histogram(
     Raises:
         RuntimeError: there are no bins, the range is not finite or descends, or shapes or dtypes do not fit.
         NotImplementedError: the elements are not floating-point numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.histogram(numgrad.tensor([0.0, 1.0, 1.0]), 2)
+        torch.return_types.histogram(
+        hist=tensor([1., 2.]),
+        bin_edges=tensor([0.0000, 0.5000, 1.0000]))
     """
     counts, edges = _counted(
         reshape(input.detach(), (-1, 1)), [bins], range, None if weight is None else reshape(weight.detach(), (-1,)),

@@ -169,6 +169,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     Raises:
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
         IndexError: the dimension is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.cosine_similarity(numgrad.tensor([[1.0, 0.0]]), numgrad.tensor([[1.0, 0.0]]))
+        tensor([1.])
     """
     dtype = promote_types(x1.dtype, x2.dtype)
     check(
@@ -198,6 +204,12 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
         p: the order of the norm.
         eps: keeps the difference from 0, where the norm has no derivative.
         keepdim: True to keep the last dimension, with size 1.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.nn import functional as F
+        >>> F.pairwise_distance(numgrad.tensor([[0.0, 0.0]]), numgrad.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
     """
     last = len(broadcast_shapes(x1._layout.shape, x2._layout.shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)
@@ -249,6 +261,11 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
     Raises:
         RuntimeError: the input is not a matrix of floating-point numbers, or ``p`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.pdist(numgrad.tensor([[0.0, 0.0], [3.0, 4.0]]))
+        tensor([5.])
     """
     shape = input._layout.shape
     check(len(shape) == 2, "pdist only supports 2D tensors, got: {}D", len(shape))

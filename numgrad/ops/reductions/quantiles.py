@@ -51,7 +51,13 @@ def quantile(
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """:func:`quantile` of the elements that are not NaN; NaN where all are."""
+    """:func:`quantile` of the elements that are not NaN; NaN where all are.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nanquantile(numgrad.tensor([1.0, float("nan"), 3.0]), 0.5)
+        tensor(2.)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 

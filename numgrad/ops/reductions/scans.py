@@ -175,6 +175,11 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     Raises:
         IndexError: the dimension is out of range.
         RuntimeError: x and y differ in the number of points.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.cumulative_trapezoid(numgrad.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
     """
     dim = normal_dim(dim, len(y._layout.shape))
     return mul(cumsum_op(_areas(y, x, dx, dim), dim), 0.5)

@@ -95,7 +95,13 @@ def argsort_op(
 
 @composite
 def msort(input: Tensor) -> Tensor:
-    """The elements in ascending order along the first dimension."""
+    """The elements in ascending order along the first dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.msort(numgrad.tensor([3, 1, 2]))
+        tensor([1, 2, 3])
+    """
     return sort(input, 0)[0]
 
 
@@ -254,5 +260,11 @@ def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> One
 
 @lookup(results=return_type("nanmedian"))
 def nanmedian(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> OneOrSeveral:
-    """The median of the elements that are not NaN; see :func:`median`."""
+    """The median of the elements that are not NaN; see :func:`median`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nanmedian(numgrad.tensor([1.0, float("nan"), 3.0]))
+        tensor(1.)
+    """
     return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)

@@ -268,6 +268,11 @@ def nanmean(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DTy
 
     Raises:
         RuntimeError: the elements are not floating-point numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nanmean(numgrad.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
     """
     chosen = input.type.dtype
     check(

@@ -154,7 +154,13 @@ def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
 
 @_for_each
 def atleast_1d(input: Tensor) -> Tensor:
-    """Return the tensor with at least one dimension; a tuple for several tensors, also given as a sequence."""
+    """Return the tensor with at least one dimension; a tuple for several tensors, also given as a sequence.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.atleast_1d(numgrad.tensor(2.0))
+        tensor([2.])
+    """
     return input if input._layout.shape else reshape(input, (1,))
 
 
@@ -174,7 +180,13 @@ def atleast_2d(input: Tensor) -> Tensor:
 
 @_for_each
 def atleast_3d(input: Tensor) -> Tensor:
-    """Return the tensor with at least three dimensions: (1, n, 1) for a vector, (n, m, 1) for a matrix."""
+    """Return the tensor with at least three dimensions: (1, n, 1) for a vector, (n, m, 1) for a matrix.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.atleast_3d(numgrad.ones(2)).shape
+        torch.Size([1, 2, 1])
+    """
     if not input._layout.shape:
         return reshape(input, (1, 1, 1))
     if len(input._layout.shape) == 1:

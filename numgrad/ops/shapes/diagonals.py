@@ -142,7 +142,14 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
 
 @composite
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """Return a matrix with all elements of a tensor, flattened, on a diagonal."""
+    """Return a matrix with all elements of a tensor, flattened, on a diagonal.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diagflat(numgrad.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
@@ -198,6 +205,12 @@ def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0,
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if the two are the same, or ``src`` has another shape.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.diagonal_scatter(numgrad.zeros(2, 2), numgrad.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
     """
     return diagonal_scatter_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 

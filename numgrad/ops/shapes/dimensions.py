@@ -228,13 +228,25 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
 
 @lookup
 def swapaxes(input: Layout, axis0: Dim, axis1: Dim) -> Any:
-    """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.swapaxes(numgrad.ones(2, 3), 0, 1).shape
+        torch.Size([3, 2])
+    """
     return transpose_op, (axis0, axis1)
 
 
 @lookup
 def swapdims(input: Layout, dim0: Dim, dim1: Dim) -> Any:
-    """Return the tensor with two dimensions exchanged: another name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: another name of ``transpose``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.swapdims(numgrad.ones(2, 3), 0, 1).shape
+        torch.Size([3, 2])
+    """
     return transpose_op, (dim0, dim1)
 
 
@@ -328,13 +340,24 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: if the tensor does not have exactly one element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.is_nonzero(numgrad.tensor([2.0]))
+        True
     """
     return bool(input)
 
 
 @public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Return True if two tensors have the same shape."""
+    """Return True if two tensors have the same shape.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.is_same_size(numgrad.ones(2), numgrad.zeros(2))
+        True
+    """
     return input._layout.shape == other._layout.shape
 
 

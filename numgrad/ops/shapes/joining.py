@@ -271,13 +271,26 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors joined along dimension 2; a matrix counts as one layer."""
+    """Return the tensors joined along dimension 2; a matrix counts as one layer.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.dstack((numgrad.ones(2), numgrad.ones(2))).shape
+        torch.Size([1, 2, 2])
+    """
     check(tensors, "dstack expects a non-empty TensorList")
     return cat(atleast_3d(tensors), 2)
 
 
 @composite(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors joined along the columns; a vector counts as one column."""
+    """Return the tensors joined along the columns; a vector counts as one column.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.column_stack((numgrad.tensor([1, 2]), numgrad.tensor([3, 4])))
+        tensor([[1, 3],
+                [2, 4]])
+    """
     check(tensors, "column_stack expects a non-empty TensorList")
     return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in tensors])

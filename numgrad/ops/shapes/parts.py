@@ -257,6 +257,12 @@ def fliplr(input: Layout) -> Any:
 
     Raises:
         RuntimeError: if the tensor has fewer than two dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fliplr(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
     """
     check(len(input.shape) >= 2, "Input must be >= 2-d. (shape {})", input)
     return flip_op, ((1,),)
@@ -352,6 +358,12 @@ def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
     Raises:
         IndexError: if there is no such dimension or index.
         RuntimeError: if ``src`` has another shape.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.select_scatter(numgrad.zeros(2, 2), numgrad.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
     """
     check_index(input.shape, "select() cannot be applied to a 0-dim tensor.")
     dim = normal_dim(dim, len(input.shape))
@@ -372,6 +384,11 @@ def slice_scatter(
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if ``src`` does not have the slice's shape, or ``step`` is not positive.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.slice_scatter(numgrad.zeros(4), numgrad.ones(2), 0, 1, 3)
+        tensor([0., 1., 1., 0.])
     """
     check(step >= 1, "slice step must be positive")
     first, stop, _ = slice(start, end, step).indices(input.shape[dim])

@@ -118,6 +118,12 @@ def rot90(input: Layout, k: int = 1, dims: Any = (0, 1)) -> Any:
     Raises:
         IndexError: if there is no such dimension.
         RuntimeError: if there are not two of them, or they are the same.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.rot90(numgrad.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
     """
     named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input.shape)
     check(len(named) == 2, "expected total rotation dims == 2, but got dims = {}", len(named))

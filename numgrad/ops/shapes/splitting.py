@@ -131,6 +131,11 @@ def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) ->
 
     Raises:
         RuntimeError: if the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.split_with_sizes(numgrad.arange(5), [2, 3])
+        (tensor([0, 1]), tensor([2, 3, 4]))
     """
     return split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
@@ -262,19 +267,37 @@ def _split_along(input: Tensor, sections: Any, dim: int, name: str, rank: int) -
 
 @composite
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+    """Return equal pieces, or those between indices, along the columns (of a vector, its elements).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.hsplit(numgrad.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+    """
     return _split_along(input, indices_or_sections, 0 if len(input._layout.shape) == 1 else 1, "hsplit", 1)
 
 
 @composite
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return equal pieces, or those between indices, along the rows."""
+    """Return equal pieces, or those between indices, along the rows.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.vsplit(numgrad.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
     return _split_along(input, indices_or_sections, 0, "vsplit", 2)
 
 
 @composite
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return equal pieces, or those between indices, along dimension 2."""
+    """Return equal pieces, or those between indices, along dimension 2.
+
+    Example:
+        >>> import numgrad
+        >>> [part.shape for part in numgrad.dsplit(numgrad.ones(1, 2, 4), 2)]
+        [torch.Size([1, 2, 2]), torch.Size([1, 2, 2])]
+    """
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
 
 

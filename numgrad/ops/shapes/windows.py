@@ -149,6 +149,13 @@ def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None
 
     Raises:
         RuntimeError: if the numbers of strides and sizes differ, a number is negative, or the storage is too small.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.as_strided(numgrad.arange(5), (3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
     """
     arguments = *_checked_steps(size, stride), storage_offset or 0, (input.shape, input.strides, 0)
     end, at_front = _end(arguments[:3]), caller(as_strided_op.prepared((input, *arguments)))
