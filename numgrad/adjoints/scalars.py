@@ -155,7 +155,7 @@ class ScalarInliner(Inliner):
             return
         held = self._held(own, value, at, done)
         if len(known.elts) != len(value.elts):  # type: ignore[attr-defined]
-            raise Refused(f"'{own}' is tuples of different lengths")
+            raise Refused(f"'{own}' is bound to tuples of different lengths")
         for goal, each in zip(known.elts, held.elts, strict=True):  # type: ignore[attr-defined]
             done.append(assign(goal.id, each, at))
 

@@ -1,8 +1,8 @@
 """Random numbers of GPUs: their default generators.
 
 For the same seed, the numbers are the same on every GPU and in the simulator, up to rounding of functions such as the
-logarithm.  They are not PyTorch's, which depend on the GPU's number of processors.  Without a GPU, seeds are stored for
-one that may come into use, so that programs need no check.
+logarithm.  They are not PyTorch's, which depend on the GPU's number of processors.  Without a GPU, a
+seed is stored and takes effect when a GPU comes into use, so programs need no check.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ class ConstraintRegistry:
         self._registry: dict[type, Callable[[Any], Transform]] = {}
 
     def register(self, constraint: Any, factory: Callable[[Any], Transform] | None = None) -> Any:
-        """Register a function for a class of constraints or that of an instance; without a function, return a
-        decorator.
+        """Register a function for a class of constraints, or for the class of a constraint.
+
+        Without a function, return a decorator that registers one.
 
         Raises:
             TypeError: ``constraint`` is not a constraint.

@@ -167,7 +167,7 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
 
 
 def connect(input: Tensor, out: Any, how: Any) -> None:
-    """Register a view of a tensor, or several, with autograd, each with the step that makes it."""
+    """Register the view ``out``, or each of several views, of a tensor with autograd, with the step that makes it."""
     if out.__class__ is not tuple:
         out, how = (out,), (how,)
     counter = input._counter
