@@ -147,3 +147,13 @@ def test_a_program_that_asks_goes_on_without_a_driver(tmp_path):
     program = "from numgrad.devices import needs; needs._LIBRARY = 'libno_such_driver.so'" + ASKED
     lines = run(program, NUMBA_ENABLE_CUDASIM="0").splitlines()
     assert lines == ["False []", "Found no NVIDIA driver on your system", "2.0 False"]
+
+
+def test_the_emulator_needs_no_driver(monkeypatch):
+    monkeypatch.setattr(needs, "is_simulated", lambda: False)
+    monkeypatch.setattr(needs, "_LIBRARY", "libno_such_driver.so")
+    monkeypatch.setenv("NUMGRAD_GPU", "emulated:random")
+    assert needs.check() == 1
+    monkeypatch.setenv("NUMGRAD_GPU", "emulated:sideways")
+    with pytest.raises(ValueError, match=r"^NUMGRAD_GPU=emulated:sideways: expected emulated, emulated:down or"):
+        needs.check()

@@ -8,11 +8,15 @@ import numgrad as torch
 from numgrad.nn import functional as F  # noqa: N812
 
 
-@pytest.fixture
-def changed(cuda, monkeypatch):
-    """``changed(before, after)``: run the kernels with this change in their PTX."""
+@pytest.fixture(autouse=True)
+def _emulated(cuda):
     if not cuda.runtime.is_emulated():
-        pytest.skip("only the emulator runs changed PTX")
+        pytest.skip("only the emulator finds such faults in compiled kernels")
+
+
+@pytest.fixture
+def changed(monkeypatch):
+    """``changed(before, after)``: run the kernels with this change in their PTX."""
     from numgrad_kernels.cuda.emulator import EmulatedKernel
 
     run = EmulatedKernel.run
@@ -35,3 +39,11 @@ def test_barriers_of_warps_in_place_of_blocks_are_found(changed, operation):
     changed(r"bar\.sync\s+0;", "bar.warp.sync 0xffffffff;")
     with pytest.raises(RuntimeError, match="a race: it"):
         operation(x)
+
+
+def test_a_dropped_check_of_alignment_is_found(cuda, monkeypatch):
+    x = torch.randn(cuda.pointwise.QUADS_FROM + 5, device="cuda")[1:]
+    for module in (cuda.executing, cuda.pointwise):
+        monkeypatch.setattr(module, "is_aligned", lambda value: True)
+    with pytest.raises(RuntimeError, match=r"a misaligned access: thread \d+ of block \d+"):
+        torch.sinh(x)
