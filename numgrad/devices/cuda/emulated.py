@@ -90,7 +90,10 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         if side_streams:
             note_uses(stream, values)
         kernel = prepare()
-        packed = pack(*(_part(values[number], part) for number, _, part in slots))
+        try:
+            packed = pack(*(_part(values[number], part) for number, _, part in slots))
+        except struct.error as failed:
+            raise OverflowError(f"a kernel's argument: {failed}") from None
         fields = kernel.program.parameters.values()
         parameters = bytearray(kernel.program.parameter_bytes)
         for number, (offset, size) in enumerate(fields):
