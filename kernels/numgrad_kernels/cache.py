@@ -56,7 +56,7 @@ IMPORTED = {
 }  # fmt: skip
 
 #: Modules that affect machine code only through the kernels' texts, which the digests cover.
-WRITING = ("cache", "facts", "inline", "merged", "pointwise", "progress", "source", "syntax", "updates")
+WRITING = ("cache", "facts", "formulas", "inline", "merged", "pointwise", "progress", "source", "syntax", "updates")
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:

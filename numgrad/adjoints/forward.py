@@ -94,7 +94,8 @@ class Forward:
             lines = [f"if {text(statement.test)}:", *indented(self._block(statement.body))]
             return lines + (["else:", *indented(self._block(statement.orelse))] if statement.orelse else [])
         if isinstance(statement, ast.For):
-            return [f"for {text(statement.target)} in {text(statement.iter)}:", *indented(self._block(statement.body))]
+            body = [*self.of_counter(statement), *self._block(statement.body)]
+            return [f"for {text(statement.target)} in {text(statement.iter)}:", *indented(body)]
         if isinstance(statement, ast.While):
             return [f"while {text(statement.test)}:", *indented(self._block(statement.body))]
         if isinstance(statement, ast.Return):
@@ -111,6 +112,11 @@ class Forward:
         if target is None:
             return [text(statement)]
         return self._assignment(statement, target)  # type: ignore[arg-type]
+
+    def of_counter(self, loop: ast.For) -> list[str]:
+        """Return the statement that clears the tangent of a loop's variable, if it holds a float elsewhere."""
+        counter = text(loop.target)
+        return [f"{self.tangent_name(counter)} = 0.0"] if self._has_tangent(counter) else []
 
     @staticmethod
     def _is_list(statement: ast.Assign) -> bool:

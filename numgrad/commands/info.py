@@ -150,7 +150,7 @@ def _gpu_compilers() -> list[tuple[str, str]]:
     """Return a row of the versions of NVIDIA's compilers, if there are any, and one of their disagreements."""
     try:
         versions, advice = devices.gpu_compilers()
-    except ImportError:  # numba-cuda is not installed
+    except (ImportError, RuntimeError):  # numba-cuda is not installed, or does not run on this system
         return []
     return [("GPU compilers", versions), *([("GPU compilers disagree", advice)] if advice else [])]
 

@@ -126,8 +126,8 @@ def _counter(counts: Any) -> Counter[Any]:
 
 
 def _bytes(text: Any = "", encoding: Any = "latin1") -> bytes:
-    if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise TypeError(f"bytes must be stored as a str in latin1, not as a {type(text).__name__} in {encoding!r}")
+    if type(text) is not str or encoding not in ("latin1", "latin-1"):  # the text of an encoding may be endless
+        raise TypeError(f"bytes must be stored as a str in latin1, not as a {type(text).__name__} in another encoding")
     return text.encode("latin1")
 
 

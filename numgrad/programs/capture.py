@@ -90,6 +90,9 @@ def capture(
         recorder, None, inputs, known, outside, environment, look, [*names, *[f"{name}.grad" for name, _ in owners]],
         gradient_owners=[tensor for _, tensor in owners],
     )
+    if listed is not None:
+        others_reached = [source for key, source in reached.tensors.items() if key not in known]
+        captured.unlisted = {id(root_of(source.value._storage)): source.name() for source in others_reached}
     for index in {before.layout.type.device.index for before in known.values()} - {None}:
         random.gpu_generator(index)  # created before recording, so that replays do not create it
     reason = _obstacle(captured, originals, reached)
@@ -323,6 +326,11 @@ def _check_environment(captured: Capture, now: Environment) -> None:
     arrays += [each._storage for each in (*captured.returned(), *saved)]
     if captured.environment.is_listed:  # others may be read, as constants
         blocks = captured.recorder.blocks
+        written = [block.array() for block in blocks if block.origin == CONSTANT and block.written]
+        names = [captured.unlisted[id(root_of(array))] for array in written if id(root_of(array)) in captured.unlisted]
+        if names:
+            captured.recorder.break_off(f"it changes {names[0]}: put it into state")
+            return
         arrays += [block.array() for block in blocks if block.origin == CONSTANT and not block.written]
     kept = kept_memory(captured.recorder, arrays)
     if kept is not None:

@@ -39,6 +39,7 @@ class Capture:
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
         before: the state of tensors and memory before a trial; ``undo`` restores it.
+        unlisted: names of tensors outside the listed state, which must not change, by the identity of their memory.
         kept: the sources where the call has stored an input, if the function got aliases of the user's arguments.
     """
 
@@ -59,6 +60,7 @@ class Capture:
     arena: Arena | None = None
     gradient_owners: list[Tensor] = field(default_factory=list)
     before: Snapshot | None = None
+    unlisted: dict[int, str] = field(default_factory=dict)
     kept: Sequence[Source] = ()
 
     def keep(self, originals: Mapping[int, Tensor]) -> None:

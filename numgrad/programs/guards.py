@@ -237,6 +237,12 @@ class Guard:
                 self._place(Source(items, parent=source) if isinstance(value, Module) else source)
                 self._add_items(source, items)
         self._place(None)
+        for source in environment.optimizers.values() if self._is_listed else ():
+            name, groups, what = self._name(source.value), source.value.param_groups, f"{source.name()}.param_groups"
+            # the program reads options from these dictionaries
+            self._require(f"len({name}.param_groups) == {len(groups)}", what)
+            for number, group in enumerate(groups):
+                self._conditions.require_same(f"{name}.param_groups[{number}]", group, what)
         for holds, holding, what in captured.recorder.conditions:
             self._require(f"{self._name(holds)}() is {holding}", what)
         for state in environment.states:

@@ -124,3 +124,22 @@ def test_functions_of_scalars_keep_float32():
     assert one != scalar.silu(0.5)
     assert {str(each) for each in both.nopython_signatures[0].return_type} == {"float32"}
     assert (other, scalar.hypot(3, 4), scalar.log(-1.0) != scalar.log(-1.0)) == (0.5, 5.0, True)
+
+
+def test_a_loop_variable_that_held_a_float_has_no_derivative():
+    def sums(x, y):
+        i = x * y
+        for _ in range(2):
+            for i in range(3):
+                y = y + i * x
+            x = x + i
+        return y * i * x
+
+    def of_parameter(x, k):
+        for k in range(3):
+            x = x + k
+        return x * k
+
+    slope = (sums(0.73 + 1e-6, 0.9) - sums(0.73 - 1e-6, 0.9)) / 2e-6
+    assert numgrad.derivative(sums)(0.73, 0.9) == pytest.approx(slope)
+    assert numgrad.derivative(of_parameter, argnums=(0, 1))(1.0, 2.0) == (2.0, 0.0)

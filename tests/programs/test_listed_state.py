@@ -4,7 +4,7 @@ import random
 import threading
 
 import pytest
-from programs.comparison import ramp, replays
+from programs.comparison import calls, ramp, replays
 
 import numgrad
 from numgrad import nn, optim
@@ -46,6 +46,12 @@ CHANGES = {
     "loaded state": lambda model, optimizer: optimizer.load_state_dict(optimizer.state_dict()),
     "a loaded module": lambda model, optimizer: model.load_state_dict(
         {name: tensor + 1 for name, tensor in model.state_dict().items()}
+    ),
+    "a new dictionary of options": lambda model, optimizer: optimizer.param_groups.__setitem__(
+        0, {**optimizer.param_groups[0], "lr": 0.7}
+    ),
+    "a new list of groups": lambda model, optimizer: setattr(
+        optimizer, "param_groups", [{**optimizer.param_groups[0], "lr": 0.01}]
     ),
     "a group": lambda model, optimizer: optimizer.add_param_group({"params": [nn.Parameter(ramp(3))]}),
 }
@@ -110,7 +116,7 @@ outside, kept, numbers = ramp(3), {}, iter(range(9))
 @pytest.mark.parametrize(("function", "message"), [
     (lambda x: x * random.random(), "draws random numbers that are not numgrad's"),
     (lambda x: x * next(numbers), "is an iterator, which changes when it is read"),
-    (lambda x: outside.add_(x) * 1, "changed .*: put it into state, or return it"),
+    (lambda x: outside.add_(x) * 1, "it changes outside: put it into state"),
     (lambda x: kept.update(last=x * 2), "a tensor of shape .*: put it into state, or return it"),
     (lambda x: x * numgrad.rand(3, generator=GENERATOR), "put it into state"),
 ])
@@ -121,6 +127,22 @@ def test_what_a_replay_could_not_do_is_an_error(function, message):
 
 
 GENERATOR = numgrad.Generator()
+
+
+def test_an_unlisted_parameter_must_not_change_even_if_the_result_has_a_graph():
+    model = nn.Linear(3, 1)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss  # its graph holds the parameters
+
+    compiled = numgrad.compile(step, fullgraph=True, state=[])
+    with pytest.raises(CaptureError, match=r"it changes model\.weight: put it into state"):
+        calls(compiled, ramp(4, 3))
 
 
 def test_a_tensor_in_the_memory_of_an_argument_is_an_error():
