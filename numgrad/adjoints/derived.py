@@ -56,9 +56,10 @@ class Partials:
         for statement in block:
             if isinstance(statement, (ast.If, ast.For, ast.While)):
                 head, _, _ = text(statement).partition("\n")
-                loop = isinstance(statement, ast.For)
-                start = [line for mode in self._modes for line in mode.of_counter(statement)] if loop else []
-                lines += [head, *indented([*start, *self._block(statement.body)])]
+                body = self._block(statement.body)
+                if isinstance(statement, ast.For):
+                    body = [*[line for mode in self._modes for line in mode.of_counter(statement)], *body]
+                lines += [head, *indented(body)]
                 if statement.orelse:
                     lines += ["else:", *indented(self._block(statement.orelse))]
                 continue
