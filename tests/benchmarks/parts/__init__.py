@@ -9,7 +9,6 @@ from timing import Part
 from . import (
     chains,
     derivatives,
-    formulas,
     images,
     indexing,
     matrices,
@@ -25,6 +24,13 @@ from . import (
 )
 
 __all__ = ["PARTS"]
+
+
+def _formulas(rows: int, columns: int) -> Iterable[Part]:
+    from . import formulas  # needs numgrad, which the Python that JAX is in lacks
+
+    return formulas.parts(rows, columns)
+
 
 #: Each makes its tables for tensors of so many rows and columns, where it has large ones.
 PARTS: dict[str, Callable[..., Iterable[Part]]] = {
@@ -49,5 +55,5 @@ PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "steps": steps.parts,
     "solver": solver.parts,
     "derivatives": derivatives.parts,
-    "formulas": formulas.parts,
+    "formulas": _formulas,
 }
