@@ -148,8 +148,7 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
         return "hooks are Python that is called in between"
     if environment.is_listed:
         roots = {id(root_of(tensor._storage)) for tensor in inputs}
-        others = [source for key, source in reached.tensors.items() if key not in captured.known]
-        shared = [source.name() for source in others if id(root_of(source.value._storage)) in roots]
+        shared = [name for root, name in captured.unlisted.items() if root in roots]
         if shared:
             return f"{shared[0]} lies in the memory of an argument, and is not in state"
     elif not environment.complete:
@@ -326,8 +325,8 @@ def _check_environment(captured: Capture, now: Environment) -> None:
     arrays += [each._storage for each in (*captured.returned(), *saved)]
     if captured.environment.is_listed:  # others may be read, as constants
         blocks = captured.recorder.blocks
-        written = [block.array() for block in blocks if block.origin == CONSTANT and block.written]
-        names = [captured.unlisted[id(root_of(array))] for array in written if id(root_of(array)) in captured.unlisted]
+        written = [id(root_of(block.array())) for block in blocks if block.origin == CONSTANT and block.written]
+        names = [captured.unlisted[root] for root in written if root in captured.unlisted]
         if names:
             captured.recorder.break_off(f"it changes {names[0]}: put it into state")
             return

@@ -180,25 +180,36 @@ def sum_of_lanes(lanes):
     return tree_total(lanes, 64)
 
 
-def fold_leaf(x, start, length, parameter, initial):
-    """The fold of up to LEAF neighbouring elements."""
-    lanes = local_array(64, T)
+def _fold_into_lanes(lanes, x, start, count, parameter):
+    """Fold ``count`` elements, a multiple of 64, into the accumulators."""
+    for i in range(0, count, 64):
+        offset = start + i
+        for j in range(64):
+            lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
+
+
+def _end_of_leaf(lanes, x, start, length, parameter, initial):
+    """The fold of a leaf that begins at ``start``; the accumulators hold its elements up to a multiple of 64."""
     whole = length // 64 * 64
     total = initial
     if whole:
-        fill(lanes, initial, 64)
-        for i in range(0, whole, 64):
-            offset = start + i
-            for j in range(64):
-                lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
-        offset = start + whole
         for j in range(length - whole):
-            lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
+            lanes[j] = fold(lanes[j], term(x[start + whole + j], parameter))
         total = fold_lanes(lanes)
     else:
         for i in range(length):
             total = fold(total, term(x[start + i], parameter))
     return total
+
+
+def fold_leaf(x, start, length, parameter, initial):
+    """The fold of up to LEAF neighbouring elements."""
+    lanes = local_array(64, T)
+    whole = length // 64 * 64
+    if whole:
+        fill(lanes, initial, 64)
+        _fold_into_lanes(lanes, x, start, whole, parameter)
+    return _end_of_leaf(lanes, x, start, length, parameter, initial)
 
 
 def _push(levels, depth, leaf, total):
@@ -235,22 +246,11 @@ def fold_leaves_of_tile(x, parameters, initial, out: InOut, length, first, lanes
     """
     low = first % LEAF
     stop, size = low + x.size, min(LEAF, length - first + low)
-    whole = size // 64 * 64
     if low == 0:
         fill(lanes, T(initial), 64)
-    for i in range(0, min(stop, whole) - low, 64):
-        for j in range(64):
-            lanes[j] = fold(lanes[j], term(x[i + j], parameters[0]))
+    _fold_into_lanes(lanes, x, 0, min(stop, size // 64 * 64) - low, parameters[0])
     if stop >= size:
-        total = T(initial)
-        if whole:
-            for j in range(size - whole):
-                lanes[j] = fold(lanes[j], term(x[whole - low + j], parameters[0]))
-            total = fold_lanes(lanes)
-        else:
-            for i in range(size):
-                total = fold(total, term(x[i], parameters[0]))
-        out[first // LEAF] = total
+        out[first // LEAF] = _end_of_leaf(lanes, x, -low, size, parameters[0], T(initial))
 
 
 def combine_leaves(leaves, parameters, divisor, out: Out):

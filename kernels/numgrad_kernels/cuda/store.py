@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +36,37 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
     """
     target = adapter.newest_capability(capability)
     linked = target[0] == capability[0]  # machine code runs on later GPUs of its generation
-    digest = _digest(name, text, arguments, target, linked)
-    file = f"{name}_{digest}.gpu"
-    payload = cache.load(file, digest)
-    if payload is None:
-        with progress.compiling(name):
-            ptx = adapter.compile_ptx(name, text, arguments, target)
-        made = _linked(name, ptx.encode(), target) if linked and _linker() else None
-        payload = adapter.entry_name(ptx).encode() + b"\0" + (made or ptx.encode() + b"\0")
-        cache.save(file, cache.sealed(payload, digest))
-    entry, _, code = payload.partition(b"\0")
+
+    def compiled() -> bytes:
+        ptx = adapter.compile_ptx(name, text, arguments, target)
+        code = _linked(name, ptx.encode(), target) if linked and _linker() else ptx.encode() + b"\0"
+        return adapter.entry_name(ptx).encode() + b"\0" + code
+
+    digest = _digest(name, text, arguments, target, linked and _linker())
+    entry, _, code = _kept(name, "gpu", digest, compiled).partition(b"\0")
     return entry.decode(), code
 
 
-def _digest(name: str, text: str, arguments: Sequence[Any], target: tuple[int, int], linked: bool) -> str:
+def ptx_with_lines(name: str, text: str, arguments: Sequence[Any]) -> str:
+    """Return a kernel's PTX that names the lines of its Python text: from disk, or newly compiled."""
+    digest = _digest(name, text, arguments, "lines")
+    return _kept(name, "ptx", digest, lambda: adapter.compile_ptx(name, text, arguments, lines=True).encode()).decode()
+
+
+def _kept(name: str, ending: str, digest: str, compiled: Callable[[], bytes]) -> bytes:
+    """Return the content of a kernel's file with this ending; if there is none, compile it and write the file."""
+    file = f"{name}_{digest}.{ending}"
+    payload = cache.load(file, digest)
+    if payload is None:
+        with progress.compiling(name):
+            payload = compiled()
+        cache.save(file, cache.sealed(payload, digest))
+    return payload
+
+
+def _digest(name: str, text: str, arguments: Sequence[Any], *form: Any) -> str:
     source = cache.sources(text), name, text, repr(tuple(arguments))
-    parts = (_environment(), *source, repr(target), repr(linked and _linker()))
+    parts = (_environment(), *source, *map(repr, form))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 

@@ -28,7 +28,7 @@ class Slice:
 
     Attributes:
         place: the buffer; in scratch memory, an offset in bytes.
-        elements, units: ``elements`` elements belong to ``units`` units; the number is rounded up at the end.
+        elements: the number of elements of a unit.
     """
 
     place: Place | Scratch

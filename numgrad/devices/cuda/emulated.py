@@ -8,19 +8,17 @@ names the line of the kernel.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import itertools
 import os
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from numgrad_kernels import cache, progress
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.emulator import EmulatedKernel
+from numgrad_kernels.cuda.store import ptx_with_lines
 
 from ..buffers import DeviceBuffer
 from ..launches import notify_made
@@ -82,7 +80,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         with _lock:
             if not made:
                 begun = perf_counter_ns()
-                made.append(EmulatedKernel(name, kernel_ptx(name, text, arguments)))
+                made.append(EmulatedKernel(name, ptx_with_lines(name, text, arguments)))
                 notify_made(name, begun)
             return made[0]
 
@@ -124,17 +122,3 @@ def _accessible(values: Sequence[Any], is_indirect: bool) -> list[tuple[int, int
 
 def _is_pinned(buffer: DeviceBuffer) -> bool:
     return any(start <= buffer.address < start + memory.size for start, memory in list(pinned_blocks.items()))
-
-
-def kernel_ptx(name: str, text: str, arguments: Sequence[Any]) -> str:
-    """Return the PTX of a kernel: from disk, or newly compiled."""
-    sources = (Path(adapter.__file__).with_name(file).read_bytes() for file in ("adapter.py", "language.py"))
-    parts = (adapter.compilers(), cache.sources(text), name, text, repr(tuple(arguments)))
-    digest = hashlib.sha256(b"\0".join([*sources, *(part.encode() for part in parts)])).hexdigest()[:24]
-    file = f"{name}_{digest}.ptx"
-    payload = cache.load(file, digest)
-    if payload is None:
-        with progress.compiling(name):
-            payload = adapter.compile_ptx(name, text, arguments, lines=True).encode()
-        cache.save(file, cache.sealed(payload, digest))
-    return payload.decode()
