@@ -38,7 +38,7 @@ __all__ = [
 #: Classes of the objects whose changes a user may list.
 _STATE = (Module, Optimizer, LRScheduler, Tensor, Generator)
 
-_given: set[str] = set()
+_issued: set[str] = set()
 
 _STANCES = (
     "default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile",
@@ -47,8 +47,8 @@ _STANCES = (
 
 def warn_once(text: str) -> None:
     """Issue a warning unless it was issued before."""
-    if text not in _given:
-        _given.add(text)
+    if text not in _issued:
+        _issued.add(text)
         warn_user(text)
 
 
@@ -127,7 +127,7 @@ def _listed(state: Any) -> list[Any]:
             f"compile(): argument 'state' cannot have an object of the class {type(state).__name__}: list the modules, "
             "optimizers, schedulers, tensors and generators whose changes count"
         )
-    return [one for part in state for one in _listed(part)]
+    return [item for part in state for item in _listed(part)]
 
 
 class OptimizedModule(Module):

@@ -88,7 +88,7 @@ class Attribute(typing.NamedTuple):
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Return True if an object and its contents have a type such as ``list[int]``, or one of a tuple of types."""
     if builtins.isinstance(target_type, tuple):
-        return any(isinstance(obj, one) for one in target_type)
+        return any(isinstance(obj, element) for element in target_type)
     container, inner = typing.get_origin(target_type), typing.get_args(target_type)
     if container in (typing.Union, types.UnionType):
         return isinstance(obj, inner)
@@ -99,7 +99,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
         return len(obj) == len(inner) and all(map(isinstance, obj, inner))
     if container is dict:
         return all(isinstance(key, inner[0]) and isinstance(value, inner[1]) for key, value in obj.items())
-    return container is None or all(isinstance(one, inner[0]) for one in obj)
+    return container is None or all(isinstance(element, inner[0]) for element in obj)
 
 
 def is_scripting() -> bool:

@@ -131,11 +131,11 @@ def grid_sampler(
     Raises:
         ValueError: a mode is unknown.
     """
-    for name, mode, known in (
+    for name, mode, modes in (
         ("interpolation_mode", interpolation_mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)
     ):  # fmt: skip
-        if not 0 <= mode < len(known):
-            raise ValueError(f"grid_sampler(): {name} must be one of 0 to {len(known) - 1}, but got {mode}")
+        if not 0 <= mode < len(modes):
+            raise ValueError(f"grid_sampler(): {name} must be one of 0 to {len(modes) - 1}, but got {mode}")
     return functional.grid_sample(
         input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners
     )

@@ -44,17 +44,17 @@ _OPERATIONS = {"pow": "pow_tensor", "where": "choose"}
 __all__ = [*_NAMES]
 
 
-def function_of(op: Pointwise, own: str) -> Callable[..., Any]:
+def function_of(op: Pointwise, function_name: str) -> Callable[..., Any]:
     """Return the function of scalars that computes an operation."""
     names = ", ".join([*op.inputs, *[f"{name}={value!r}" for name, value in op.attributes.items()]])
-    given = ", ".join([*op.inputs, *op.attributes])
+    arguments = ", ".join([*op.inputs, *op.attributes])
     scope: dict[str, Any] = {"computed": functools.partial(_computed, op), "typed": functools.partial(_typed, op)}
     text = (
-        f"def {own}({names}):\n    return computed({given})\n"
+        f"def {function_name}({names}):\n    return computed({arguments})\n"
         f"def implementation({names}):\n    return typed({', '.join(op.inputs)})\n"
     )
     exec(text, scope)  # Numba compares the parameters of the two
-    function = scope[own]
+    function = scope[function_name]
     function.__module__, function.__doc__, function.op = __name__, op.function.__doc__, op
     overload(function, jit_options={"error_model": "numpy"})(scope["implementation"])
     return function
@@ -83,9 +83,9 @@ def _computed(op: Pointwise, *values: Any) -> Any:
         return _in(op, compute)(*values)
 
 
-def _operation(own: str) -> Any:
-    named = _OPERATIONS.get(own, own)
+def _operation(function_name: str) -> Any:
+    named = _OPERATIONS.get(function_name, function_name)
     return ops.get(named) or ops[f"{named}_op"]
 
 
-globals().update({own: function_of(_operation(own), own) for own in _NAMES})
+globals().update({function_name: function_of(_operation(function_name), function_name) for function_name in _NAMES})

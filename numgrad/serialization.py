@@ -175,7 +175,7 @@ def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor
 def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
     """Return a function that places a buffer according to ``map_location``, given the name of its former device."""
     if callable(location):
-        return lambda buffer, name: _given(location(buffer, name), buffer, name)
+        return lambda buffer, name: _moved(location(buffer, name), buffer, name)
     for target in location.values() if isinstance(location, dict) else [location]:
         if not isinstance(target, str | device | None):
             raise TypeError(
@@ -188,7 +188,7 @@ def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
     return lambda buffer, name: buffer.to(chosen[name] if name in chosen else _own_device(name))
 
 
-def _given(result: Any, buffer: Tensor, name: str) -> Any:
+def _moved(result: Any, buffer: Tensor, name: str) -> Any:
     return buffer.to(_own_device(name)) if result is None else result
 
 

@@ -71,10 +71,10 @@ def assert_close(
         pairs = list(_pairs(actual, expected, (), options))
     except _DifferenceError as difference:
         raise difference.shown(None) from None
-    for left, right, compare, place in pairs:
+    for left, right, compare, path in pairs:
         text = compare(left, right, options)
         if text is not None:
-            raise _DifferenceError(AssertionError, text, place).shown(msg)
+            raise _DifferenceError(AssertionError, text, path).shown(msg)
 
 
 @dataclass(frozen=True)
@@ -100,17 +100,17 @@ class _Options:
 class _DifferenceError(Exception):
     """Failure of an item, with the keys and indices that lead to it."""
 
-    def __init__(self, kind: type[Exception], text: str, place: tuple[Any, ...]):
+    def __init__(self, kind: type[Exception], text: str, path: tuple[Any, ...]):
         super().__init__(text)
-        self.kind, self.text, self.place = kind, text, place
+        self.kind, self.text, self.path = kind, text, path
 
     def shown(self, msg: str | Callable[[str], str] | None) -> Exception:
         """Return the error for the user."""
         if isinstance(msg, str):
             return self.kind(msg)
         text = self.text
-        if self.place:
-            text += f"\n\nThe failure occurred for item {''.join(str([key]) for key in self.place)}"
+        if self.path:
+            text += f"\n\nThe failure occurred for item {''.join(str([key]) for key in self.path)}"
         return self.kind(text if msg is None else msg(text))
 
 
@@ -119,9 +119,9 @@ _Compare = Callable[[Any, Any, _Options], str | None]
 
 
 def _pairs(
-    actual: Any, expected: Any, place: tuple[Any, ...], options: _Options
+    actual: Any, expected: Any, path: tuple[Any, ...], options: _Options
 ) -> Iterator[tuple[Any, Any, _Compare, tuple[Any, ...]]]:
-    """Yield pairs of values to compare, each with its comparison function and place.
+    """Yield pairs of values to compare, each with its comparison function and path.
 
     Raises:
         _DifferenceError: containers have different items, or two values cannot be compared.
@@ -129,7 +129,7 @@ def _pairs(
     if all(isinstance(value, Sequence) and not isinstance(value, str) for value in (actual, expected)):
         if len(actual) != len(expected):
             text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
-            raise _DifferenceError(AssertionError, text, place)
+            raise _DifferenceError(AssertionError, text, path)
         keys: Any = range(len(actual))
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
         keys = set(actual)
@@ -139,18 +139,18 @@ def _pairs(
                 "The keys of the mappings do not match:\n"
                 f"Missing keys in the actual mapping: {sorted(set(expected) - keys)}\n"
                 f"Additional keys in the actual mapping: {sorted(keys - set(expected))}",
-                place,
+                path,
             )
         with contextlib.suppress(TypeError):  # keys without an order
             keys = sorted(keys)
     else:
-        yield *_leaves(actual, expected, place, options), place
+        yield *_leaves(actual, expected, path, options), path
         return
     for key in keys:
-        yield from _pairs(actual[key], expected[key], (*place, key), options)
+        yield from _pairs(actual[key], expected[key], (*path, key), options)
 
 
-def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Any, Any, _Compare]:
+def _leaves(actual: Any, expected: Any, path: tuple[Any, ...], options: _Options) -> tuple[Any, Any, _Compare]:
     """Return two values that are not containers in the form for comparison, and the comparison function."""
     both = actual, expected
     if actual is None or expected is None:
@@ -159,18 +159,18 @@ def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Option
         return bool(actual), bool(expected), _compare_bools
     numbers = all(isinstance(v, int | float | complex | np.number) and not isinstance(v, bool) for v in both)
     if not numbers:
-        both = _as_tensors(actual, expected, place, options)
+        both = _as_tensors(actual, expected, path, options)
     if (options.rtol is None) != (options.atol is None):
         missing = "rtol" if options.rtol is None else "atol"
         text = f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
-        raise _DifferenceError(ValueError, text, place)
+        raise _DifferenceError(ValueError, text, path)
     if numbers:
         first, second = (value.item() if isinstance(value, np.number) else value for value in both)
         return first, second, _compare_numbers
     return *both, _compare_tensors
 
 
-def _as_tensors(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Tensor, Tensor]:
+def _as_tensors(actual: Any, expected: Any, path: tuple[Any, ...], options: _Options) -> tuple[Tensor, Tensor]:
     """Return two values of the same kind as tensors."""
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
@@ -178,7 +178,7 @@ def _as_tensors(actual: Any, expected: Any, place: tuple[Any, ...], options: _Op
             first, second = (value if isinstance(value, Tensor) else as_tensor(value) for value in (actual, expected))
             return first, second
     text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
-    raise _DifferenceError(TypeError, text, place)
+    raise _DifferenceError(TypeError, text, path)
 
 
 # -- comparison of two values -----------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> str
         "device": (actual.device, expected.device, options.check_device),
         "dtype": (actual.dtype, expected.dtype, options.check_dtype),
     }
-    for name, (own, other, wanted) in attributes.items():
-        if wanted and own != other:
-            return f"The values for attribute '{name}' do not match: {own} != {other}."
+    for name, (actual_value, expected_value, compared) in attributes.items():
+        if compared and actual_value != expected_value:
+            return f"The values for attribute '{name}' do not match: {actual_value} != {expected_value}."
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
@@ -257,8 +257,8 @@ def _tensors_differ(actual: Tensor, expected: Tensor, matches: Tensor, rtol: flo
         f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})",
     ]
     for name, values, tolerance in (("absolute", difference, atol), ("relative", relative, rtol)):
-        value, place = values.flatten().max(0)
-        index = tuple(int(position) for position in np.unravel_index(int(place), tuple(values.shape)))
+        value, flat = values.flatten().max(0)
+        index = tuple(int(position) for position in np.unravel_index(int(flat), tuple(values.shape)))
         allowed = _allowed(tolerance, rtol, atol)
         lines.append(f"Greatest {name} difference: {value.item()} at index {index}{allowed}")
     return "\n".join(lines)

@@ -223,15 +223,15 @@ def _is_trusted_directory(path: Path) -> bool:
 
 def _is_trusted(path: Path, facts: os.stat_result, link: bool = False) -> bool:
     """Return True if only this user or the super-user can have made a file or directory; warn once if not."""
-    found = fault(facts.st_uid, 0 if link else facts.st_mode, _user())  # the mode of a link always permits writing
-    if found and path not in _reported:
+    problem = fault(facts.st_uid, 0 if link else facts.st_mode, _user())  # the mode of a link always permits writing
+    if problem and path not in _reported:
         _reported.add(path)
         warnings.warn(
-            f"{path} is not used: {found}. Its contents would be executed, so kernels are compiled in each process "
+            f"{path} is not used: {problem}. Its contents would be executed, so kernels are compiled in each process "
             "instead; NUMGRAD_CACHE_DIR names a directory to keep them in",
             RuntimeWarning, stacklevel=2,
         )
-    return not found
+    return not problem
 
 
 def fault(owner: int, mode: int, user: int | None) -> str:

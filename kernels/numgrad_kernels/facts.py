@@ -58,8 +58,8 @@ class Facts:
     parameters: tuple[str, ...] = ()
     read: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
-    most: Callable[[Any], int] = lambda given: sys.maxsize
-    hidden: Callable[[Any], dict[str, int]] = lambda given: {}
+    most: Callable[[Any], int] = lambda args: sys.maxsize
+    hidden: Callable[[Any], dict[str, int]] = lambda args: {}
     calls_blas: bool = False
     reports: frozenset[str] = frozenset()
 

@@ -54,9 +54,9 @@ class Formula:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     truths: frozenset[str] = frozenset()
 
-    def kinds(self, given: str) -> dict[str, str]:
-        """Return the kind of each name, the widest kind of its values, if the parameters are of the kind ``given``."""
-        kinds = dict.fromkeys(self.parameters, given)
+    def kinds(self, operand_kind: str) -> dict[str, str]:
+        """Return the kind of each name, the widest kind of its values, if the parameters have ``operand_kind``."""
+        kinds = dict.fromkeys(self.parameters, operand_kind)
         assigned = list(_assignments(self.body))
         while True:
             before = dict(kinds)
@@ -97,7 +97,7 @@ class Formula:
         raise FormulaError(f"{ast.unparse(node)} cannot be part of a kernel", node)
 
     def text(
-        self, compute: np.dtype, arguments: Mapping[str, Any], outputs: Sequence[str], taken: set[str]
+        self, compute: np.dtype, arguments: Mapping[str, Any], outputs: Sequence[str], reserved: set[str]
     ) -> tuple[list[str], set[str]]:
         """Return statements that compute the elements ``<output>[@]``, and the functions of ``scalar`` they call.
 
@@ -105,12 +105,12 @@ class Formula:
             compute: the dtype to compute in.
             arguments: for each parameter the name of a variable, or a number to write in its place.
             outputs: the names of the outputs.
-            taken: names that the statements must not assign to.
+            reserved: names that the statements must not assign to.
 
         Raises:
             FormulaError: a statement has no meaning in a kernel.
         """
-        text = _Text(self, compute, arguments, outputs, taken)
+        text = _FormulaText(self, compute, arguments, outputs, reserved)
         return text.lines, text.inliner.imports
 
 
@@ -145,32 +145,33 @@ def _rounds(loop: ast.For) -> range | None:
     return rounds if len(rounds) * sum(isinstance(node, ast.stmt) for node in nodes) <= _UNROLLED else None
 
 
-class _Text:
+class _FormulaText:
     """Text of a formula in a kernel, with its statements ``lines``."""
 
     def __init__(
-        self, formula: Formula, compute: np.dtype, arguments: Mapping[str, Any], outputs: Sequence[str], taken: set[str]
+        self, formula: Formula, compute: np.dtype, arguments: Mapping[str, Any], outputs: Sequence[str],
+        reserved: set[str],
     ):
         self.formula, self.compute = formula, compute
-        given = {"b": "b", "i": "i", "u": "i"}.get(compute.kind, "f")
-        self.kinds = formula.kinds(given)
-        self._taken = taken | {"bool", "float", "int", "round", "abs", "range"}
-        self.inliner = Inliner(compute, self._taken)
+        compute_kind = {"b": "b", "i": "i", "u": "i"}.get(compute.kind, "f")
+        self.kinds = formula.kinds(compute_kind)
+        self._reserved = reserved | {"bool", "float", "int", "round", "abs", "range"}
+        self.inliner = Inliner(compute, self._reserved)
         self.lines: list[str] = []
         self.indent = ""
         self.variables: dict[str, ast.expr] = {}
         assigned = {name for name, _ in _assignments(formula.body)}
         for name in formula.parameters:
             value = arguments[name]
-            own = ast.Name(value) if isinstance(value, str) else self._number(value, given)
+            operand = ast.Name(value) if isinstance(value, str) else self._number(value, compute_kind)
             if name in assigned:
-                own = self._variable(name, own)
-            self.variables[name] = own
+                operand = self._variable(name, operand)
+            self.variables[name] = operand
         for name in self._undefined():
             self._variable(name, self._number({"b": False, "i": 0, "f": math.nan}[self.kinds[name]], self.kinds[name]))
         self._block(formula.body)
         for name, output in zip(formula.results, outputs, strict=True):
-            if self.kinds[name] == "f" and given != "f":
+            if self.kinds[name] == "f" and compute_kind != "f":
                 raise FormulaError("the result for integers is no integer: declare result='float'", formula.body[-1])
             self.lines.append(f"{output}[@] = {ast.unparse(self.variables[name])}")
 
@@ -179,20 +180,20 @@ class _Text:
 
         They begin as NaN or 0 for each element: otherwise they could keep the previous element's value.
         """
-        known = set(self.formula.parameters)
+        defined = set(self.formula.parameters)
         for statement in self.formula.body:
             if isinstance(statement, ast.Assign):
-                known.add(statement.targets[0].id)  # type: ignore[attr-defined]
-        return [*dict.fromkeys(name for name, _ in _assignments(self.formula.body) if name not in known)]
+                defined.add(statement.targets[0].id)  # type: ignore[attr-defined]
+        return [*dict.fromkeys(name for name, _ in _assignments(self.formula.body) if name not in defined)]
 
     def _variable(self, name: str, value: ast.expr) -> ast.Name:
         """Assign to the variable of a name."""
-        own = self.variables.get(name)
-        if own is None or (isinstance(own, ast.Name) and own.id.endswith("_i") and own.id[:-2] == name):
-            own = self.variables[name] = ast.Name(self.inliner.fresh(f"{name}_" if name in self._taken else name))
-        assert isinstance(own, ast.Name)
-        self._line(f"{own.id} = {ast.unparse(value)}")
-        return own
+        target = self.variables.get(name)
+        if target is None or (isinstance(target, ast.Name) and target.id.endswith("_i") and target.id[:-2] == name):
+            target = self.variables[name] = ast.Name(self.inliner.fresh(f"{name}_" if name in self._reserved else name))
+        assert isinstance(target, ast.Name)
+        self._line(f"{target.id} = {ast.unparse(value)}")
+        return target
 
     def _line(self, text: str) -> None:
         self.lines.append(self.indent + text)
@@ -233,9 +234,9 @@ class _Text:
                     return
                 if any(self.formula.kind(each, self.kinds) == "f" for each in bounds):
                     raise FormulaError("the bounds of a loop must be integers: write int(...)", statement)
-                given = [ast.unparse(self.value(each, "i")) for each in bounds]
-                own = self.variables[name]
-                self._line(f"for {ast.unparse(own)} in range({', '.join(given)}):")
+                limits = [ast.unparse(self.value(each, "i")) for each in bounds]
+                variable = self.variables[name]
+                self._line(f"for {ast.unparse(variable)} in range({', '.join(limits)}):")
                 self._within(body)
             case ast.While(test=test, body=body):
                 self._while(test, body)
@@ -248,13 +249,13 @@ class _Text:
 
     def _unrolled(self, name: str, rounds: range, body: Sequence[ast.stmt]) -> None:
         """Add the rounds of a loop one after the other: LLVM vectorises no loop over elements that contains another."""
-        own = self.variables[name]
+        variable = self.variables[name]
         for number in rounds:
             self.variables[name] = ast.Constant(number)
             self._block(body)
-        self.variables[name] = own
+        self.variables[name] = variable
         if rounds:
-            self._line(f"{ast.unparse(own)} = {rounds[-1]}")
+            self._line(f"{ast.unparse(variable)} = {rounds[-1]}")
 
     def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
         start = len(self.lines)
@@ -273,24 +274,24 @@ class _Text:
 
     # -- expressions
 
-    def value(self, node: ast.expr, wanted: str) -> ast.expr:
+    def value(self, node: ast.expr, target: str) -> ast.expr:
         """Return an expression in the kernel's text, converted to a kind that is not narrower than its own."""
         kind = self.formula.kind(node, self.kinds)
         if isinstance(node, ast.Constant):
-            return self._number(node.value, wanted)
+            return self._number(node.value, target)
         if isinstance(node, ast.IfExp):
-            return ast.IfExp(self._test(node.test), self.value(node.body, wanted), self.value(node.orelse, wanted))
-        made = self._made(node, kind)
-        if kind == wanted:
-            return made
-        return ast.Call(ast.Name(self.compute.name if wanted == "f" else "int"), [made], [])
+            return ast.IfExp(self._test(node.test), self.value(node.body, target), self.value(node.orelse, target))
+        computed = self._computed(node, kind)
+        if kind == target:
+            return computed
+        return ast.Call(ast.Name(self.compute.name if target == "f" else "int"), [computed], [])
 
     def _number(self, value: Any, kind: str) -> ast.expr:
         if kind == "f":
             return literals(self.compute, ast.Constant(value))
         return ast.Constant(int(value) if kind == "i" else bool(value))
 
-    def _made(self, node: ast.expr, kind: str) -> ast.expr:
+    def _computed(self, node: ast.expr, kind: str) -> ast.expr:
         """Return an expression of its own kind."""
         match node:
             case ast.Name(id=name):
@@ -307,7 +308,7 @@ class _Text:
             case ast.BoolOp(op=op, values=values):
                 if kind != "b":
                     raise TypeError(f"{ast.unparse(node)} combines numbers: compare them, or write 'a if c else b'")
-                return ast.BoolOp(op, [self._made(value, "b") for value in values])
+                return ast.BoolOp(op, [self._computed(value, "b") for value in values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ast.UnaryOp(ast.Not(), self._test(operand))
             case ast.UnaryOp(op=op, operand=operand):
@@ -333,12 +334,12 @@ class _Text:
             raise TypeError(f"'{ast.unparse(ast.BinOp(left, op, right))}' needs integers")
         if isinstance(op, ast.Pow):
             return self._finished(self.inliner.power(self._operand(left), self._operand(right)))
-        one, other = self.value(left, "f"), self.value(right, "f")
+        first, second = self.value(left, "f"), self.value(right, "f")
         if isinstance(op, (ast.FloorDiv, ast.Mod)):
-            return self.inliner.scalar("floor_quotient" if isinstance(op, ast.FloorDiv) else "remainder", one, other)
+            return self.inliner.scalar("floor_quotient" if isinstance(op, ast.FloorDiv) else "remainder", first, second)
         if isinstance(op, ast.Div):
-            return self.inliner.quotient(one, other)
-        return ast.BinOp(one, op, other)
+            return self.inliner.quotient(first, second)
+        return ast.BinOp(first, op, second)
 
     def _call(self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword], kind: str) -> ast.expr:
         if name in ("min", "max"):
@@ -351,14 +352,14 @@ class _Text:
         inner = getattr(function, "scalar_function", None)
         if inner is None:
             return self.inliner.scalar(function.__name__, *[self.value(each, "f") for each in arguments])
-        given = dict(zip(_parameters(inner), map(self._operand, arguments), strict=False))
-        given |= {each.arg or "": self._operand(each.value) for each in keywords}
+        operands = dict(zip(_parameters(inner), map(self._operand, arguments), strict=False))
+        operands |= {each.arg or "": self._operand(each.value) for each in keywords}
         defaults = {key: ast.Constant(value) for key, value in (inner.__kwdefaults__ or {}).items()}
-        return self._inlined(inner, defaults | given)
+        return self._inlined(inner, defaults | operands)
 
-    def _inlined(self, function: Callable[..., Any], given: Mapping[str, ast.expr]) -> ast.expr:
+    def _inlined(self, function: Callable[..., Any], operands: Mapping[str, ast.expr]) -> ast.expr:
         start = len(self.inliner.statements)
-        value = self.inliner.expand(function, given)
+        value = self.inliner.expand(function, operands)
         self._flush(start)
         return self._finished(value)
 
@@ -391,9 +392,9 @@ class _Text:
     def _held(self, value: ast.expr) -> ast.expr:
         if isinstance(value, ast.Name):
             return value
-        own = self.inliner.fresh("value")
-        self._line(f"{own} = {ast.unparse(value)}")
-        return ast.Name(own)
+        variable = self.inliner.fresh("value")
+        self._line(f"{variable} = {ast.unparse(value)}")
+        return ast.Name(variable)
 
     def _converted(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         (argument,) = arguments  # the number of digits of round() is not supported

@@ -26,14 +26,14 @@ class Inliner:
 
     Args:
         compute: dtype of every value and literal.
-        taken: names that the statements must not assign to.
+        reserved: names that the statements must not assign to.
     """
 
-    def __init__(self, compute: np.dtype, taken: set[str]):
+    def __init__(self, compute: np.dtype, reserved: set[str]):
         self.compute = compute
         self.statements: list[str] = []
         self.imports: set[str] = set()  # names used from numgrad_kernels.scalar
-        self._taken = set(taken)
+        self._reserved = set(reserved)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
         """Append the statements that compute ``function`` and return the expression of its result.
@@ -73,10 +73,10 @@ class Inliner:
     def fresh(self, name: str) -> str:
         """Return ``name``, with a number appended if that is taken, and reserve it."""
         fresh, number = name, 1
-        while fresh in self._taken:
+        while fresh in self._reserved:
             number += 1
             fresh = f"{name}{number}"
-        self._taken.add(fresh)
+        self._reserved.add(fresh)
         return fresh
 
     def scalar(self, name: str, *arguments: ast.expr) -> ast.expr:

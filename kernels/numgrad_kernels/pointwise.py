@@ -94,13 +94,13 @@ class PointwiseProgram:
     @functools.cached_property
     def variables(self) -> dict[str, str]:
         """The names of the inputs in the kernel's text: their own, unless the text uses those itself."""
-        taken = _OWN_NAMES.union(*[_with_ends(name) for name, _ in self.outputs])
+        reserved = _OWN_NAMES.union(*[_with_ends(name) for name, _ in self.outputs])
         result = {}
         for operand in self.inputs:
             variable = operand.name
-            while not taken.isdisjoint(used := _with_ends(variable)) or _NUMBERED.search(variable):
+            while not reserved.isdisjoint(used := _with_ends(variable)) or _NUMBERED.search(variable):
                 variable += "_"
-            taken |= used
+            reserved |= used
             result[operand.name] = variable
         return result
 
@@ -275,11 +275,11 @@ def _nest_of(program: PointwiseProgram, rank: int) -> list[str]:
 def _body(program: PointwiseProgram) -> tuple[list[str], set[str]]:
     """Return statements that compute every output from variables ``<input>_i``, and the scalar functions they call."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
-    taken = _OWN_NAMES.union(*map(_with_ends, names))
+    reserved = _OWN_NAMES.union(*map(_with_ends, names))
     values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
     if isinstance(program.functions[0], Formula):
-        return program.functions[0].text(program.compute, values, program.written, taken)
-    inliner = Inliner(program.compute, taken)
+        return program.functions[0].text(program.compute, values, program.written, reserved)
+    inliner = Inliner(program.compute, reserved)
     results = []
     for function, (name, _) in zip(program.functions, program.outputs, strict=True):
         assert not isinstance(function, Formula)

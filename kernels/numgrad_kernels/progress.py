@@ -35,7 +35,7 @@ def compiling(name: str) -> Iterator[None]:
     """Show the line, with this name, while a kernel is compiled, and count the kernel."""
     begun = perf_counter()
     try:
-        if _waited.seconds < PATIENCE or not _wanted():
+        if _waited.seconds < PATIENCE or not _is_shown():
             yield
         else:
             from tqdm import tqdm  # which few processes need
@@ -48,6 +48,6 @@ def compiling(name: str) -> Iterator[None]:
         _waited.seconds += perf_counter() - begun
 
 
-def _wanted() -> bool:
+def _is_shown() -> bool:
     environment = os.environ
     return environment.get("NUMGRAD_PROGRESS") != "0" and "PYTEST_VERSION" not in environment and sys.stderr.isatty()

@@ -45,7 +45,7 @@ def module_text(
     for parameter in kernel.args.args:
         parameter.annotation = None
     variables: dict[str, ast.expr] = {p.arg: ast.Name(p.arg, ast.Load()) for p in kernel.args.args}
-    module.taken.update(variables)
+    module.reserved.update(variables)
     kernel.body = _Body(module, function, variables).block(kernel.body)
     lines = [f'"""{function.__name__}, computed in {compute}."""', ""]
     lines += [*sorted(module.imports), ""]
@@ -54,22 +54,22 @@ def module_text(
 
 
 class _Module:
-    """The parts of the text outside its function: imports, constants, and the names that are taken."""
+    """The parts of the text outside its function: imports, constants, and the reserved names."""
 
     def __init__(self, compute: np.dtype, parts: Mapping[str, Any]):
         self.compute = compute
         self.parts = parts
         self.imports: set[str] = set()
         self.constants: dict[str, int | float] = {}
-        self.taken = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local), *vars(blocks)}
+        self.reserved = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local), *vars(blocks)}
 
     def fresh(self, name: str) -> ast.Name:
         """Return a variable called ``name``, with a number appended if that is taken."""
         free, number = name, 1
-        while free in self.taken:
+        while free in self.reserved:
             number += 1
             free = f"{name}{number}"
-        self.taken.add(free)
+        self.reserved.add(free)
         return ast.Name(free, ast.Load())
 
     def add(self, name: str, value: Any, function: Callable[..., Any]) -> None:
@@ -181,8 +181,8 @@ class _Body(ast.NodeTransformer):
         """Return the function that a name refers to if it is to be pasted, else None."""
         name = node.id if isinstance(node, ast.Name) else ""
         bound = self.variables.get(name)
-        found = bound.value if isinstance(bound, ast.Constant) else None if name in self.locals else self._global(name)
-        return found if isinstance(found, FunctionType) and found.__module__ not in _IMPORTED else None
+        pasted = bound.value if isinstance(bound, ast.Constant) else None if name in self.locals else self._global(name)
+        return pasted if isinstance(pasted, FunctionType) and pasted.__module__ not in _IMPORTED else None
 
     def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:
         """Add the statements of a call before the current statement and return the expression of its value."""
@@ -217,10 +217,10 @@ def _assignment(target: ast.expr, value: ast.expr) -> ast.Assign:
 def _elements(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
     """Return the names of the arrays whose elements are read (Load) or written (Store); ``x[i] += y`` does both."""
     inner = [each for node in nodes for each in ast.walk(node)]
-    found = [each for each in inner if isinstance(each, ast.Subscript) and isinstance(each.ctx, context)]
+    subscripts = [each for each in inner if isinstance(each, ast.Subscript) and isinstance(each.ctx, context)]
     changed = [each.target for each in inner if isinstance(each, ast.AugAssign)]
-    found += [each for each in changed if isinstance(each, ast.Subscript)]
-    return {each.value.id for each in found if isinstance(each.value, ast.Name)}
+    subscripts += [each for each in changed if isinstance(each, ast.Subscript)]
+    return {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
 
 
 #: Name of a function's result in its statements; a keyword, so it cannot clash with a variable.

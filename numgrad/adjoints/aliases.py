@@ -9,14 +9,14 @@ class Aliases:
     def __init__(self) -> None:
         self._roots: dict[str, str] = {}
 
-    def root(self, own: str) -> str:
+    def root(self, variable: str) -> str:
         """Return the name that represents all names that may share memory with this one."""
-        while own in self._roots:
-            own = self._roots[own]
-        return own
+        while variable in self._roots:
+            variable = self._roots[variable]
+        return variable
 
-    def share(self, one: str, other: str) -> None:
+    def share(self, first: str, second: str) -> None:
         """Note that two names may refer to the same memory."""
-        one, other = self.root(one), self.root(other)
-        if one != other:
-            self._roots[one] = other
+        first, second = self.root(first), self.root(second)
+        if first != second:
+            self._roots[first] = second

@@ -41,18 +41,18 @@ class Analysis:
 
     # -- memory
 
-    def is_array(self, own: str) -> bool:
+    def is_array(self, variable: str) -> bool:
         """Return True for names of arrays."""
-        return is_array(self.kinds.get(own))
+        return is_array(self.kinds.get(variable))
 
     def is_binding(self, statement: ast.stmt) -> bool:
         """Return True for assignments that bind a name to an array."""
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         return isinstance(target, ast.Name) and self.is_array(target.id)
 
-    def contents(self, own: str) -> str:
+    def contents(self, variable: str) -> str:
         """Return the key of the elements of an array; arrays that share memory have the same key."""
-        return "#" + self.aliases.root(own)
+        return "#" + self.aliases.root(variable)
 
     # -- reads and writes, as keys: names, and contents of arrays
 
@@ -78,14 +78,14 @@ class Analysis:
 
     def writes(self, node: ast.stmt | list[ast.stmt]) -> set[str]:
         """Return the keys that statements write."""
-        found = set()
+        keys = set()
         for statement in walk(node if isinstance(node, list) else [node]):
             if isinstance(statement, ast.For):
-                found.add(statement.target.id)  # type: ignore[attr-defined]
+                keys.add(statement.target.id)  # type: ignore[attr-defined]
             target = target_of(statement)
             if target is not None:
-                found.add(self.key(target))
-        return found
+                keys.add(self.key(target))
+        return keys
 
     def key(self, target: ast.expr) -> str:
         """Return the key of the value that an assignment to ``target`` writes."""
@@ -121,9 +121,9 @@ class Analysis:
         """Return True if the derivative of an expression is needed."""
         return not self.active.isdisjoint(self.sources(node))
 
-    def is_active_array(self, own: str) -> bool:
+    def is_active_array(self, variable: str) -> bool:
         """Return True if an array has a shadow, its derivative."""
-        return self.contents(own) in self.active
+        return self.contents(variable) in self.active
 
     def activate(self, inputs: set[str], outputs: set[str] | None) -> None:
         """Find the keys that depend on ``inputs`` and, if ``outputs`` are passed, that these depend on."""
@@ -170,8 +170,8 @@ class Analysis:
                         "number of iterations would be lost"
                     )
                 value = statement.value if isinstance(statement, ast.Assign) else None
-                made = value.args if isinstance(value, ast.Call) and text(value.func) in OPAQUE - {"np.argsort"} else []
-                if set().union(*map(self.sources, made)) & varied:
+                args = value.args if isinstance(value, ast.Call) and text(value.func) in OPAQUE - {"np.argsort"} else []
+                if set().union(*map(self.sources, args)) & varied:
                     raise Refused(f"the derivative of {text(value.func)} by its arguments is not known")  # type: ignore[union-attr]
 
     def _rounds(self, node: ast.AST, varied: set[str], tainted: set[str]) -> bool:
@@ -199,16 +199,16 @@ class Analysis:
         for statement in self.statements:
             for key in self.writes(statement) if not isinstance(statement, ast.If) else ():
                 counts[key] = counts.get(key, 0) + (2 if isinstance(statement, (ast.For, ast.While)) else 1)
-        return {own for own in self.kinds if counts.get(own, 0) <= 1} - self.counters
+        return {variable for variable in self.kinds if counts.get(variable, 0) <= 1} - self.counters
 
     def live_after(self, results: Iterable[str]) -> dict[int, set[str]]:
         """Return the keys whose values may be read after each block and each statement, by their identities."""
-        found: dict[int, set[str]] = {}
+        keys: dict[int, set[str]] = {}
 
         def before(block: list[ast.stmt], live: set[str]) -> set[str]:
-            found[id(block)] = found.get(id(block), set()) | live
+            keys[id(block)] = keys.get(id(block), set()) | live
             for statement in reversed(block):
-                found[id(statement)] = found.get(id(statement), set()) | live
+                keys[id(statement)] = keys.get(id(statement), set()) | live
                 if isinstance(statement, ast.If):
                     live = before(statement.body, live) | before(statement.orelse, live) | self.reads(statement.test)
                 elif isinstance(statement, (ast.For, ast.While)):
@@ -226,7 +226,7 @@ class Analysis:
             return live
 
         before(self.body, set(results))
-        return found
+        return keys
 
 
 def bound_array(value: ast.expr) -> str | None:

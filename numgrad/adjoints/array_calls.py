@@ -62,13 +62,13 @@ class ArrayCalls(Elements):
             index = self._named(gathered[0], before)
             if len(indices) > 1 or self.kinds[array].ndim > 1 or isinstance(self.kinds[index].dtype, types.Boolean):
                 raise Refused(f"indexing by an array, as in {text(node)}, is not supported: use a loop")
-            own = self._new("gathered", 1, str(self.kinds[array].dtype))
-            place = self.names.fresh("i")
+            new = self._new("gathered", 1, str(self.kinds[array].dtype))
+            position = self.names.fresh("i")
             before += statements(
-                f"{own} = np.empty({index}.shape[0], {array}.dtype)\n"
-                f"for {place} in range({index}.shape[0]):\n    {own}[{place}] = {array}[{index}[{place}]]"
+                f"{new} = np.empty({index}.shape[0], {array}.dtype)\n"
+                f"for {position} in range({index}.shape[0]):\n    {new}[{position}] = {array}[{index}[{position}]]"
             )
-            return name(own)
+            return name(new)
         if not self.rank(node):
             return ast.Subscript(name(array), node.slice, ast.Load())
         return self._viewed(f"{array}[{index_text(node)}]", array, self.rank(node), before)
@@ -140,7 +140,7 @@ class ArrayCalls(Elements):
         self, function: str, node: ast.Call, arguments: list[ast.expr], before: list[ast.stmt]
     ) -> ast.expr:
         dtype, rank = "float64", 1
-        given = [*arguments[1:], *[each.value for each in node.keywords if each.arg == "dtype"]]
+        dtype_arguments = [*arguments[1:], *[each.value for each in node.keywords if each.arg == "dtype"]]
         if function.endswith("_like"):
             array = self._named(arguments[0], before)
             arguments = [name(array), *arguments[1:]]
@@ -154,13 +154,13 @@ class ArrayCalls(Elements):
         if function in ("np.argsort", "np.arange"):
             dtype = "int64"
             arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
-        elif given and function != "np.linspace":
-            named = text(given[-1])
+        elif dtype_arguments and function != "np.linspace":
+            named = text(dtype_arguments[-1])
             dtype = str(self.kinds[named.removesuffix(".dtype")].dtype) if named.endswith(".dtype") else (
                 {"float": "float64", "int": "int64", "bool": "bool_"}.get(named, named.removeprefix("np.")))
-        own = self._new("array", rank, "np." + dtype)
-        before.append(assign(own, ast.Call(expression(function), arguments, node.keywords), node))
-        return name(own)
+        new = self._new("array", rank, "np." + dtype)
+        before.append(assign(new, ast.Call(expression(function), arguments, node.keywords), node))
+        return name(new)
 
     def _literal(self, values: ast.List, before: list[ast.stmt]) -> ast.expr:
         rows = [each.elts if isinstance(each, ast.List) else None for each in values.elts]
@@ -168,18 +168,18 @@ class ArrayCalls(Elements):
         if dtype.startswith("np.int") and any(not isinstance(each, ast.Constant) for each in values.elts):
             dtype = "np.float64"
         if rows and rows[0] is not None:
-            own = self._new("array", 2, dtype)
-            before += statements(f"{own} = np.empty(({len(rows)}, {len(rows[0])}), {dtype})")
+            new = self._new("array", 2, dtype)
+            before += statements(f"{new} = np.empty(({len(rows)}, {len(rows[0])}), {dtype})")
             places = [(f"{i}, {j}", each) for i, row in enumerate(rows) for j, each in enumerate(row or [])]
         else:
-            own = self._new("array", 1, dtype)
-            before += statements(f"{own} = np.empty({len(rows)}, {dtype})")
+            new = self._new("array", 1, dtype)
+            before += statements(f"{new} = np.empty({len(rows)}, {dtype})")
             places = [(str(i), each) for i, each in enumerate(values.elts)]
-        for place, each in places:
+        for index, each in places:
             if self.rank(each):
                 raise Refused("an array of arrays is not supported")
-            before.append(ast.Assign([stored(expression(f"{own}[{place}]"))], each))
-        return name(own)
+            before.append(ast.Assign([stored(expression(f"{new}[{index}]"))], each))
+        return name(new)
 
     def _copied(self, arguments: list[ast.expr], before: list[ast.stmt]) -> str:
         value = arguments[0]
@@ -194,11 +194,11 @@ class ArrayCalls(Elements):
         if len(arguments) > 1:
             dtype = text(arguments[1])
             kind = {"float": "float64", "int": "int64"}.get(dtype, dtype.removeprefix("np."))
-        own = self._new("copied", rank, kind)
+        new = self._new("copied", rank, kind)
         shape = ", ".join(f"{array}.shape[{axis}]" for axis in range(rank))
-        before += statements(f"{own} = np.empty(({shape},), {dtype})")
-        self._loops(own, name(array), before)
-        return own
+        before += statements(f"{new} = np.empty(({shape},), {dtype})")
+        self._loops(new, name(array), before)
+        return new
 
     def _reshaped(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         array = self._named(arguments[0], before)
@@ -215,18 +215,18 @@ class ArrayCalls(Elements):
     def _filled(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         if function == "np.full_like":
             array = self._named(arguments[0], before)
-            own = self._new("array", self.kinds[array].ndim, str(self.kinds[array].dtype))
-            made = f"np.empty_like({array})"
+            new = self._new("array", self.kinds[array].ndim, str(self.kinds[array].dtype))
+            creation = f"np.empty_like({array})"
         else:
             shape = arguments[0]
             dtype = text(arguments[2]) if len(arguments) > 2 else self.dtype(arguments[1])
-            own = self._new("array", len(shape.elts) if isinstance(shape, ast.Tuple) else 1, dtype)
-            made = f"np.empty({text(shape)}, {dtype})"
-        before += statements(f"{own} = {made}")
+            new = self._new("array", len(shape.elts) if isinstance(shape, ast.Tuple) else 1, dtype)
+            creation = f"np.empty({text(shape)}, {dtype})"
+        before += statements(f"{new} = {creation}")
         held = self.names.fresh("held")
         before.append(ast.Assign([name(held, store=True)], arguments[1]))
-        self._loops(own, name(held), before)
-        return name(own)
+        self._loops(new, name(held), before)
+        return name(new)
 
     def _reduction(
         self, kind: str, value: ast.expr, axis: ast.expr | None, before: list[ast.stmt]
@@ -246,7 +246,7 @@ class ArrayCalls(Elements):
         self._check_lengths(arrays, before)
         shaped = next(each for each, its in arrays if its == rank)
         places = [self.names.fresh("ijklmn"[each]) for each in range(rank)]
-        own = self.names.fresh({"mean": "sum"}.get(kind, kind) + "_of")
+        new = self.names.fresh({"mean": "sum"}.get(kind, kind) + "_of")
         element = self._at(value, places)
         integer = not self.dtype(value).startswith("np.float")
         first = text(self._at(value, ["0"] * rank))
@@ -254,13 +254,13 @@ class ArrayCalls(Elements):
                  "all": "True"}.get(kind, first)
         each = text(element)
         update = {
-            "sum": f"{own} = {own} + {each}", "mean": f"{own} = {own} + {each}", "prod": f"{own} = {own} * {each}",
-            "max": f"if {each} > {own}:\n    {own} = {each}", "min": f"if {each} < {own}:\n    {own} = {each}",
-            "any": f"if {each}:\n    {own} = True", "all": f"if not {each}:\n    {own} = False",
+            "sum": f"{new} = {new} + {each}", "mean": f"{new} = {new} + {each}", "prod": f"{new} = {new} * {each}",
+            "max": f"if {each} > {new}:\n    {new} = {each}", "min": f"if {each} < {new}:\n    {new} = {each}",
+            "any": f"if {each}:\n    {new} = True", "all": f"if not {each}:\n    {new} = False",
         }[kind]
-        before += statements(f"{own} = {start}")
+        before += statements(f"{new} = {start}")
         before += self._nest(places, [f"{shaped}.shape[{each}]" for each in range(rank)], statements(update))
-        return expression(f"{own} / {shaped}.size") if kind == "mean" else name(own)
+        return expression(f"{new} / {shaped}.size") if kind == "mean" else name(new)
 
     def _along_axis(self, kind: str, value: ast.expr, axis: ast.expr, before: list[ast.stmt]) -> ast.expr:
         rank = self.rank(value)
@@ -271,15 +271,15 @@ class ArrayCalls(Elements):
         if kind not in ("sum", "mean") or rank != 2:
             raise Refused(f"'{kind}' along an axis of {rank} dimensions is not supported: use a loop")
         array = self._named(value, before)
-        own = self._new("along", 1, self.dtype(value))
+        new = self._new("along", 1, self.dtype(value))
         kept = 1 - number
         i, j, total = self.names.fresh("i"), self.names.fresh("j"), self.names.fresh("total")
-        place = f"{i}, {j}" if kept == 0 else f"{j}, {i}"
+        index = f"{i}, {j}" if kept == 0 else f"{j}, {i}"
         divided = f" / {array}.shape[{number}]" if kind == "mean" else ""
         before += statements(
-            f"{own} = np.empty({array}.shape[{kept}], {self.dtype(value)})\n"
+            f"{new} = np.empty({array}.shape[{kept}], {self.dtype(value)})\n"
             f"for {i} in range({array}.shape[{kept}]):\n    {total} = 0.0\n"
-            f"    for {j} in range({array}.shape[{number}]):\n        {total} = {total} + {array}[{place}]\n"
-            f"    {own}[{i}] = {total}{divided}"
+            f"    for {j} in range({array}.shape[{number}]):\n        {total} = {total} + {array}[{index}]\n"
+            f"    {new}[{i}] = {total}{divided}"
         )
-        return name(own)
+        return name(new)

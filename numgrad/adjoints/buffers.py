@@ -31,10 +31,11 @@ class Shapes:
             if isinstance(target := target_of(statement), ast.Name):
                 assigned.setdefault(target.id, []).append(statement)
         self._values = {
-            own: found[0].value for own, found in assigned.items()
-            if len(found) == 1 and isinstance(found[0], ast.Assign) and own not in {*parameters, *facts.counters}
+            variable: assigning[0].value for variable, assigning in assigned.items()
+            if len(assigning) == 1 and isinstance(assigning[0], ast.Assign)
+            and variable not in {*parameters, *facts.counters}
         }
-        self._found: dict[str, Shape] = {
+        self._shapes: dict[str, Shape] = {
             each: tuple(f"{each}.shape[{axis}]" if each in fixed else None for axis in range(kind.ndim))
             for each, kind in self.kinds.items() if is_array(kind) and each in {*parameters, *constants}
         }
@@ -43,36 +44,36 @@ class Shapes:
         while changed:
             changed = False
             for statement in bindings:
-                own = statement.targets[0].id  # type: ignore[attr-defined]
-                new = self._of_value(statement.value, self.kinds[own].ndim)  # type: ignore[attr-defined]
-                before = self._found.get(own)
+                variable = statement.targets[0].id  # type: ignore[attr-defined]
+                new = self._of_value(statement.value, self.kinds[variable].ndim)  # type: ignore[attr-defined]
+                before = self._shapes.get(variable)
                 if new is not None and before is not None:
-                    new = tuple(one if one == other else None for one, other in zip(before, new, strict=True))
+                    new = tuple(old if old == now else None for old, now in zip(before, new, strict=True))
                 if new is not None and new != before:
-                    self._found[own] = new
+                    self._shapes[variable] = new
                     changed = True
 
-    def of(self, own: str) -> Shape:
+    def of(self, variable: str) -> Shape:
         """Return the shape of an array."""
-        return self._found.get(own) or (None,) * self.kinds[own].ndim
+        return self._shapes.get(variable) or (None,) * self.kinds[variable].ndim
 
     def _of_value(self, value: ast.expr, rank: int) -> Shape | None:
         """Return the shape of the value to which a name is bound; None if it is not known yet."""
         unknown: Shape = (None,) * rank
         if isinstance(value, ast.Name):
-            return self._found.get(value.id)
+            return self._shapes.get(value.id)
         if isinstance(value, ast.Attribute) and value.attr == "T" and isinstance(value.value, ast.Name):
-            shape = self._found.get(value.value.id)
+            shape = self._shapes.get(value.value.id)
             return shape and shape[::-1]
         if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
             return self._of_view(value, rank)
         if not isinstance(value, ast.Call):
             return unknown
-        if not all(each in self._found for each in self._arrays(value)):
+        if not all(each in self._shapes for each in self._arrays(value)):
             return None
         function = text(value.func)
         if function in ("np.empty_like", "np.zeros_like", "np.ones_like") and isinstance(value.args[0], ast.Name):
-            return self._found.get(value.args[0].id)
+            return self._shapes.get(value.args[0].id)
         if function in _MADE:
             lengths = value.args[0].elts if isinstance(value.args[0], ast.Tuple) else [value.args[0]]
             return tuple(map(self.length, lengths)) if len(lengths) == rank else unknown
@@ -83,12 +84,12 @@ class Shapes:
     def _arrays(self, node: ast.expr) -> set[str]:
         """Return the arrays on which the lengths in an expression depend."""
         read = names_in(node)
-        for own in read & self._values.keys():
-            read |= self._arrays(self._values[own])
+        for variable in read & self._values.keys():
+            read |= self._arrays(self._values[variable])
         return {each for each in read if is_array(self.kinds.get(each))}
 
     def _of_view(self, view: ast.Subscript, rank: int) -> Shape | None:
-        shape = self._found.get(view.value.id)  # type: ignore[attr-defined]
+        shape = self._shapes.get(view.value.id)  # type: ignore[attr-defined]
         if shape is None:
             return None
         indices = indices_of(view)
@@ -106,8 +107,8 @@ class Shapes:
             return str(node.value)
         if isinstance(node, ast.Name):
             value = self._values.get(node.id)
-            known = None if value is None else self.length(value)
-            return known or (node.id if node.id in self._stable else None)
+            expression_of_value = None if value is None else self.length(value)
+            return expression_of_value or (node.id if node.id in self._stable else None)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             axis = ast.literal_eval(node.slice) if isinstance(node.slice, ast.Constant) else None
             array = node.value.value
@@ -173,16 +174,16 @@ class Buffers:
                 self._simplify(inner)
             if isinstance(statement, ast.For):
                 bounds = statement.iter.args  # type: ignore[attr-defined]
-                known = [None if isinstance(each, ast.Constant) else self.shapes.length(each) for each in bounds]
-                bounds[:] = [expression(new) if new else old for new, old in zip(known, bounds, strict=True)]
+                lengths = [None if isinstance(each, ast.Constant) else self.shapes.length(each) for each in bounds]
+                bounds[:] = [expression(new) if new else old for new, old in zip(lengths, bounds, strict=True)]
         block[:] = [each for each in block if not self._always_holds(each)] or [ast.Pass()]
 
     def _always_holds(self, statement: ast.stmt) -> bool:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or text(call.func) != "same_length":
             return False
-        one, other = map(self.shapes.length, call.args)
-        return one is not None and one == other
+        first, second = map(self.shapes.length, call.args)
+        return first is not None and first == second
 
     def _block(self, block: list[ast.stmt], translate: Any, bound: set[str]) -> None:
         """Translate the loops in a block; ``bound`` are the names that are bound before it."""
@@ -197,8 +198,8 @@ class Buffers:
             done.append(statement)
         block[:] = done
 
-    def _class(self, own: str) -> set[str]:
-        root = self._facts.aliases.root(own)
+    def _class(self, variable: str) -> set[str]:
+        root = self._facts.aliases.root(variable)
         return {each for each in [*self._bindings, *self._others] if self._facts.aliases.root(each) == root}
 
     # -- arrays that are passed from an iteration to the next
@@ -218,29 +219,29 @@ class Buffers:
         value = statement.value if isinstance(statement, ast.Assign) else None
         if not isinstance(value, ast.Name) or not self._facts.is_binding(statement):
             return False
-        own, made = statement.targets[0].id, self._made_in(value.id, loop)  # type: ignore[attr-defined]
-        shape, both = self.shapes.of(own), self._class(own)
-        same = self.kinds[own].dtype == self.kinds[value.id].dtype and shape == self.shapes.of(value.id)
+        variable, is_new = statement.targets[0].id, self._made_in(value.id, loop)  # type: ignore[attr-defined]
+        shape, both = self.shapes.of(variable), self._class(variable)
+        same = self.kinds[variable].dtype == self.kinds[value.id].dtype and shape == self.shapes.of(value.id)
         return (
-            made and same and None not in shape and own in bound and own in self._live[id(loop.body)]
-            and not both & self._others and self._live[id(statement)] & both <= {own}
+            is_new and same and None not in shape and variable in bound and variable in self._live[id(loop.body)]
+            and not both & self._others and self._live[id(statement)] & both <= {variable}
         )
 
-    def _made_in(self, own: str, loop: ast.For | ast.While) -> bool:
+    def _made_in(self, variable: str, loop: ast.For | ast.While) -> bool:
         """Return True if each iteration of the loop creates the array, and no other statement does."""
-        bindings = self._bindings.get(own, [])
+        bindings = self._bindings.get(variable, [])
         if len(bindings) != 1 or not any(each is bindings[0] for each in loop.body):
             return False
         value = bindings[0].value  # type: ignore[attr-defined]
         return self._made_in(value.id, loop) if isinstance(value, ast.Name) else bound_array(value) is None
 
-    def _set(self, own: str, value: str, at: ast.stmt) -> list[ast.stmt]:
+    def _set(self, variable: str, value: str, at: ast.stmt) -> list[ast.stmt]:
         """Return loops that set all elements of an array, whose index is ``index`` in ``value``."""
-        places = [self.names.fresh("ijklmn"[axis]) for axis in range(self.kinds[own].ndim)]
+        places = [self.names.fresh("ijklmn"[axis]) for axis in range(self.kinds[variable].ndim)]
         index = ", ".join(places)
-        lines = [f"{own}[{index}] = {value.format(index=index)}"]
+        lines = [f"{variable}[{index}] = {value.format(index=index)}"]
         for axis in range(len(places) - 1, -1, -1):
-            lines = [f"for {places[axis]} in range({own}.shape[{axis}]):", *[f"    {line}" for line in lines]]
+            lines = [f"for {places[axis]} in range({variable}.shape[{axis}]):", *[f"    {line}" for line in lines]]
         return statements("\n".join(lines), at)
 
     # -- arrays of one iteration
@@ -254,13 +255,13 @@ class Buffers:
             if function is None or not self._is_private(statement.targets[0].id, loop):  # type: ignore[attr-defined]
                 body.append(statement)
                 continue
-            own = statement.targets[0].id  # type: ignore[attr-defined]
-            lengths = "".join(f"{each}, " for each in self.shapes.of(own))
-            dtype = str(self.kinds[own].dtype).replace("bool", "bool_")
-            before.append(assign(own, expression(f"np.empty(({lengths}), np.{dtype})"), statement))
-            self._bindings[own] = before[-1:]
+            variable = statement.targets[0].id  # type: ignore[attr-defined]
+            lengths = "".join(f"{each}, " for each in self.shapes.of(variable))
+            dtype = str(self.kinds[variable].dtype).replace("bool", "bool_")
+            before.append(assign(variable, expression(f"np.empty(({lengths}), np.{dtype})"), statement))
+            self._bindings[variable] = before[-1:]
             if (number := _MADE[function]) is not None:
-                body += self._set(own, number, statement)
+                body += self._set(variable, number, statement)
         loop.body[:] = body or [ast.Pass()]
         return before
 
@@ -272,9 +273,9 @@ class Buffers:
         function = text(value.func).removesuffix("_like")
         return function if function in _MADE else None
 
-    def _is_private(self, own: str, loop: ast.For | ast.While) -> bool:
+    def _is_private(self, variable: str, loop: ast.For | ast.While) -> bool:
         """Return True if an array and its views are used only within one iteration, and its shape is known."""
-        shape, shared = self.shapes.of(own), self._class(own)
+        shape, shared = self.shapes.of(variable), self._class(variable)
         if None in shape or shared & (self._others | self._live[id(loop.body)] | {*self.results}):
             return False
         within = {id(each) for each in walk(loop.body)}

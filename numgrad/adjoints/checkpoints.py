@@ -15,7 +15,7 @@ from numba.core import types
 
 from .analysis import target_of
 from .cotangents import indented
-from .normal import Normal, bounds_of
+from .normal import NormalForm, bounds_of
 from .reverse import Reverse
 from .source import Refused, blocks, text, walk
 
@@ -36,19 +36,19 @@ def check_interval(checkpoint: Checkpoint) -> None:
 class Checkpointed(Reverse):
     """Generator of an adjoint that saves the state of the outer loops every ``interval`` iterations."""
 
-    def __init__(self, normal: Normal, by: list[str], same: list[tuple[str, str]], interval: Literal["sqrt"] | int):
+    def __init__(self, normal: NormalForm, by: list[str], same: list[tuple[str, str]], interval: Literal["sqrt"] | int):
         self.interval = interval
         self._every: dict[int, str] = {}
         super().__init__(normal, by, same)
 
     def _repeated_loops(self, block: list[ast.stmt]) -> list[ast.For | ast.While]:
-        found: list[ast.For | ast.While] = []
+        loops: list[ast.For | ast.While] = []
         for statement in block:
             if isinstance(statement, (ast.For, ast.While)):
-                found.append(statement)
+                loops.append(statement)
             else:
-                found += [loop for inner in blocks(statement) for loop in self._repeated_loops(inner)]
-        return found
+                loops += [loop for inner in blocks(statement) for loop in self._repeated_loops(inner)]
+        return loops
 
     def _names_of(self, loop: ast.For | ast.While) -> tuple[str, str]:
         """Return the names of the variables for the interval and for the number of iterations."""
@@ -75,27 +75,27 @@ class Checkpointed(Reverse):
         facts, storing = self.facts, self.storing
         needed, read = storing.live[id(loop.body)] | storing.before[id(loop)], facts.reads(loop)
         bound = {text(target_of(each)): each for each in walk(loop.body) if facts.is_binding(each)}  # type: ignore[arg-type]
-        for own, statement in bound.items():
-            if own in needed:
+        for local, statement in bound.items():
+            if local in needed:
                 raise Refused(
-                    f"checkpoint: '{own}' is another array after each iteration: write into the elements of one "
+                    f"checkpoint: '{local}' is another array after each iteration: write into the elements of one "
                     "array, or leave out 'checkpoint'", statement
                 )
         used = needed.union(read, *[storing.uses.get(id(each), set()) for each in walk(loop.body)])
         changed = facts.writes(loop.body) & used - facts.counters
-        arrays = {own for own in read - bound.keys() if facts.is_array(own) and facts.contents(own) in changed}
+        arrays = {local for local in read - bound.keys() if facts.is_array(local) and facts.contents(local) in changed}
         self._bound_first |= arrays - {*self.normal.parameters}
-        return sorted(arrays | {own for own in changed & needed if not own.startswith("#")})
+        return sorted(arrays | {local for local in changed & needed if not local.startswith("#")})
 
-    def _over_elements(self, own: str, line: Callable[[str, types.Type], list[str]], backwards: bool) -> list[str]:
+    def _over_elements(self, local: str, line: Callable[[str, types.Type], list[str]], backwards: bool) -> list[str]:
         """Return the lines that ``line`` returns for a number, or loops with those for each element of an array."""
-        kind = self.kinds[own]
-        if not self.facts.is_array(own):
-            return line(own, kind)
+        kind = self.kinds[local]
+        if not self.facts.is_array(local):
+            return line(local, kind)
         places = [self.names.fresh("ijklmn"[axis]) for axis in range(kind.ndim)]
-        lines = line(f"{own}[{', '.join(places)}]", kind.dtype)
+        lines = line(f"{local}[{', '.join(places)}]", kind.dtype)
         for axis in range(kind.ndim - 1, -1, -1):
-            length = f"{own}.shape[{axis}]"
+            length = f"{local}.shape[{axis}]"
             bounds = f"{length} - 1, -1, -1" if backwards else length
             lines = [f"for {places[axis]} in range({bounds}):", *indented(lines)]
         return lines
@@ -107,8 +107,8 @@ class Checkpointed(Reverse):
             return super()._forward_loop(loop)
         every, times = self._names_of(loop)
         keeping = [
-            each for own in self._state(loop)
-            for each in self._over_elements(own, self._push, backwards=False)
+            each for local in self._state(loop)
+            for each in self._over_elements(local, self._push, backwards=False)
         ]
         body = self._without_recording(self._block_of_loop(loop))
         lines = [f"if {times} % {every} == 0:", *indented(keeping or ["pass"]), *body, f"{times} += 1"]
@@ -131,7 +131,8 @@ class Checkpointed(Reverse):
         every, times = self._names_of(loop)
         segment, first, last, back = map(self.names.fresh, ("segment", "first", "last", "back"))
         restored = [
-            each for own in reversed(self._state(loop)) for each in self._over_elements(own, self._pop, backwards=True)
+            line for local in reversed(self._state(loop))
+            for line in self._over_elements(local, self._pop, backwards=True)
         ]
         counter = []
         if isinstance(loop, ast.For):

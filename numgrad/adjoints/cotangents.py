@@ -26,9 +26,9 @@ class Cotangents:
         """Assign a cotangent to a variable, so that several lines can use it, and return its name."""
         if cotangent.lstrip("-").isidentifier():
             return cotangent
-        own = self.names.fresh("t")
-        self.lines.append(f"{own} = {cotangent}")
-        return own
+        variable = self.names.fresh("t")
+        self.lines.append(f"{variable} = {cotangent}")
+        return variable
 
     def within(self, lines: list[str], head: str) -> None:
         """Add lines as the block of the statement ``head``, or ``pass`` if there are none."""
@@ -120,9 +120,9 @@ class Cotangents:
         base, arguments = base_of(text(node.func)), node.args
         if base in CHOOSING and len(arguments) >= 2:
             first = arguments[0]
-            rest = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
-            test = f"{atom(first)} {CHOOSING[base]} {atom(rest)}"
-            self._choice(test, [first, rest], [first, rest], cotangent)
+            second = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
+            test = f"{atom(first)} {CHOOSING[base]} {atom(second)}"
+            self._choice(test, [first, second], [first, second], cotangent)
         elif base in UNARY and len(arguments) == 1:
             argument, formula = arguments[0], UNARY[base]
             if "{v}" in formula or "{u}" in formula:

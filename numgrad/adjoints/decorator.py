@@ -16,8 +16,8 @@ from numba.extending import typeof_impl
 from ..tensors.tensor import Tensor
 from .checkpoints import Checkpoint, check_interval
 from .inlining import check
-from .program import Program
-from .recording import Call, operation
+from .program import DerivativeProgram
+from .recording import DifferentiableCall, operation
 from .source import Refused, python_function, read
 
 
@@ -63,7 +63,7 @@ class Differentiable:
         functools.update_wrapper(self, self.py_func)
         self._signature = inspect.signature(self.py_func)
         self.parameters = list(self._signature.parameters)  # their names
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, DerivativeProgram] = {}
         self._validated: set[Any] = set()
         self.operation = operation(self.py_func.__name__)
         _check_syntax(self.py_func)
@@ -75,8 +75,8 @@ class Differentiable:
         arguments = self._bound(args, kwargs)
         if not any(isinstance(each, Tensor) for each in arguments):
             return self.dispatcher(*arguments)
-        call = Call(self, arguments)
-        outputs = self.operation.apply(call, *[arguments[place] for place in call.positions])
+        call = DifferentiableCall(self, arguments)
+        outputs = self.operation.apply(call, *[arguments[position] for position in call.positions])
         results = outputs[: len(outputs) - len(call.written)] if hasattr(call, "program") else outputs
         return None if not results else results[0] if len(results) == 1 else results
 
@@ -112,7 +112,7 @@ class Differentiable:
 
     # -- programs
 
-    def program(self, values: Sequence[Any], by: Sequence[str]) -> Program:
+    def program(self, values: Sequence[Any], by: Sequence[str]) -> DerivativeProgram:
         """Return the program of derivatives with respect to the parameters ``by``, for the types of these arguments."""
         values = [_dispatcher_of(each) for each in values]
         callables = {
@@ -123,7 +123,7 @@ class Differentiable:
         key = kinds, tuple(by), tuple(same)
         if key not in self._programs:
             kept = [kind for kind, name in zip(kinds, self.parameters, strict=True) if name not in callables]
-            self._programs[key] = Program(self.py_func, kept, callables, by, same, self.checkpoint)
+            self._programs[key] = DerivativeProgram(self.py_func, kept, callables, by, same, self.checkpoint)
         program = self._programs[key]
         if program.written:
             self._check_memory(values, same)
@@ -158,7 +158,7 @@ class Differentiable:
 
     # -- validation
 
-    def check(self, program: Program, values: list[Any]) -> None:
+    def check(self, program: DerivativeProgram, values: list[Any]) -> None:
         """Compare a directional derivative with finite differences, once for each program.
 
         Raises:
@@ -168,7 +168,7 @@ class Differentiable:
             return
         self._validated.add(id(program))
         generator = np.random.default_rng(0)
-        found, estimates = 0.0, []
+        derivative, estimates = 0.0, []
         directions = {
             name: generator.normal(size=np.shape(values[self.parameters.index(name)])) for name in program.by
         }
@@ -182,7 +182,7 @@ class Differentiable:
         of_written = dict(zip(program.written, weights[count:], strict=True))
         gradients = program.gradients(self.without_functions(values), seeds, of_written)
         for name, gradient in zip(program.by, gradients, strict=True):
-            found += 0.0 if gradient is None else float(np.sum(gradient * directions[name]))
+            derivative += 0.0 if gradient is None else float(np.sum(gradient * directions[name]))
         single = any(np.asarray(values[self.parameters.index(name)]).dtype == np.float32 for name in program.by)
         for step in (1e-2, 1e-3) if single else (1e-5, 1e-6):
             sides = []
@@ -191,8 +191,8 @@ class Differentiable:
                     _moved(each, sign * directions[name]) if name in directions else _copied(each)
                     for name, each in zip(self.parameters, values, strict=True)
                 ]
-                for one, other in program.same:
-                    moved[self.parameters.index(other)] = moved[self.parameters.index(one)]
+                for first, second in program.same:
+                    moved[self.parameters.index(second)] = moved[self.parameters.index(first)]
                 outputs = self._outputs(program, moved)
                 sides.append(sum(
                     float(np.sum(weight * each)) for weight, each in zip(weights, outputs, strict=True)
@@ -200,16 +200,16 @@ class Differentiable:
                 ))
             estimates.append((sides[0] - sides[1]) / (2 * step))
         tolerance = 5e-2 if single else 1e-4
-        if not any(abs(found - each) <= tolerance * (1 + abs(each)) for each in estimates):
+        if not any(abs(derivative - each) <= tolerance * (1 + abs(each)) for each in estimates):
             raise RuntimeError(
-                f"{self.py_func.__name__}: the derivative {found:.9g} differs from finite differences, "
+                f"{self.py_func.__name__}: the derivative {derivative:.9g} differs from finite differences, "
                 f"{' and '.join(f'{each:.9g}' for each in estimates)}: the function may have a kink or jump here"
             )
 
-    def _outputs(self, program: Program, values: Sequence[Any]) -> list[Any]:
+    def _outputs(self, program: DerivativeProgram, values: Sequence[Any]) -> list[Any]:
         copies = [_copied(each) for each in values]
-        for one, other in program.same:
-            copies[self.parameters.index(other)] = copies[self.parameters.index(one)]
+        for first, second in program.same:
+            copies[self.parameters.index(second)] = copies[self.parameters.index(first)]
         results = self.dispatcher(*copies)
         results = [] if results is None else list(results) if isinstance(results, tuple) else [results]
         return [*results, *[copies[each] for each in program.written]]

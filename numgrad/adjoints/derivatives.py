@@ -58,14 +58,14 @@ def derivative(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -
         "{} returns {} results: the derivative of each by several arguments is not supported: take one argument",
         python.__name__, len(formula.results),
     )
-    made = partial_derivatives(formula, python.__name__, [formula.parameters[each] for each in positions])
-    own = f"{python.__name__}_derivative"
-    source = source_of(made, own, {})
+    derived = partial_derivatives(formula, python.__name__, [formula.parameters[each] for each in positions])
+    title = f"{python.__name__}_derivative"
+    source = source_of(derived, title, {})
     if several and len(positions) == 1:
-        source = source.replace(f"return {made.results[0]}", f"return ({made.results[0]},)")
-    return njit(error_model="numpy")(compiled(source, own, {"np": np, "math": math, **_called(made.functions)}))
+        source = source.replace(f"return {derived.results[0]}", f"return ({derived.results[0]},)")
+    return njit(error_model="numpy")(compiled(source, title, {"np": np, "math": math, **_called(derived.functions)}))
 
 
 def _called(operations: Mapping[str, Any]) -> dict[str, Any]:
     """Return the functions that a formula calls, in a form that Numba compiles: where possible, those of ``math``."""
-    return {own: getattr(math, op.name, None) or function_of(op, own) for own, op in operations.items()}
+    return {called: getattr(math, op.name, None) or function_of(op, called) for called, op in operations.items()}

@@ -38,7 +38,7 @@ class Partials:
 
     def __init__(self, formula: Formula, names: Names, directions: Sequence[Mapping[str, str]], ends: Sequence[str]):
         formula = replace(formula, body=tuple(_Flattened(formula, names).block(formula.body)))
-        kinds = {own: _TYPES[kind] for own, kind in formula.kinds("f").items()}
+        kinds = {variable: _TYPES[kind] for variable, kind in formula.kinds("f").items()}
         source = written("formula", list(formula.parameters), list(formula.results), list(formula.body))
         self._modes = [
             _Direction(end, source, kinds, list(direction), names, [], formula.functions)
@@ -48,7 +48,7 @@ class Partials:
         for mode, direction in zip(self._modes, directions, strict=True):
             self.lines += mode.beginning(direction)
         self.lines += self._block(list(formula.body))
-        self.rules = {own: rule for mode in self._modes for own, rule in mode.rules.items()}
+        self.rules = {variable: rule for mode in self._modes for variable, rule in mode.rules.items()}
         self.tangents = [[mode.of_result(each) for each in formula.results] for mode in self._modes]
 
     def _block(self, block: Sequence[ast.stmt]) -> list[str]:
@@ -63,16 +63,16 @@ class Partials:
                 if statement.orelse:
                     lines += ["else:", *indented(self._block(statement.orelse))]
                 continue
-            known = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and (
+            has_rule = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and (
                 not names_in(statement.targets, ast.Store) & names_in(statement.value)
             )
-            if known:  # rules may need the result
+            if has_rule:  # rules may need the result
                 lines.append(text(statement))
             for mode in self._modes:
-                if known:
+                if has_rule:
                     mode.results[id(statement.value)] = text(statement.targets[0])  # type: ignore[attr-defined]
                 lines += mode._statement(statement)[:-1]
-            if not known:
+            if not has_rule:
                 lines.append(text(statement))
         return lines
 
@@ -119,101 +119,102 @@ class _Flattened(Hoister):
         return node if plain else self._held(node, before)
 
     def _held(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        own = self.names.fresh("value")
-        before.append(assign(own, node, node))
-        return name(own)
+        variable = self.names.fresh("value")
+        before.append(assign(variable, node, node))
+        return name(variable)
 
 
 class _Direction(Forward):
     """Forward mode of a formula, in one direction."""
 
-    def __init__(self, end: str, *given: Any):
+    def __init__(self, end: str, *arguments: Any):
         self.end = end
-        super().__init__(*given)
+        super().__init__(*arguments)
 
-    def tangent_name(self, own: str) -> str:
-        if own not in self._tangents:
-            self._tangents[own] = self.names.fresh(f"{own}_{self.end}")
-        return self._tangents[own]
+    def tangent_name(self, variable: str) -> str:
+        if variable not in self._tangents:
+            self._tangents[variable] = self.names.fresh(f"{variable}_{self.end}")
+        return self._tangents[variable]
 
     def beginning(self, direction: Mapping[str, str]) -> list[str]:
         """Return the statements that set the tangents of the parameters, and those of other names to zero."""
         assigned = names_in(self.tree.body, ast.Store)
         lines = []
-        for own in self.parameters:
-            if own in direction:
-                if own not in assigned:
-                    self._tangents[own] = direction[own]
+        for variable in self.parameters:
+            if variable in direction:
+                if variable not in assigned:
+                    self._tangents[variable] = direction[variable]
                 else:
-                    lines.append(f"{self.tangent_name(own)} = {direction[own]}")
+                    lines.append(f"{self.tangent_name(variable)} = {direction[variable]}")
         defined = names_in([each for each in self.tree.body if isinstance(each, ast.Assign)], ast.Store)
         others = sorted(self.facts.active - {*self.parameters, *defined})
-        parameters = [own for own in self.parameters if own in self.facts.active and own not in direction]
-        return [*lines, *[f"{self.tangent_name(own)} = 0.0" for own in [*parameters, *others]]]
+        parameters = [each for each in self.parameters if each in self.facts.active and each not in direction]
+        return [*lines, *[f"{self.tangent_name(variable)} = 0.0" for variable in [*parameters, *others]]]
 
-    def of_result(self, own: str) -> str | None:
-        return self.tangent_name(own) if self._has_tangent(own) else None
+    def of_result(self, variable: str) -> str | None:
+        return self.tangent_name(variable) if self._has_tangent(variable) else None
 
 
-def gradient(formula: Formula, own: str, wanted: Sequence[str], present: Sequence[bool]) -> Formula:
-    """Return the formula of the gradients of the parameters ``wanted``.
+def gradient(formula: Formula, title: str, by: Sequence[str], present: Sequence[bool]) -> Formula:
+    """Return the formula of the gradients of the parameters ``by``.
 
     Its first parameters are the gradients of the results for which ``present`` is True, its others those parameters of
     the formula that it needs.
     """
     names = _names(formula)
-    grads = [names.fresh("grad" if len(present) == 1 else f"grad_{n}") if one else "" for n, one in enumerate(present)]
-    partials = Partials(formula, names, [{each: "1.0"} for each in wanted], wanted)
+    grads = [names.fresh("grad" if len(present) == 1 else f"grad_{n}") if has else "" for n, has in enumerate(present)]
+    partials = Partials(formula, names, [{each: "1.0"} for each in by], by)
     lines, results = list(partials.lines), []
-    for each, tangents in zip(wanted, partials.tangents, strict=True):
+    for each, tangents in zip(by, partials.tangents, strict=True):
         terms = [f"{grad} * {tangent}" for grad, tangent in zip(grads, tangents, strict=True) if grad and tangent]
         results.append(names.fresh(f"grad_{each}"))
         lines.append(f"{results[-1]} = {' + '.join(terms) or '0.0'}")
-    return _formula(formula, f"{own}_gradient", [grad for grad in grads if grad], [], lines, results, partials.rules)
+    return _formula(formula, f"{title}_gradient", [grad for grad in grads if grad], [], lines, results, partials.rules)
 
 
-def tangent(formula: Formula, own: str, given: Sequence[str]) -> Formula:
-    """Return the formula of the results' tangents; its first parameters are the tangents of those ``given``."""
+def tangent(formula: Formula, title: str, by: Sequence[str]) -> Formula:
+    """Return the formula of the results' tangents; its first parameters are the tangents of those ``by``."""
     names = _names(formula)
-    tangents = {each: names.fresh(f"{each}_t") for each in given}
+    tangents = {each: names.fresh(f"{each}_t") for each in by}
     partials = Partials(formula, names, [tangents], ["t"])
     return _formula(
-        formula, f"{own}_tangent", list(tangents.values()), [], partials.lines,
+        formula, f"{title}_tangent", list(tangents.values()), [], partials.lines,
         [each or "0.0" for each in partials.tangents[0]], partials.rules,
     )
 
 
-def partial_derivatives(formula: Formula, own: str, by: Sequence[str]) -> Formula:
+def partial_derivatives(formula: Formula, title: str, by: Sequence[str]) -> Formula:
     """Return the formula of the derivatives of the results by each of ``by``, with the same parameters."""
     partials = Partials(formula, _names(formula), [{each: "1.0"} for each in by], by)
     results = [each or "0.0" for tangents in partials.tangents for each in tangents]
-    return _formula(formula, f"{own}_derivative", [], list(formula.parameters), partials.lines, results, partials.rules)
+    parameters, title = list(formula.parameters), f"{title}_derivative"
+    return _formula(formula, title, [], parameters, partials.lines, results, partials.rules)
 
 
 def _names(formula: Formula) -> Names:
     names = Names()
-    names.taken |= names_in(formula.body, None) | {*formula.parameters, *formula.functions}
+    names.reserved |= names_in(formula.body, None) | {*formula.parameters, *formula.functions}
     return names
 
 
 def _formula(
-    formula: Formula, own: str, first: Sequence[str], kept: Sequence[str], lines: Sequence[str],
+    formula: Formula, title: str, first: Sequence[str], kept: Sequence[str], lines: Sequence[str],
     results: Sequence[str], rules: Mapping[str, Callable[..., Any]],
 ) -> Formula:
     """Return a formula from its statements, without unneeded ones."""
-    given = [*first, *formula.parameters]
+    parameters = [*first, *formula.parameters]
     source = "\n".join([
-        f"def {own}({', '.join(given)}):", *indented([*lines, f"return {', '.join(results)}"])
+        f"def {title}({', '.join(parameters)}):", *indented([*lines, f"return {', '.join(results)}"])
     ])
-    python = compiled(source + "\n", own, {"math": math, "np": np, **formula.functions, **rules})
-    made = ScalarInliner([*rules.values()], python).formula(python)
-    body, needed = _needed(list(made.body), {*made.results})
-    results = list(made.results)
+    python = compiled(source + "\n", title, {"math": math, "np": np, **formula.functions, **rules})
+    inlined = ScalarInliner([*rules.values()], python).formula(python)
+    body, needed = _needed(list(inlined.body), {*inlined.results})
+    results = list(inlined.results)
     while body and isinstance(last := body[-1], ast.Assign) and isinstance(last.value, ast.Name):
         results = [last.value.id if each == last.targets[0].id else each for each in results]  # type: ignore[attr-defined]
         del body[-1]
-    takes = [each for each in made.parameters if each in first or each in kept or each in needed]
-    return Formula(tuple(takes), tuple(body), tuple(results), made.functions, made.truths)
+    takes = [each for each in inlined.parameters if each in first or each in kept or each in needed]
+    return Formula(tuple(takes), tuple(body), tuple(results), inlined.functions, inlined.truths)
 
 
 def _needed(
@@ -226,16 +227,17 @@ def _needed(
     kept: list[ast.stmt] = []
     for statement in reversed(block):
         if isinstance(statement, ast.Assign):
-            own = statement.targets[0].id  # type: ignore[attr-defined]
-            if own not in live:
+            variable = statement.targets[0].id  # type: ignore[attr-defined]
+            if variable not in live:
                 continue
-            live = (live - {own}) | names_in(statement.value)
+            live = (live - {variable}) | names_in(statement.value)
         elif isinstance(statement, ast.If):
-            (body, one), (orelse, other) = _needed(statement.body, live, left), _needed(statement.orelse, live, left)
+            body, live_body = _needed(statement.body, live, left)
+            orelse, live_orelse = _needed(statement.orelse, live, left)
             if not body and not orelse:
                 continue
             statement = ast.If(statement.test, body or [ast.Pass()], orelse)
-            live = one | other | names_in(statement.test)
+            live = live_body | live_orelse | names_in(statement.test)
         elif isinstance(statement, (ast.For, ast.While)):
             head = statement.iter if isinstance(statement, ast.For) else statement.test
             after = live
@@ -261,8 +263,8 @@ def _needed(
     return kept, live
 
 
-def source_of(formula: Formula, own: str, defaults: Mapping[str, Any]) -> str:
+def source_of(formula: Formula, title: str, defaults: Mapping[str, Any]) -> str:
     """Return a formula as Python; parameters with ``defaults`` are keyword-only."""
     operands = [each for each in formula.parameters if each not in defaults]
     numbers = [f"{each}={defaults[each]!r}" for each in formula.parameters if each in defaults]
-    return written(own, [*operands, *["*"] * bool(numbers), *numbers], list(formula.results), list(formula.body))
+    return written(title, [*operands, *["*"] * bool(numbers), *numbers], list(formula.results), list(formula.body))

@@ -14,7 +14,7 @@ from numba.core.types.containers import BaseTuple
 from .aliases import Aliases
 from .hoisting import Hoister
 from .inference import is_array
-from .inlining import Inliner, indices_of
+from .inlining import CallInliner, indices_of
 from .partials import BINARY, CHOOSING, UNARY, base_of
 from .source import Refused, expression, name, statements, text
 
@@ -25,12 +25,12 @@ ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "si
 class Elements(Hoister):
     """Parts of array expressions of statements whose names have the types ``kinds``."""
 
-    def __init__(self, inliner: Inliner, kinds: dict[str, Any]):
+    def __init__(self, inliner: CallInliner, kinds: dict[str, Any]):
         self.inliner, self.names, self.namespace = inliner, inliner.names, inliner.namespace
         self.kinds = dict(kinds)
-        for own, value in self.namespace.items():
+        for variable, value in self.namespace.items():
             if isinstance(value, np.ndarray):
-                self.kinds[own] = typeof(value)
+                self.kinds[variable] = typeof(value)
         self.aliases = Aliases()
         self._views: dict[str, str] = {}  # source of the view that a generated name is bound to
 
@@ -53,24 +53,24 @@ class Elements(Hoister):
 
     def dtype(self, node: ast.expr) -> str:
         """Return the source of the dtype of an array expression."""
-        found = set()
+        names = set()
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and (kind := self.kinds.get(each.id)) is not None:
-                found.add(str(kind.dtype if is_array(kind) else kind))
+                names.add(str(kind.dtype if is_array(kind) else kind))
             elif isinstance(each, ast.Constant) and isinstance(each.value, float):
-                found.add("float64")
-        known = [each for each in found if each.startswith(("float", "int", "uint", "bool"))]
+                names.add("float64")
+        numeric = [each for each in names if each.startswith(("float", "int", "uint", "bool"))]
         if isinstance(node, (ast.Compare, ast.BoolOp)):
             return "np.bool_"
-        made = np.result_type(*[np.dtype(each) for each in known]) if known else np.dtype("float64")
-        if made.kind != "f" and any(isinstance(each, (ast.Div, ast.Call)) for each in ast.walk(node)):
-            made = np.dtype("float64")
-        return f"np.{made}" if made.kind != "b" else "np.bool_"
+        result = np.result_type(*[np.dtype(each) for each in numeric]) if numeric else np.dtype("float64")
+        if result.kind != "f" and any(isinstance(each, (ast.Div, ast.Call)) for each in ast.walk(node)):
+            result = np.dtype("float64")
+        return f"np.{result}" if result.kind != "b" else "np.bool_"
 
-    def _new(self, wanted: str, rank: int, dtype: str) -> str:
-        own = self.names.fresh(wanted)
-        self.kinds[own] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, "A")
-        return own
+    def _new(self, stem: str, rank: int, dtype: str) -> str:
+        variable = self.names.fresh(stem)
+        self.kinds[variable] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, "A")
+        return variable
 
     def _bind(self, target: str, value: str, done: list[ast.stmt]) -> None:
         self.aliases.share(target, value)
@@ -86,13 +86,13 @@ class Elements(Hoister):
 
     @staticmethod
     def _nest(places: list[str], lengths: list[str], body: list[ast.stmt]) -> list[ast.stmt]:
-        for place, length in zip(reversed(places), reversed(lengths), strict=True):
-            body = [ast.For(name(place, store=True), expression(f"range({length})"), body, [])]
+        for index, length in zip(reversed(places), reversed(lengths), strict=True):
+            body = [ast.For(name(index, store=True), expression(f"range({length})"), body, [])]
         return body
 
     def _arrays(self, value: ast.expr) -> list[tuple[str, int]]:
-        found = {each.id: self.rank(each) for each in ast.walk(value) if isinstance(each, ast.Name)}
-        return [(own, rank) for own, rank in found.items() if rank]
+        ranks = {each.id: self.rank(each) for each in ast.walk(value) if isinstance(each, ast.Name)}
+        return [(variable, rank) for variable, rank in ranks.items() if rank]
 
     def _check_lengths(self, arrays: list[tuple[str, int]], done: list[ast.stmt]) -> None:
         """Add checks that no axis is broadcast, since the loops would read past the end of the shorter array."""
@@ -120,13 +120,13 @@ class Elements(Hoister):
     def _computed(self, value: ast.expr, done: list[ast.stmt]) -> str:
         """Compute an array expression; return the name of the new array."""
         rank = self.rank(value)
-        own = self._new("array", rank, self.dtype(value))
+        variable = self._new("array", rank, self.dtype(value))
         shaped = next(each for each, its in self._arrays(value) if its == rank)
         shape = ", ".join(f"{shaped}.shape[{axis}]" for axis in range(rank))
         dtype = self.dtype(value)
-        done += statements(f"{own} = np.empty(({shape},), {dtype})")
-        self._loops(own, value, done)
-        return own
+        done += statements(f"{variable} = np.empty(({shape},), {dtype})")
+        self._loops(variable, value, done)
+        return variable
 
     def _named(self, value: ast.expr, before: list[ast.stmt]) -> str:
         return value.id if isinstance(value, ast.Name) else self._computed(value, before)

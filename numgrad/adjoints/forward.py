@@ -20,7 +20,7 @@ from .source import Names, Refused, expression, index_text, placing, text
 
 
 @dataclass
-class Tangents:
+class TangentSource:
     """Source of a function with tangents.
 
     Its arguments are those of the function, followed by a tangent for each of ``inputs``; it returns the results of the
@@ -45,8 +45,8 @@ class Forward:
         self.parameters = [each.arg for each in tree.args.args]
         self._stacks = _stacks(tree, kinds)
         self.facts = facts = Analysis(tree.body, kinds)
-        for one, other in same:
-            facts.aliases.share(one, other)
+        for first, second in same:
+            facts.aliases.share(first, second)
         for stack, owner in self._stacks.items():
             facts.aliases.share(stack, owner)
         facts.activate({facts.contents(each) if facts.is_array(each) else each for each in by}, None)
@@ -57,19 +57,19 @@ class Forward:
         #: Names of the results of calls, by the identity of the calls.
         self.results: dict[int, str] = {}
 
-    def tangent_name(self, own: str) -> str:
+    def tangent_name(self, variable: str) -> str:
         """Return the name of the tangent of a name."""
-        if own not in self._tangents:
-            self._tangents[own] = self.names.fresh(f"{own}_t")
-        return self._tangents[own]
+        if variable not in self._tangents:
+            self._tangents[variable] = self.names.fresh(f"{variable}_t")
+        return self._tangents[variable]
 
-    def _has_tangent(self, own: str) -> bool:
-        if own in self._stacks:
-            own = self._stacks[own]
-        key = self.facts.contents(own) if self.facts.is_array(own) else own
-        return key in self.facts.active and is_floating(self.kinds.get(own))
+    def _has_tangent(self, variable: str) -> bool:
+        if variable in self._stacks:
+            variable = self._stacks[variable]
+        key = self.facts.contents(variable) if self.facts.is_array(variable) else variable
+        return key in self.facts.active and is_floating(self.kinds.get(variable))
 
-    def generate(self) -> Tangents:
+    def generate(self) -> TangentSource:
         """Return the function with tangents."""
         inputs = [each for each in self.parameters if self._has_tangent(each)]
         body = self._block(self.tree.body)
@@ -77,10 +77,10 @@ class Forward:
             f"{self.tangent_name(each)} = {zero(self.kinds[each])}"
             for each in sorted(self.facts.active) if not each.startswith("#") and each not in self.parameters
         ]
-        own = self.names.fresh(f"{self.tree.name}_tangents")
+        title = self.names.fresh(f"{self.tree.name}_tangents")
         parameters = [*self.parameters, *map(self.tangent_name, inputs)]
-        source = f"def {own}({', '.join(parameters)}):\n" + "\n".join(indented([*head, *body])) + "\n"
-        return Tangents(own, source, inputs)
+        source = f"def {title}({', '.join(parameters)}):\n" + "\n".join(indented([*head, *body])) + "\n"
+        return TangentSource(title, source, inputs)
 
     def _block(self, block: list[ast.stmt]) -> list[str]:
         lines: list[str] = []
@@ -103,8 +103,8 @@ class Forward:
         if isinstance(statement, ast.Expr):
             return [text(statement), *self._stacked(statement)]
         if isinstance(statement, ast.Assign) and self._is_list(statement):
-            own = statement.targets[0].id  # type: ignore[attr-defined]
-            again = [f"{self.tangent_name(own)} = {text(statement.value)}"] if self._has_tangent(own) else []
+            variable = statement.targets[0].id  # type: ignore[attr-defined]
+            again = [f"{self.tangent_name(variable)} = {text(statement.value)}"] if self._has_tangent(variable) else []
             return [text(statement), *again]
         if self.facts.is_binding(statement):
             return self._binding(statement)  # type: ignore[arg-type]
@@ -125,22 +125,22 @@ class Forward:
     def _stacked(self, statement: ast.Expr) -> list[str]:
         call = statement.value
         if isinstance(call, ast.Call) and text(call.func).endswith(".append"):
-            stack, own = call.func.value.id, call.args[0].id  # type: ignore[attr-defined]
-            if self._has_tangent(own):
-                return [f"{self.tangent_name(stack)}.append({self.tangent_name(own)})"]
+            stack, variable = call.func.value.id, call.args[0].id  # type: ignore[attr-defined]
+            if self._has_tangent(variable):
+                return [f"{self.tangent_name(stack)}.append({self.tangent_name(variable)})"]
         return []
 
     def _binding(self, statement: ast.Assign) -> list[str]:
-        own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
+        variable, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
         lines = [text(statement)]
-        if self._has_tangent(own):
+        if self._has_tangent(variable):
             if text(value).endswith(".pop()"):
                 source = f"{self.tangent_name(value.func.value.id)}.pop()"  # type: ignore[attr-defined]
             elif (array := bound_array(value)) is not None:
                 source = shadow_of(value, array, self.tangent_name(array))
             else:
-                source = f"np.zeros_like({own})"
-            lines.append(f"{self.tangent_name(own)} = {source}")
+                source = f"np.zeros_like({variable})"
+            lines.append(f"{self.tangent_name(variable)} = {source}")
         return lines
 
     def _assignment(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> list[str]:
@@ -149,12 +149,12 @@ class Forward:
         if not self._has_tangent(owner):
             return [text(statement)]
         shadow = expression(text(target))
-        place = shadow_of(shadow, owner, self.tangent_name(owner))
+        target_tangent = shadow_of(shadow, owner, self.tangent_name(owner))
         tangent = self.tangent(value)
         if isinstance(statement, ast.AugAssign):
             operation = {ast.Add: "+=", ast.Sub: "-="}[type(statement.op)]
-            return [*([f"{place} {operation} {tangent}"] if tangent else []), text(statement)]
-        return [f"{place} = {tangent or '0.0'}", text(statement)]
+            return [*([f"{target_tangent} {operation} {tangent}"] if tangent else []), text(statement)]
+        return [f"{target_tangent} = {tangent or '0.0'}", text(statement)]
 
     def _return(self, statement: ast.Return) -> list[str]:
         value = statement.value
@@ -189,31 +189,31 @@ class Forward:
         raise Refused(f"the derivative of {text(node)} is not known")
 
     def _choice(self, test: str, first: ast.expr, second: ast.expr) -> str | None:
-        one, other = self.tangent(first), self.tangent(second)
-        return None if one is None and other is None else f"({one or '0.0'} if {test} else {other or '0.0'})"
+        left, right = self.tangent(first), self.tangent(second)
+        return None if left is None and right is None else f"({left or '0.0'} if {test} else {right or '0.0'})"
 
     def _arithmetic(self, node: ast.BinOp) -> str | None:
-        one, other, left, right = self.tangent(node.left), self.tangent(node.right), atom(node.left), atom(node.right)
+        of_left, of_right, x, y = self.tangent(node.left), self.tangent(node.right), atom(node.left), atom(node.right)
         if isinstance(node.op, ast.Add):
-            return _sum(one, other)
+            return _sum(of_left, of_right)
         if isinstance(node.op, ast.Sub):
-            return _sum(one, other and f"-({other})")
-        if isinstance(node.op, ast.Mult) and left == right:
-            return _product(one, f"(2.0 * {left})")
+            return _sum(of_left, of_right and f"-({of_right})")
+        if isinstance(node.op, ast.Mult) and x == y:
+            return _product(of_left, f"(2.0 * {x})")
         if isinstance(node.op, ast.Mult):
-            return _sum(_product(one, right), _product(other, left))
+            return _sum(_product(of_left, y), _product(of_right, x))
         if isinstance(node.op, ast.Div):
-            return _sum(one and f"({one}) / {right}", _product(other, f"-({left} / {right}) / {right}"))
+            return _sum(of_left and f"({of_left}) / {y}", _product(of_right, f"-({x} / {y}) / {y}"))
         if isinstance(node.op, ast.Pow):
             exponent: Any = node.right.value if isinstance(node.right, ast.Constant) else None
             if exponent in (0, 1):
-                return one if exponent else None
-            lower = f"({right} - 1)" if exponent is None else repr(exponent - 1)
-            by_base = f"{right} * {left} ** {lower}" if exponent != 2 else f"2.0 * {left}"
-            by_exponent = f"({left} ** {right} * math.log({left}) if {left} > 0.0 else 0.0)"
-            return _sum(_product(one, by_base), _product(other, by_exponent))
+                return of_left if exponent else None
+            lower = f"({y} - 1)" if exponent is None else repr(exponent - 1)
+            by_base = f"{y} * {x} ** {lower}" if exponent != 2 else f"2.0 * {x}"
+            by_exponent = f"({x} ** {y} * math.log({x}) if {x} > 0.0 else 0.0)"
+            return _sum(_product(of_left, by_base), _product(of_right, by_exponent))
         if isinstance(node.op, ast.Mod):
-            return _sum(one, _product(other, f"-np.floor({left} / {right})"))
+            return _sum(of_left, _product(of_right, f"-np.floor({x} / {y})"))
         if isinstance(node.op, ast.FloorDiv):
             return None
         raise Refused(f"the derivative of {text(node)} is not known")
@@ -224,8 +224,8 @@ class Forward:
             return self._by_rules(node, self.operations[text(node.func)])
         if base in CHOOSING and len(arguments) >= 2:
             first = arguments[0]
-            rest = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
-            return self._choice(f"{atom(first)} {CHOOSING[base]} {atom(rest)}", first, rest)
+            second = arguments[1] if len(arguments) == 2 else ast.Call(node.func, arguments[1:], [])
+            return self._choice(f"{atom(first)} {CHOOSING[base]} {atom(second)}", first, second)
         if base in UNARY and len(arguments) == 1:
             factor = UNARY[base].format(u=atom(arguments[0]), v=text(node))
             return _product(self.tangent(arguments[0]), f"({factor})")
@@ -242,21 +242,21 @@ class Forward:
         values["out"] = self.results.get(id(node)) or text(node)
         values |= {each.arg or "": text(each.value) for each in node.keywords}
         total = None
-        for own, argument in zip(op.inputs, node.args, strict=True):
-            tangent = None if own in op.nondifferentiable else self.tangent(argument)
+        for variable, argument in zip(op.inputs, node.args, strict=True):
+            tangent = None if variable in op.nondifferentiable else self.tangent(argument)
             if tangent is not None:
-                rule = op.rule(own)
-                called = f"{op.name}_by_{own}"
+                rule = op.rule(variable)
+                called = f"{op.name}_by_{variable}"
                 self.rules[called] = rule
-                given = [tangent if each == "grad" else str(values[each]) for each in parameters(rule)]
-                total = _sum(total, f"{called}({', '.join(given)})")
+                arguments = [tangent if each == "grad" else str(values[each]) for each in parameters(rule)]
+                total = _sum(total, f"{called}({', '.join(arguments)})")
         return total
 
 
-def _sum(one: str | None, other: str | None) -> str | None:
-    if one is None or other is None:
-        return one or other
-    return f"{one} + {other}" if not other.startswith("-") else f"{one} - {other[1:]}"
+def _sum(first: str | None, second: str | None) -> str | None:
+    if first is None or second is None:
+        return first or second
+    return f"{first} + {second}" if not second.startswith("-") else f"{first} - {second[1:]}"
 
 
 def _product(tangent: str | None, factor: str) -> str | None:
@@ -265,8 +265,8 @@ def _product(tangent: str | None, factor: str) -> str | None:
 
 def _stacks(tree: ast.FunctionDef, kinds: dict[str, Any]) -> dict[str, str]:
     """Return the lists of arrays in an adjoint, each with the name of an array stored in it."""
-    found = {}
+    stacks = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-            found[node.func.value.id] = node.args[0].id  # type: ignore[attr-defined]
-    return found
+            stacks[node.func.value.id] = node.args[0].id  # type: ignore[attr-defined]
+    return stacks

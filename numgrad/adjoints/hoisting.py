@@ -51,17 +51,17 @@ class Hoister:
     def _junction(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
         parts = []
         for value in node.values:
-            own: list[ast.stmt] = []
-            parts.append((own, self.rewrite(value, own)))
+            statements_of: list[ast.stmt] = []
+            parts.append((statements_of, self.rewrite(value, statements_of)))
         before += parts[0][0]
-        if not any(own for own, _ in parts[1:]):
+        if not any(statements_of for statements_of, _ in parts[1:]):
             return self.part(located(ast.BoolOp(node.op, [value for _, value in parts]), node), before)
         holds = self.names.fresh("holds")
         before.append(assign(holds, expression(f"bool({text(parts[0][1])})"), node))
-        for own, value in parts[1:]:
+        for statements_of, value in parts[1:]:
             test = name(holds) if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), name(holds))
-            own = [*own, assign(holds, expression(f"bool({text(value)})"), node)]
-            before.append(located(ast.If(test, own, []), node))
+            statements_of = [*statements_of, assign(holds, expression(f"bool({text(value)})"), node)]
+            before.append(located(ast.If(test, statements_of, []), node))
         return name(holds)
 
     def repeated(

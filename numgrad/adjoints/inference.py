@@ -23,20 +23,20 @@ def infer(function: Callable[..., Any], argument_types: Sequence[types.Type]) ->
         )
     except NumbaError as error:
         raise Refused(f"Numba cannot infer its types: {_first_lines(error)}") from None
-    found: dict[str, types.Type] = {}
+    kinds: dict[str, types.Type] = {}
     for variable, kind in inferred.typemap.items():
         if variable.startswith(("$", "arg.")):
             continue
         name = variable.split(".")[0]
         if isinstance(kind, types.Literal):
             kind = kind.literal_type
-        if name in found and found[name] != kind:
-            unified = typing.unify_types(found[name], kind)
+        if name in kinds and kinds[name] != kind:
+            unified = typing.unify_types(kinds[name], kind)
             if unified is None:
-                raise Refused(f"'{name}' is both {found[name]} and {kind}")
+                raise Refused(f"'{name}' is both {kinds[name]} and {kind}")
             kind = unified
-        found[name] = kind
-    return found
+        kinds[name] = kind
+    return kinds
 
 
 def _first_lines(error: Exception) -> str:
@@ -65,9 +65,9 @@ def zero(kind: types.Type) -> str:
 
 def empty(kind: types.Array) -> str:
     """Return the source of an empty array of a type, in the memory layout of that type."""
-    made = f"np.empty(({'0, ' * kind.ndim}), np.{kind.dtype})"
+    source = f"np.empty(({'0, ' * kind.ndim}), np.{kind.dtype})"
     if kind.layout == "F" and kind.ndim > 1:
-        return f"{made}.T"
+        return f"{source}.T"
     if kind.layout == "A":
-        return f"{made}[{', '.join(['::2'] * kind.ndim)}]"
-    return made
+        return f"{source}[{', '.join(['::2'] * kind.ndim)}]"
+    return source

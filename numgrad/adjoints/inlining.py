@@ -37,7 +37,7 @@ from .source import (
     text,
     walk,
 )
-from .structure import Structure, flag_of
+from .structure import JumpRemoval, flag_of
 
 _BUILTINS = [
     "abs", "bool", "enumerate", "float", "int", "len", "max", "min", "pow", "print", "range", "round", "sum", "zip",
@@ -45,13 +45,13 @@ _BUILTINS = [
 
 
 def _canonical_names() -> dict[int, str]:
-    known = {id(getattr(builtins, each)): each for each in _BUILTINS}
+    names = {id(getattr(builtins, each)): each for each in _BUILTINS}
     for module, contents in MODULES.items():
         for each, value in vars(contents).items():
             if callable(value) and not each.startswith("_"):
-                known.setdefault(id(value), f"{module}.{each}")
-    known[id(numba.prange)] = "range"  # the adjoint runs serially, since parallel updates of one element would be lost
-    return known
+                names.setdefault(id(value), f"{module}.{each}")
+    names[id(numba.prange)] = "range"  # the adjoint runs serially, since parallel updates of one element would be lost
+    return names
 
 
 CANONICAL = _canonical_names()
@@ -73,14 +73,14 @@ class Scope:
     functions: dict[str, Any] = field(default_factory=dict)
     #: Locals that have a value, and names that the translation has added.
     assigned: set[str] = field(default_factory=set)
-    own: set[str] = field(default_factory=set)
+    added: set[str] = field(default_factory=set)
     depth: int = -1
 
 
 _LOCAL = object()
 
 
-class Inliner(Hoister):
+class CallInliner(Hoister):
     """Translation of a function, with the functions that it calls, into one list of statements."""
 
     def __init__(self, names: Names, namespace: dict[str, Any]):
@@ -120,9 +120,9 @@ class Inliner(Hoister):
         structure = self.structure(python)
         body = structure.function(tree.body)
         results = structure.results or []
-        for own in [*results, *structure.flags]:
-            scope.local[own] = name(own)
-            scope.own.add(own)
+        for variable in [*results, *structure.flags]:
+            scope.local[variable] = name(variable)
+            scope.added.add(variable)
         scope.assigned.update(parameters)
         before, self._scope = self._scope, scope
         self._calls.append(python)
@@ -132,9 +132,9 @@ class Inliner(Hoister):
             self._scope = before
             self._calls.pop()
 
-    def structure(self, python: Callable[..., Any]) -> Structure:
+    def structure(self, python: Callable[..., Any]) -> JumpRemoval:
         """Return the translation of a function's control flow."""
-        return Structure(self.names)
+        return JumpRemoval(self.names)
 
     # -- statements
 
@@ -178,7 +178,7 @@ class Inliner(Hoister):
     def _target(self, target: ast.expr, done: list[ast.stmt], in_place: bool = False) -> ast.expr:
         if isinstance(target, ast.Name):
             scope = self._scope
-            if scope.depth == 0 and target.id in scope.assigned - scope.own and not in_place:
+            if scope.depth == 0 and target.id in scope.assigned - scope.added and not in_place:
                 scope.local[target.id] = name(self.names.fresh(target.id))  # each value has a name of its own
             scope.assigned.add(target.id)
             new = scope.local[target.id]
@@ -286,8 +286,8 @@ class Inliner(Hoister):
             held = self.names.fresh("sequence")
             done.append(assign(held, self.rewrite(sequence, done), statement))
             lengths.append(f"len({held})")
-            own = self._target(target, first, in_place=True)
-            first.append(assign(own, expression(f"{held}[{position}]"), statement))
+            variable = self._target(target, first, in_place=True)
+            first.append(assign(variable, expression(f"{held}[{position}]"), statement))
         end = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
         body = first + self._body(statement.body)
         bounds = expression(f"range({end})")  # type: ignore[assignment]
@@ -337,25 +337,26 @@ class Inliner(Hoister):
     def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         inner = node.value if isinstance(node, ast.Subscript) else None
         if isinstance(inner, ast.Subscript) and not isinstance(inner.value, ast.Attribute):
-            outer, own = indices_of(node), indices_of(inner)
-            if not any(isinstance(each, ast.Slice) or text(each) == "..." for each in own):
-                return located(ast.Subscript(inner.value, ast.Tuple(own + outer, ast.Load()), node.ctx), node)  # type: ignore[attr-defined]
+            outer, indices = indices_of(node), indices_of(inner)
+            if not any(isinstance(each, ast.Slice) or text(each) == "..." for each in indices):
+                both = ast.Tuple(indices + outer, ast.Load())
+                return located(ast.Subscript(inner.value, both, node.ctx), node)  # type: ignore[attr-defined]
         return node
 
     def _constant(self, value: Any, node: ast.expr) -> ast.expr:
         """Return how generated code refers to a global."""
         if isinstance(value, np.dtype):
             value = value.type
-        if (known := CANONICAL.get(id(value))) is not None:
-            return expression(known)
+        if (canonical := CANONICAL.get(id(value))) is not None:
+            return expression(canonical)
         if isinstance(value, bool) or (isinstance(value, numbers.Real) and isinstance(value, (int, float))):
             special = {np.inf: "np.inf", -np.inf: "-np.inf"}.get(value, "np.nan" if value != value else None)
             number = value.item() if isinstance(value, np.generic) else value
             return expression(special or repr(number))
         if isinstance(value, (np.ndarray, np.generic, tuple)):
             if id(value) not in self._constants:
-                own = self._constants[id(value)] = self.names.fresh(text(node).split(".")[-1])
-                self.namespace[own] = value
+                variable = self._constants[id(value)] = self.names.fresh(text(node).split(".")[-1])
+                self.namespace[variable] = value
             return name(self._constants[id(value)])
         raise Refused(f"{text(node)} cannot be used: it is {type(value).__name__}")
 
@@ -371,23 +372,23 @@ class Inliner(Hoister):
         arguments: list[ast.expr | None] = []
         callables = {}
         for parameter in signature.parameters.values():
-            given = bound.arguments.get(parameter.name)
-            if given is None:
+            argument = bound.arguments.get(parameter.name)
+            if argument is None:
                 arguments.append(self._constant(parameter.default, name(parameter.name)))
                 continue
-            passed = self._resolved(given)
+            passed = self._resolved(argument)
             if self._is_function(passed):
                 callables[parameter.name] = passed
                 arguments.append(None)
                 continue
-            value = self.rewrite(given, before)
+            value = self.rewrite(argument, before)
             if parameter.name in assigned or not isinstance(value, (ast.Name, ast.Constant)):
                 value = self._held(parameter.name, value, call, before)
             arguments.append(value)
         whole = call is self._whole
-        known = set(self.names.taken)
+        reserved = set(self.names.reserved)
         body, _, results = self.function(python, arguments, callables)
-        if not whole and any(target.value.id in known for target in _written_elements(body)):
+        if not whole and any(target.value.id in reserved for target in _written_elements(body)):
             raise Refused(f"{python.__name__} writes into its arguments: call it in a statement of its own", call)
         before += body
         if len(results) == 1:
@@ -395,11 +396,11 @@ class Inliner(Hoister):
         return located(ast.Tuple([name(each) for each in results], ast.Load()), call)
 
 
-    def _held(self, wanted: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
+    def _held(self, stem: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
         """Return a new name for a value, or several for a tuple."""
-        own = self.names.fresh(wanted)
-        before.append(assign(own, value, at))
-        return name(own)
+        variable = self.names.fresh(stem)
+        before.append(assign(variable, value, at))
+        return name(variable)
 
 
 def indices_of(node: ast.expr) -> list[ast.expr]:

@@ -171,10 +171,10 @@ def solve_vector(a: Any, b: Any) -> Any:
 
 
 def inverse(a: Any) -> Any:
-    one = np.zeros((a.shape[0], a.shape[0]), a.dtype)
+    identity = np.zeros((a.shape[0], a.shape[0]), a.dtype)
     for i in range(a.shape[0]):
-        one[i, i] = 1.0
-    return solve(a, one)
+        identity[i, i] = 1.0
+    return solve(a, identity)
 
 
 def determinant(a: Any) -> Any:

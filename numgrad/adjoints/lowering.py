@@ -38,7 +38,7 @@ class Lowering(ArrayCalls):
             target = copy.copy(statement.target)
             target.ctx = ast.Load()
             if isinstance(target, ast.Subscript):
-                target = self._place(target, done)
+                target = self._simple_target(target, done)
                 target.ctx = ast.Load()
             whole = located(ast.BinOp(target, statement.op, statement.value), statement)
             if self.rank(target):
@@ -67,7 +67,7 @@ class Lowering(ArrayCalls):
 
     def _assignment(self, target: ast.expr, value: ast.expr, done: list[ast.stmt], at: ast.stmt) -> None:
         if isinstance(target, ast.Subscript):
-            target = self._place(target, done)
+            target = self._simple_target(target, done)
             if self.rank(target):
                 self._elements(target, value, done)
             else:
@@ -84,15 +84,15 @@ class Lowering(ArrayCalls):
             self._bind(target.id, self._computed(value, done), done)
         else:
             last = done[-1] if len(done) > start else None
-            made = isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id
-            if made and made == value.id and isinstance(last, ast.Assign):  # bind the name itself
+            created = isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id
+            if created and created == value.id and isinstance(last, ast.Assign):  # bind the name itself
                 last.targets = [target]
-                if self.aliases.root(made) != made:
-                    self.aliases.share(target.id, made)
+                if self.aliases.root(created) != created:
+                    self.aliases.share(target.id, created)
             else:
                 self._bind(target.id, value.id, done)
 
-    def _place(self, target: ast.Subscript, done: list[ast.stmt]) -> ast.Subscript:
+    def _simple_target(self, target: ast.Subscript, done: list[ast.stmt]) -> ast.Subscript:
         """Return the target with a name as its array and an index that needs no further statements."""
         array = name(self._named(self.rewrite(target.value, done), done))
         index = self.rewrite(target.slice, done)

@@ -16,14 +16,14 @@ from numba.core.types.containers import BaseTuple
 from .analysis import Analysis
 from .buffers import Buffers
 from .inference import infer
-from .inlining import Inliner
+from .inlining import CallInliner
 from .lowering import Lowering
 from .source import Names, Refused, assign, compiled, located, name, names_in, python_function, text, walk
 from .support import SUPPORT
 
 
 @dataclass
-class Normal:
+class NormalForm:
     """Function in normal form."""
 
     name: str
@@ -39,30 +39,30 @@ class Normal:
         return written(self.name, self.parameters, self.results, self.body)
 
 
-def written(own: str, parameters: list[str], results: list[str], body: list[ast.stmt]) -> str:
+def written(title: str, parameters: list[str], results: list[str], body: list[ast.stmt]) -> str:
     """Return the source of a function."""
     lines = "\n".join(text(each) for each in [*body, *([ast.Return(_tuple(results))] if results else [])]) or "pass"
-    return f"def {own}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines.splitlines())
+    return f"def {title}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines.splitlines())
 
 
-def _tuple(own: list[str]) -> ast.expr:
-    return name(own[0]) if len(own) == 1 else ast.Tuple([name(each) for each in own], ast.Load())
+def _tuple(variables: list[str]) -> ast.expr:
+    return name(variables[0]) if len(variables) == 1 else ast.Tuple([name(each) for each in variables], ast.Load())
 
 
-def normal_form(function: Any, argument_types: list[types.Type], callables: dict[str, Any]) -> Normal:
+def normal_form(function: Any, argument_types: list[types.Type], callables: dict[str, Any]) -> NormalForm:
     """Return the normal form of a Python function for arguments of these types.
 
     ``callables`` are the arguments that are functions, by the names of their parameters.
     """
-    own = python_function(function).__name__
+    title = python_function(function).__name__
     names, namespace = Names(), dict(SUPPORT)
-    inliner = Inliner(names, namespace)
-    names.taken.add(own)
+    inliner = CallInliner(names, namespace)
+    names.reserved.add(title)
     count = python_function(function).__code__.co_argcount
     body, parameters, results = inliner.function(function, [None] * count, callables)
 
     def typed(body: list[ast.stmt]) -> dict[str, Any]:
-        python = compiled(written(own, parameters, results, body), own, namespace)
+        python = compiled(written(title, parameters, results, body), title, namespace)
         kinds = infer(python, argument_types)
         kinds.update({each: types.Array(types.float64, value.ndim, "C") for each, value in namespace.items()
                       if isinstance(value, np.ndarray) and value.dtype.kind == "f"})
@@ -72,15 +72,15 @@ def normal_form(function: Any, argument_types: list[types.Type], callables: dict
     body = lowering.block(body)
     constants = {each: value for each, value in namespace.items() if isinstance(value, np.ndarray)}
     body = Buffers(body, typed(body), names, parameters, results, constants).translated()
-    body = _Loops(names, parameters, lowering.kinds).translated(body)
+    body = _LoopNormalizer(names, parameters, lowering.kinds).translated(body)
     kinds = typed(body)
     for each, kind in kinds.items():
         if isinstance(kind, (BaseTuple, types.Complex)) and each not in namespace:
-            raise Refused(f"{own}: '{each}' is {kind}: only numbers and arrays of real numbers are supported")
-    return Normal(own, parameters, results, body, kinds, names, namespace)
+            raise Refused(f"{title}: '{each}' is {kind}: only numbers and arrays of real numbers are supported")
+    return NormalForm(title, parameters, results, body, kinds, names, namespace)
 
 
-class _Loops:
+class _LoopNormalizer:
     """Translation of loops: each gets a counter of its own, and bounds that do not change."""
 
     def __init__(self, names: Names, parameters: list[str], kinds: dict[str, Any]):
@@ -88,36 +88,36 @@ class _Loops:
         self.parameters = parameters
 
     def translated(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        own = self._counters(body)
-        for each in own:
+        counters = self._counters(body)
+        for each in counters:
             self.kinds.setdefault(each, types.int64)
         for each in names_in(body, ast.Store):
             self.kinds.setdefault(each, types.float64)
         facts = Analysis(body, self.kinds)
-        return self._block(body, facts.stable(self.parameters), own)
+        return self._block(body, facts.stable(self.parameters), counters)
 
     def _counters(self, body: list[ast.stmt]) -> set[str]:
         """Return the loop variables that can be counters: they are read only in their loops, and not assigned there."""
         loops = [each for each in walk(body) if isinstance(each, ast.For)]
-        found = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)} - set(self.parameters)
+        counters = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)} - set(self.parameters)
 
         def visit(block: list[ast.stmt], within: set[str]) -> None:
             for statement in block:
                 if isinstance(statement, ast.For):
-                    found.difference_update(names_in(statement.iter) - within)
+                    counters.difference_update(names_in(statement.iter) - within)
                     target = statement.target.id  # type: ignore[attr-defined]
                     if target in within:
-                        found.discard(target)
+                        counters.discard(target)
                     visit(statement.body, within | {target})
                 elif isinstance(statement, (ast.If, ast.While)):
-                    found.difference_update(names_in(statement.test) - within)
+                    counters.difference_update(names_in(statement.test) - within)
                     visit(statement.body, within)
                     visit(statement.orelse, within)
                 else:
-                    found.difference_update(names_in(statement) - within, names_in(statement, ast.Store))
+                    counters.difference_update(names_in(statement) - within, names_in(statement, ast.Store))
 
         visit(body, set())
-        return found
+        return counters
 
     def _block(self, block: list[ast.stmt], kept: set[str], counters: set[str]) -> list[ast.stmt]:
         done: list[ast.stmt] = []
@@ -135,13 +135,13 @@ class _Loops:
         done: list[ast.stmt] = []
         bounds = loop.iter.args  # type: ignore[attr-defined]
         arguments = []
-        for bound, wanted in zip(bounds, ("stop",) if len(bounds) == 1 else ("start", "stop", "step"), strict=False):
+        for bound, stem in zip(bounds, ("stop",) if len(bounds) == 1 else ("start", "stop", "step"), strict=False):
             if self._is_kept(bound, kept):
                 arguments.append(bound)
             else:
-                own = self.names.fresh(wanted)
-                done.append(assign(own, bound, loop))
-                arguments.append(name(own))
+                variable = self.names.fresh(stem)
+                done.append(assign(variable, bound, loop))
+                arguments.append(name(variable))
         target: ast.Name = loop.target  # type: ignore[assignment]
         body = loop.body
         if target.id not in counters:

@@ -13,7 +13,7 @@ from numba.core import types
 from .checkpoints import Checkpoint, Checkpointed
 from .forward import Forward
 from .inference import infer, is_array
-from .normal import Normal, normal_form
+from .normal import NormalForm, normal_form
 from .reverse import Adjoint, Reverse
 from .source import compiled
 
@@ -22,7 +22,7 @@ _TAPES = (np.float64, np.int64, np.uint8)
 COUNTS = len(_TAPES) + 1
 
 
-class Program:
+class DerivativeProgram:
     """Derivatives of a function by the parameters ``by``; ``same`` are pairs of parameters for the same array."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Program:
     ):
         self._checkpoint = checkpoint
         self.types, self.by, self.same = list(argument_types), list(by), list(same)
-        self._build: Callable[[], Normal] = lambda: normal_form(function, self.types, callables)
+        self._build: Callable[[], NormalForm] = lambda: normal_form(function, self.types, callables)
         self.normal = self._build()
         self.adjoint: Adjoint = self._reverse_of(self.normal).adjoint()
         self.parameters = self.normal.parameters
@@ -43,7 +43,7 @@ class Program:
 
     # -- reverse mode
 
-    def _reverse_of(self, normal: Normal) -> Reverse:
+    def _reverse_of(self, normal: NormalForm) -> Reverse:
         if self._checkpoint is None:
             return Reverse(normal, self.by, self.same)
         return Checkpointed(normal, self.by, self.same, self._checkpoint)
@@ -58,20 +58,20 @@ class Program:
         copies = list(arguments)
         for position in self.written:
             copies[position] = arguments[position].copy()
-        for one, other in self.same:
-            copies[self.parameters.index(other)] = copies[self.parameters.index(one)]
+        for first, second in self.same:
+            copies[self.parameters.index(second)] = copies[self.parameters.index(first)]
         return copies
 
     def _shadows(self, arguments: Sequence[Any], of_written: dict[int, Any] | None) -> list[Any]:
-        made: dict[int, Any] = {}
+        arrays: dict[int, Any] = {}
         for each in self.adjoint.shadows:
             position = self.parameters.index(each)
-            given = None if of_written is None else of_written.get(position)
-            made[position] = np.zeros_like(arguments[position]) if given is None else np.array(given)
-        for one, other in self.same:
-            if self.parameters.index(one) in made:
-                made[self.parameters.index(other)] = made[self.parameters.index(one)]
-        return [made[self.parameters.index(each)] for each in self.adjoint.shadows]
+            initial = None if of_written is None else of_written.get(position)
+            arrays[position] = np.zeros_like(arguments[position]) if initial is None else np.array(initial)
+        for first, second in self.same:
+            if self.parameters.index(first) in arrays:
+                arrays[self.parameters.index(second)] = arrays[self.parameters.index(first)]
+        return [arrays[self.parameters.index(each)] for each in self.adjoint.shadows]
 
     def _run(self, call: Callable[[list[Any]], tuple[Any, list[int]]]) -> Any:
         """Call a function with tapes; if they are too small, call it again with larger ones."""
@@ -97,13 +97,13 @@ class Program:
         return self._run(call)
 
     def _by_parameter(self, shadows: Sequence[Any], out: Sequence[Any]) -> list[Any]:
-        found = dict(zip(self.adjoint.shadows, shadows, strict=True))
+        derivatives = dict(zip(self.adjoint.shadows, shadows, strict=True))
         scalars = self.adjoint.scalars
-        found.update(zip(scalars, out[len(out) - COUNTS - len(scalars) : len(out) - COUNTS], strict=True))
+        derivatives.update(zip(scalars, out[len(out) - COUNTS - len(scalars) : len(out) - COUNTS], strict=True))
         seen: set[int] = set()
         gradients = []
         for each in self.by:  # if an array is passed twice, its first parameter has the derivative
-            value = found.get(each)
+            value = derivatives.get(each)
             gradients.append(None if value is None or id(value) in seen else value)
             if isinstance(value, np.ndarray):
                 seen.add(id(value))
@@ -131,32 +131,32 @@ class Program:
     @cached_property
     def _forward(self) -> tuple[Callable[..., Any], list[str], str]:
         normal = self._build()  # names of its own
-        made = Forward(normal.source(), normal.kinds, self.by, normal.names, self.same).generate()
-        python = compiled(made.source, made.name, normal.namespace)
-        return njit(error_model="numpy", nogil=True)(python), made.inputs, made.source
+        generated = Forward(normal.source(), normal.kinds, self.by, normal.names, self.same).generate()
+        python = compiled(generated.source, generated.name, normal.namespace)
+        return njit(error_model="numpy", nogil=True)(python), generated.inputs, generated.source
 
     def tangents(self, arguments: Sequence[Any], tangents: dict[str, Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """Return the tangents of the results and those of the arguments that are written, by position."""
         function, inputs, _ = self._forward
         copies = self._copies(arguments)
-        given = self._tangents_of(dict(zip(self.parameters, arguments, strict=True)), inputs, tangents)
-        _, out = function(*copies, *given.values())
-        return out, {p: given[self.parameters[p]] for p in self.written if self.parameters[p] in given}
+        moved = self._tangents_of(dict(zip(self.parameters, arguments, strict=True)), inputs, tangents)
+        _, out = function(*copies, *moved.values())
+        return out, {p: moved[self.parameters[p]] for p in self.written if self.parameters[p] in moved}
 
     def _tangents_of(self, values: dict[str, Any], inputs: list[str], tangents: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for each in inputs:
             value, tangent = values[each], tangents.get(each)
             if isinstance(value, np.ndarray):
-                made[each] = np.zeros_like(value) if tangent is None else np.array(tangent, value.dtype)
+                result[each] = np.zeros_like(value) if tangent is None else np.array(tangent, value.dtype)
             else:
-                made[each] = 0.0 if tangent is None else float(tangent)
-        for one, other in self.same:
-            if one in made and other in made:
-                if tangents.get(other) is not None:
-                    made[one] += tangents[other]
-                made[other] = made[one]
-        return made
+                result[each] = 0.0 if tangent is None else float(tangent)
+        for first, second in self.same:
+            if first in result and second in result:
+                if tangents.get(second) is not None:
+                    result[first] += tangents[second]
+                result[second] = result[first]
+        return result
 
     # -- forward over reverse
 
@@ -169,13 +169,13 @@ class Program:
         seed_types = [normal.kinds[each] for each in adjoint.seeds]
         seed_types = [types.Array(each.dtype, each.ndim, "C") if is_array(each) else each for each in seed_types]
         kinds = infer(python, [*self.types, *map(_shadow_type, shadow_types), *seed_types, *map(_tape_type, _TAPES)])
-        kinds.update({own: typeof(value) for own, value in normal.namespace.items() if isinstance(value, np.ndarray)})
+        kinds.update({name: typeof(value) for name, value in normal.namespace.items() if isinstance(value, np.ndarray)})
         parameters = python.__code__.co_varnames[: python.__code__.co_argcount]
         count = len(self.parameters) + len(shadow_types) + len(seed_types)
         by = [*self.by, *parameters[len(self.parameters) : count]]
-        made = Forward(adjoint.source, kinds, by, normal.names, self.same).generate()
-        function = njit(error_model="numpy", nogil=True)(compiled(made.source, made.name, normal.namespace))
-        return function, [*parameters], made.source, made.inputs  # type: ignore[return-value]
+        generated = Forward(adjoint.source, kinds, by, normal.names, self.same).generate()
+        function = njit(error_model="numpy", nogil=True)(compiled(generated.source, generated.name, normal.namespace))
+        return function, [*parameters], generated.source, generated.inputs  # type: ignore[return-value]
 
     def second(
         self, arguments: Sequence[Any], tangents: dict[str, Any], seeds: Sequence[Any], of_written: dict[int, Any],
@@ -186,11 +186,11 @@ class Program:
 
         def call(tapes: list[Any]) -> tuple[Any, list[int]]:
             shadows = self._shadows(arguments, of_written)
-            given = [*self._copies(arguments), *shadows, *seeds, *tapes]
-            values = dict(zip(parameters, given, strict=True))
-            made = self._tangents_of(values, inputs, tangents)
-            (*out,), (*out_tangents,) = function(*given, *made.values())
-            of_shadows = [made[each] for each in parameters[count : count + len(shadows)]]
+            operands = [*self._copies(arguments), *shadows, *seeds, *tapes]
+            values = dict(zip(parameters, operands, strict=True))
+            moved = self._tangents_of(values, inputs, tangents)
+            (*out,), (*out_tangents,) = function(*operands, *moved.values())
+            of_shadows = [moved[each] for each in parameters[count : count + len(shadows)]]
             return self._by_parameter(of_shadows, [*out_tangents[:-COUNTS], *out[-COUNTS:]]), out[-COUNTS:]
 
         return self._run(call)

@@ -17,56 +17,56 @@ from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..ops.creation.from_data import from_numpy
 from ..ops.shapes.joining import stack
 from ..tensors.tensor import Tensor
-from .program import Program
+from .program import DerivativeProgram
 
 
-class Call:
+class DifferentiableCall:
     """One call of a ``Differentiable`` with tensors: the arguments, and the program of its derivatives."""
 
-    program: Program
+    program: DerivativeProgram
 
     def __init__(self, function: Any, arguments: Sequence[Any]):
         self.function, self.arguments = function, list(arguments)
-        self.positions = [place for place, each in enumerate(arguments) if isinstance(each, Tensor)]
-        self.names = [function.parameters[place] for place in self.positions]
-        differentiated = state.mode & GRAD and any(arguments[place].requires_grad for place in self.positions)
+        self.positions = [position for position, each in enumerate(arguments) if isinstance(each, Tensor)]
+        self.names = [function.parameters[position] for position in self.positions]
+        differentiated = state.mode & GRAD and any(arguments[position].requires_grad for position in self.positions)
         #: True if derivatives may follow.
         self.recorded = bool(differentiated or state.mode & TRANSFORMED)
         #: Calls for the examples of a batch, by the number of levels around that level of ``vmap``.
-        self.examples: list[Call] = []
+        self.examples: list[DifferentiableCall] = []
         self.depth = -1
 
-    def at_level(self, size: int) -> list[Call]:
+    def at_level(self, size: int) -> list[DifferentiableCall]:
         """Return the calls for the examples of the present level of ``vmap``; this one if it is shared by them."""
         return self.examples if self.depth == _depth() else [self] * size
 
     def values(self, tensors: Sequence[Any]) -> list[Any]:
         """Return the arguments of the function, with these tensors in place of those of the call."""
         values = list(self.arguments)
-        for place, tensor in zip(self.positions, tensors, strict=True):
-            values[place] = self.function.value_of(tensor)
+        for position, tensor in zip(self.positions, tensors, strict=True):
+            values[position] = self.function.value_of(tensor)
         return values
 
     def prepare(self, values: list[Any]) -> None:
         """Find the program, and copy the arguments that may change before the backward pass."""
         function, names = self.function, self.function.parameters
-        by = [name for name, place in zip(self.names, self.positions, strict=True)
-              if function.is_differentiable(values[place])]
+        by = [name for name, position in zip(self.names, self.positions, strict=True)
+              if function.is_differentiable(values[position])]
         self.program = function.program(values, by)
-        self.written = [names.index(self.program.parameters[place]) for place in self.program.written]
-        for place in self.written:
-            if place not in self.positions:
+        self.written = [names.index(self.program.parameters[position]) for position in self.program.written]
+        for position in self.written:
+            if position not in self.positions:
                 raise TypeError(
-                    f"{function.py_func.__name__} writes into the NumPy array '{names[place]}', which cannot have a "
+                    f"{function.py_func.__name__} writes into the NumPy array '{names[position]}', which cannot have a "
                     "derivative: pass a tensor, numgrad.from_numpy(array), or allocate the array in the function"
                 )
         function.check(self.program, values)
         self.kept = [each.copy() if isinstance(each, np.ndarray) else each for each in values]
-        for one, other in self.program.same:
-            self.kept[names.index(other)] = self.kept[names.index(one)]
-        self.like = {name: values[place] for name, place in zip(self.names, self.positions, strict=True)}
+        for first, second in self.program.same:
+            self.kept[names.index(second)] = self.kept[names.index(first)]
+        self.like = {name: values[position] for name, position in zip(self.names, self.positions, strict=True)}
 
-    def given(self) -> list[Any]:
+    def arguments_of_call(self) -> list[Any]:
         """Return the arguments of the program."""
         return self.function.without_functions(self.kept)
 
@@ -89,14 +89,14 @@ class Call:
 
     def as_tensors(self, gradients: Sequence[Any]) -> list[Any]:
         """Return the derivatives by the tensors, with the dtypes and shapes of the arguments, or None for none."""
-        found = dict(zip(self.program.by, gradients, strict=True))
-        made = []
+        by_name = dict(zip(self.program.by, gradients, strict=True))
+        results = []
         for name in self.names:
             like = np.asarray(self.like[name])
-            value = found.get(name)
-            made.append(from_numpy(np.asarray(np.zeros_like(like) if value is None else value, like.dtype))
-                        if name in found else None)
-        return made
+            value = by_name.get(name)
+            results.append(from_numpy(np.asarray(np.zeros_like(like) if value is None else value, like.dtype))
+                        if name in by_name else None)
+        return results
 
     def results(self, values: Sequence[Any]) -> list[Any]:
         """Return the tangents of the results as tensors, or None for results without a tangent."""
@@ -111,13 +111,13 @@ class ArrayFunction(Function):
     """Base of the operations that ``differentiable`` makes."""
 
     @staticmethod
-    def forward(call: Call, *tensors: Tensor) -> Any:
+    def forward(call: DifferentiableCall, *tensors: Tensor) -> Any:
         values = call.values(tensors)
         if call.recorded:
             call.prepare(values)
         results = call.function.dispatcher(*values)
         results = () if results is None else results if isinstance(results, tuple) else (results,)
-        written = [tensors[call.positions.index(place)] for place in call.written] if call.recorded else []
+        written = [tensors[call.positions.index(position)] for position in call.written] if call.recorded else []
         return (*[from_numpy(np.asarray(each)) for each in results], *written)
 
     @staticmethod
@@ -129,15 +129,15 @@ class ArrayFunction(Function):
         ctx.mark_non_differentiable(
             *[each for each, has in zip(output, call.program.has_derivative, strict=False) if not has]
         )
-        written = [tensors[call.positions.index(place)] for place in call.written]
+        written = [tensors[call.positions.index(position)] for position in call.written]
         if written:
             ctx.mark_dirty(*written)
-        unwritten = [each for place, each in zip(call.positions, tensors, strict=True) if place not in call.written]
+        unwritten = [each for number, each in zip(call.positions, tensors, strict=True) if number not in call.written]
         ctx.save_for_backward(*unwritten)
         ctx.save_for_forward(*unwritten)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], call: Call, *tensors: Tensor) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *tensors: Tensor) -> Any:
         function = call.function
         call.examples = examples = [copy.copy(call) for _ in range(info.batch_size)]
         call.depth = _depth()
@@ -174,7 +174,7 @@ def _depth() -> int:
     return depth
 
 
-def _for_each(function: Any, info: Any, in_dims: tuple[Any, ...], call: Call, *arguments: Any) -> Any:
+def _for_each(function: Any, info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *arguments: Any) -> Any:
     """Return the outputs of a function for all examples of a batch, one after another, and their batch dimensions."""
     if not info.batch_size:
         raise ValueError(f"vmap over {call.function.py_func.__name__} needs at least one example")
@@ -199,14 +199,14 @@ def _adjoint_of_written(ctx: Any, *gradients: Any) -> Any:
     """Return the derivatives by the tensors of a call that writes into some of them."""
     call = ctx.call
     seeds, of_written = call.seeds(gradients)
-    return None, *call.as_tensors(call.program.gradients(call.given(), seeds, of_written))
+    return None, *call.as_tensors(call.program.gradients(call.arguments_of_call(), seeds, of_written))
 
 
 class _PartOfCall(Function):
     """Base of what is computed for the derivatives of a call."""
 
     @classmethod
-    def vmap(cls, info: Any, in_dims: tuple[Any, ...], call: Call, *arguments: Any) -> Any:
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *arguments: Any) -> Any:
         return _for_each(cls, info, in_dims, call, *arguments)
 
 
@@ -214,9 +214,9 @@ class _Adjoint(_PartOfCall):
     """Operation that computes the derivatives of a call by its tensors from the cotangents of its results."""
 
     @staticmethod
-    def forward(call: Call, count: int, *tensors: Any) -> Any:
+    def forward(call: DifferentiableCall, count: int, *tensors: Any) -> Any:
         seeds, _ = call.seeds(tensors[:count])
-        return tuple(call.as_tensors(call.program.gradients(call.given(), seeds, {})))
+        return tuple(call.as_tensors(call.program.gradients(call.arguments_of_call(), seeds, {})))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -230,8 +230,8 @@ class _Adjoint(_PartOfCall):
         call, program = ctx.call, ctx.call.program
         seeds, _ = call.seeds(ctx.saved_tensors[: ctx.count])
         directions = call.directions(cotangents)
-        by_inputs = call.as_tensors(program.second(call.given(), directions, seeds, {}))
-        by_seeds = call.results(program.tangents(call.given(), directions)[0])
+        by_inputs = call.as_tensors(program.second(call.arguments_of_call(), directions, seeds, {}))
+        by_seeds = call.results(program.tangents(call.arguments_of_call(), directions)[0])
         return None, None, *by_seeds, *by_inputs
 
     @staticmethod
@@ -247,24 +247,24 @@ class _TangentsOfAdjoint(_PartOfCall):
         pass
 
     @staticmethod
-    def forward(call: Call, count: int, *tensors: Any) -> Any:
+    def forward(call: DifferentiableCall, count: int, *tensors: Any) -> Any:
         half = len(tensors) // 2
         tangents, saved = tensors[:half], tensors[half:]
         seeds, _ = call.seeds(saved[:count])
         moved, _ = call.seeds(tangents[:count])
-        by_inputs = call.program.second(call.given(), call.directions(tangents[count:]), seeds, {})
-        by_seeds = call.program.gradients(call.given(), moved, {})
+        by_inputs = call.program.second(call.arguments_of_call(), call.directions(tangents[count:]), seeds, {})
+        by_seeds = call.program.gradients(call.arguments_of_call(), moved, {})
         pairs = zip(by_inputs, by_seeds, strict=True)
-        return tuple(call.as_tensors([None if one is None else one + other for one, other in pairs]))
+        return tuple(call.as_tensors([None if first is None else first + second for first, second in pairs]))
 
 
 class _Tangents(_PartOfCall):
     """Operation that computes the tangents of the results of a call from those of its tensors."""
 
     @staticmethod
-    def forward(call: Call, *tensors: Any) -> Any:
+    def forward(call: DifferentiableCall, *tensors: Any) -> Any:
         half = len(call.positions)
-        out, _ = call.program.tangents(call.given(), call.directions(tensors[:half]))
+        out, _ = call.program.tangents(call.arguments_of_call(), call.directions(tensors[:half]))
         return tuple(call.results(out))
 
     @staticmethod
@@ -278,6 +278,6 @@ class _Tangents(_PartOfCall):
         call, program = ctx.call, ctx.call.program
         seeds, _ = call.seeds(cotangents)
         directions = call.directions(ctx.saved_tensors[: len(call.positions)])
-        by_inputs = call.as_tensors(program.second(call.given(), directions, seeds, {}))
-        by_tangents = call.as_tensors(program.gradients(call.given(), seeds, {}))
+        by_inputs = call.as_tensors(program.second(call.arguments_of_call(), directions, seeds, {}))
+        by_tangents = call.as_tensors(program.gradients(call.arguments_of_call(), seeds, {}))
         return None, *by_tangents, *by_inputs

@@ -15,7 +15,7 @@ from numba.core import types
 from .analysis import Analysis, bound_array, flag_of, shadow_of, target_of
 from .cotangents import Cotangents, indented
 from .inference import empty, is_floating, zero
-from .normal import Normal, bounds_of
+from .normal import NormalForm, bounds_of
 from .source import Refused, index_text, names_in, placing, text
 from .storing import Storing
 
@@ -42,11 +42,11 @@ class Adjoint:
 class Reverse:
     """Generator of the adjoint of one function by the parameters ``by``."""
 
-    def __init__(self, normal: Normal, by: list[str], same: list[tuple[str, str]]):
+    def __init__(self, normal: NormalForm, by: list[str], same: list[tuple[str, str]]):
         self.normal, self.names, self.kinds = normal, normal.names, normal.kinds
         self.facts = facts = Analysis(normal.body, normal.kinds)
-        for one, other in same:
-            facts.aliases.share(one, other)
+        for first, second in same:
+            facts.aliases.share(first, second)
         arrays = [each for each in normal.parameters if facts.is_array(each)]
         writes = facts.writes(normal.body)
         self.written = [each for each in arrays if facts.contents(each) in writes]
@@ -60,26 +60,26 @@ class Reverse:
         self.repeated: list[ast.For | ast.While] = self._repeated_loops(normal.body)
         self._prepare()
 
-    def _value_key(self, own: str) -> str:
-        return self.facts.contents(own) if self.facts.is_array(own) else own
+    def _value_key(self, variable: str) -> str:
+        return self.facts.contents(variable) if self.facts.is_array(variable) else variable
 
     def _check_results(self, arrays: list[str]) -> None:
         roots = {self.facts.aliases.root(each): each for each in arrays}
         for result in self.normal.results:
             if self.facts.is_array(result) and self.facts.aliases.root(result) in roots:
-                given = roots[self.facts.aliases.root(result)]
+                argument = roots[self.facts.aliases.root(result)]
                 raise Refused(
-                    f"{self.normal.name} returns its argument '{given}' or a view of it: return a copy, or nothing"
+                    f"{self.normal.name} returns its argument '{argument}' or a view of it: return a copy, or nothing"
                 )
 
     def _repeated_loops(self, block: list[ast.stmt]) -> list[ast.For | ast.While]:
         return []
 
-    def shadow(self, own: str) -> str:
+    def shadow(self, variable: str) -> str:
         """Return the name of the derivative by a name."""
-        if own not in self._shadows:
-            self._shadows[own] = self.names.fresh(f"{own}_b")
-        return self._shadows[own]
+        if variable not in self._shadows:
+            self._shadows[variable] = self.names.fresh(f"{variable}_b")
+        return self._shadows[variable]
 
     # -- single statements
 
@@ -119,27 +119,27 @@ class Reverse:
             assert isinstance(target.value, ast.Name)
             passing.use(target.slice)
             passing.uses.add(target.value.id)
-            place = f"{self.shadow(target.value.id)}[{index_text(target)}]"
+            shadow = f"{self.shadow(target.value.id)}[{index_text(target)}]"
         else:
-            place = self.shadow(target.id)
+            shadow = self.shadow(target.id)
         value: ast.expr = statement.value
         if isinstance(statement, ast.AugAssign):
             if facts.is_active(value):
                 sign = "" if isinstance(statement.op, ast.Add) else "-"
-                cotangent = sign + place
+                cotangent = sign + shadow
                 passing.pass_on(value, passing.held(cotangent) if isinstance(target, ast.Subscript) else cotangent)
             return passing.lines, passing.uses
         if (added := _added_to(target, value)) is not None:
             sign, term = added
             if facts.is_active(term):
-                passing.pass_on(term, sign + place)
+                passing.pass_on(term, sign + shadow)
             return passing.lines, passing.uses
         if facts.is_active(value):
             held = self.names.fresh("t")
-            passing.lines += [f"{held} = {place}", f"{place} = 0.0"]
+            passing.lines += [f"{held} = {shadow}", f"{shadow} = 0.0"]
             passing.pass_on(value, held)
         else:
-            passing.lines.append(f"{place} = 0.0")
+            passing.lines.append(f"{shadow} = 0.0")
         return passing.lines, passing.uses
 
     # -- the forward sweep
@@ -161,11 +161,12 @@ class Reverse:
         """Return the source of a statement; for a binding, followed by the binding of the shadow."""
         lines = [text(statement)]
         if self._recording and self.facts.is_binding(statement):
-            own, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
-            if self.facts.is_active_array(own):
+            variable, value = statement.targets[0].id, statement.value  # type: ignore[attr-defined]
+            if self.facts.is_active_array(variable):
                 source = bound_array(value)
-                made = f"np.zeros_like({own})" if source is None else shadow_of(value, source, self.shadow(source))
-                lines.append(f"{self.shadow(own)} = {made}")
+                zeros = f"np.zeros_like({variable})"
+                created = zeros if source is None else shadow_of(value, source, self.shadow(source))
+                lines.append(f"{self.shadow(variable)} = {created}")
         return lines
 
     def _stored(self, statement: ast.stmt) -> list[str]:
@@ -173,21 +174,21 @@ class Reverse:
         assert target is not None
         if isinstance(target, ast.Name) and self.facts.is_array(target.id):
             lines = []
-            for own in self._with_shadow(target.id):
-                lines.append(f"{self._stack(own, target.id)}.append({own})")
+            for variable in self._with_shadow(target.id):
+                lines.append(f"{self._stack(variable, target.id)}.append({variable})")
                 if bound_array(statement.value) is None:  # type: ignore[attr-defined]
-                    lines.append(f"{self.kept} += {own}.nbytes")  # only the list keeps the array
+                    lines.append(f"{self.kept} += {variable}.nbytes")  # only the list keeps the array
             return lines
         return self._push(text(target), self._kind(target))
 
-    def _stack(self, own: str, array: str) -> str:
-        """Return the name of the list of arrays to which ``own``, the array or its shadow, was bound."""
-        if own not in self._stacks:
-            self._stacks[own] = self.names.fresh(f"{own}_stack"), self.kinds[array]
-        return self._stacks[own][0]
+    def _stack(self, variable: str, array: str) -> str:
+        """Return the name of the list of arrays to which ``variable``, the array or its shadow, was bound."""
+        if variable not in self._stacks:
+            self._stacks[variable] = self.names.fresh(f"{variable}_stack"), self.kinds[array]
+        return self._stacks[variable][0]
 
-    def _with_shadow(self, own: str) -> list[str]:
-        return [own, self.shadow(own)] if self.facts.is_active_array(own) else [own]
+    def _with_shadow(self, variable: str) -> list[str]:
+        return [variable, self.shadow(variable)] if self.facts.is_active_array(variable) else [variable]
 
     def _kind(self, target: ast.expr) -> types.Type:
         if isinstance(target, ast.Name):
@@ -258,8 +259,8 @@ class Reverse:
         late: dict[int, list[str]] = {}
         for statement in block:
             if self.storing.computes_again(statement):
-                place = min(self.storing.again[id(statement)], len(block))
-                late.setdefault(place, []).extend(self._executed(statement))
+                target = min(self.storing.again[id(statement)], len(block))
+                late.setdefault(target, []).extend(self._executed(statement))
         lines: list[str] = []
         for position in range(len(block) - 1, -1, -1):
             statement = block[position]
@@ -277,7 +278,8 @@ class Reverse:
         target = target_of(statement)
         assert target is not None
         if isinstance(target, ast.Name) and self.facts.is_array(target.id):
-            return [f"{own} = {self._stack(own, target.id)}.pop()" for own in self._with_shadow(target.id)]
+            arrays = self._with_shadow(target.id)
+            return [f"{array} = {self._stack(array, target.id)}.pop()" for array in arrays]
         return self._pop(text(target), self._kind(target))
 
     def _backward_if(self, statement: ast.If) -> list[str]:
@@ -362,7 +364,7 @@ class Reverse:
             if not facts.is_array(each):
                 lines.append(f"{each} = {zero(self.kinds[each])}")
             elif each in self._stacks or each in self._bound_first:
-                lines += [f"{own} = {empty(self.kinds[each])}" for own in self._with_shadow(each)]
+                lines += [f"{variable} = {empty(self.kinds[each])}" for variable in self._with_shadow(each)]
         lines += ["# forward sweep", *forward]
         lines += [f"{out} = {each}" for out, each in zip(outputs, normal.results, strict=True) if out != each]
         lines += [f"{use} = {count}" for use, count in self._used.items()]
@@ -375,13 +377,13 @@ class Reverse:
             reverse += self._seeded(result, seed)
         reverse += backward
         lines += ["# reverse sweep", f"if {self._fits}:", *indented(reverse or ["pass"]), self._return]
-        own = names.fresh(f"{normal.name}_adjoint")
+        variable = names.fresh(f"{normal.name}_adjoint")
         parameters = [
             *normal.parameters, *[self.shadow(each) for each in shadows], *seeds.values(),
             self.tape, self.integers, self.branches,
         ]
-        source = f"def {own}({', '.join(parameters)}):\n" + "\n".join(indented(lines)) + "\n"
-        return Adjoint(own, source, shadows, list(seeds), scalars, self.written, facts)
+        source = f"def {variable}({', '.join(parameters)}):\n" + "\n".join(indented(lines)) + "\n"
+        return Adjoint(variable, source, shadows, list(seeds), scalars, self.written, facts)
 
 
 def _added_to(target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:

@@ -16,10 +16,10 @@ import numpy as np
 from ..devices import Formula, FormulaError
 from ..ops.table.elementwise import Pointwise
 from ..ops.table.op import ops
-from .inlining import CANONICAL, Inliner
+from .inlining import CANONICAL, CallInliner
 from .partials import base_of
 from .source import Names, Refused, assign, expression, located, name, python_function, text
-from .structure import Returns, Structure, Structured
+from .structure import JumpRemoval, Returns, Structured
 
 #: Names of operations in the table, for functions that have other names.
 _OPERATIONS = {
@@ -62,18 +62,18 @@ def operation_of(value: Any) -> Pointwise | None:
     op = value if isinstance(value, Pointwise) else getattr(value, "op", None)
     if isinstance(op, Pointwise):
         return op
-    known = CANONICAL.get(id(value))
+    canonical = CANONICAL.get(id(value))
     module = getattr(value, "__module__", None) or ""
-    if known is None and not module.startswith(("numgrad.", "numgrad_kernels.")):
+    if canonical is None and not module.startswith(("numgrad.", "numgrad_kernels.")):
         return None
-    own = base_of(known or value.__name__)
-    if known in _OTHERS or own in _OTHERS or (known or "").count(".") > 1:
+    base = base_of(canonical or value.__name__)
+    if canonical in _OTHERS or base in _OTHERS or (canonical or "").count(".") > 1:
         return None
-    found = ops.get(_OPERATIONS.get(own, own)) or ops.get(f"{own}_op")
-    return found if isinstance(found, Pointwise) and "f" in found.dtypes else None
+    operation = ops.get(_OPERATIONS.get(base, base)) or ops.get(f"{base}_op")
+    return operation if isinstance(operation, Pointwise) and "f" in operation.dtypes else None
 
 
-class ScalarInliner(Inliner):
+class ScalarInliner(CallInliner):
     """Translation of a function of scalars, with the functions that it calls, into statements.
 
     The function ``generated`` is a derivative, which may call the ``rules``.
@@ -85,7 +85,7 @@ class ScalarInliner(Inliner):
         self.rules = set(rules)
         self._elements: dict[str, list[str]] = {}  # the names of the elements of tuples
         for each in (*_BUILTINS, "range"):
-            self.names.taken.add(each)
+            self.names.reserved.add(each)
 
     def formula(self, function: Any) -> Formula:
         """Return the formula of a Python function."""
@@ -96,7 +96,7 @@ class ScalarInliner(Inliner):
         )
         if not results:
             raise Refused(f"{python.__name__}: it must return a number")
-        truths = frozenset([own for own, op in self.namespace.items() if op.result == "bool"])
+        truths = frozenset([variable for variable, op in self.namespace.items() if op.result == "bool"])
         formula = Formula(tuple(parameters), tuple(body), tuple(results), dict(self.namespace), truths)
         try:
             formula.kinds("f")
@@ -106,9 +106,9 @@ class ScalarInliner(Inliner):
 
     def function(self, function: Any, arguments: list[ast.expr | None], callables: dict[str, Any]) -> Any:
         body, parameters, results = super().function(function, arguments, callables)
-        return body, parameters, [own for each in results for own in self._elements.pop(each, [each])]
+        return body, parameters, [variable for each in results for variable in self._elements.pop(each, [each])]
 
-    def structure(self, python: Callable[..., Any]) -> Structure:
+    def structure(self, python: Callable[..., Any]) -> JumpRemoval:
         return Structured(self.names) if python is self._generated else Returns(self.names)
 
     # -- statements
@@ -144,28 +144,28 @@ class ScalarInliner(Inliner):
             super()._bind(target, value, at, done)
             return
         assert isinstance(target, ast.Name)
-        scope, own = self._scope, target.id
-        known = scope.local[own]
-        if isinstance(known, ast.Name):
-            if own in scope.assigned:
-                raise Refused(f"'{own}' is a tuple and a number")
-            scope.local[own] = known = self._held(own, value, at, done)
-            scope.assigned.add(own)
-            self._elements[own] = [each.id for each in known.elts]  # type: ignore[attr-defined]
+        scope, variable = self._scope, target.id
+        bound = scope.local[variable]
+        if isinstance(bound, ast.Name):
+            if variable in scope.assigned:
+                raise Refused(f"'{variable}' is a tuple and a number")
+            scope.local[variable] = bound = self._held(variable, value, at, done)
+            scope.assigned.add(variable)
+            self._elements[variable] = [each.id for each in bound.elts]  # type: ignore[attr-defined]
             return
-        held = self._held(own, value, at, done)
-        if len(known.elts) != len(value.elts):  # type: ignore[attr-defined]
-            raise Refused(f"'{own}' is bound to tuples of different lengths")
-        for goal, each in zip(known.elts, held.elts, strict=True):  # type: ignore[attr-defined]
+        held = self._held(variable, value, at, done)
+        if len(bound.elts) != len(value.elts):  # type: ignore[attr-defined]
+            raise Refused(f"'{variable}' is bound to tuples of different lengths")
+        for goal, each in zip(bound.elts, held.elts, strict=True):  # type: ignore[attr-defined]
             done.append(assign(goal.id, each, at))
 
-    def _held(self, wanted: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
+    def _held(self, stem: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
         if not isinstance(value, ast.Tuple):
-            return super()._held(wanted, value, at, before)
+            return super()._held(stem, value, at, before)
         if any(isinstance(each, ast.Tuple) for each in value.elts):
             raise Refused("a tuple of tuples is not supported")
         return ast.Tuple([
-            super(ScalarInliner, self)._held(f"{wanted}_{number}", each, at, before)
+            super(ScalarInliner, self)._held(f"{stem}_{number}", each, at, before)
             for number, each in enumerate(value.elts)
         ], ast.Load())
 
@@ -255,24 +255,24 @@ class ScalarInliner(Inliner):
         return chosen
 
     def _call(self, value: Any, node: ast.Call, before: list[ast.stmt]) -> ast.expr:
-        known = CANONICAL.get(id(value), "")
+        called = CANONICAL.get(id(value), "")
         arguments = [self.rewrite(each, before) for each in node.args]
         keywords = [ast.keyword(each.arg, self.rewrite(each.value, before)) for each in node.keywords]
         if value is builtins.len and isinstance(arguments[0], ast.Tuple):
             return ast.Constant(len(arguments[0].elts))
-        if known in ("math.floor", "math.ceil", "math.trunc"):  # integers, unlike those of NumPy
-            rounded = self._operation(ops[base_of(known)], arguments, keywords, node)  # type: ignore[arg-type]
+        if called in ("math.floor", "math.ceil", "math.trunc"):  # integers, unlike those of NumPy
+            rounded = self._operation(ops[base_of(called)], arguments, keywords, node)  # type: ignore[arg-type]
             return located(ast.Call(name("int"), [rounded], []), node)
-        if known == "pow" and len(arguments) == 2:
+        if called == "pow" and len(arguments) == 2:
             return self.part(located(ast.BinOp(arguments[0], ast.Pow(), arguments[1]), node), before)
-        builtin = known if known in _BUILTINS else _CONVERSIONS.get(base_of(known)) if known[:3] == "np." else None
+        builtin = called if called in _BUILTINS else _CONVERSIONS.get(base_of(called)) if called[:3] == "np." else None
         if builtin is not None and not keywords:
             counts = range(1, 17) if builtin in ("min", "max") else range(1, 2)
             if len(arguments) not in counts:
                 raise Refused(f"{text(node)} is not supported")
             return located(ast.Call(name(builtin), arguments, []), node)
-        if base_of(known) in _INLINED:
-            return self._inlined(_INLINED[base_of(known)], node, before)
+        if base_of(called) in _INLINED:
+            return self._inlined(_INLINED[base_of(called)], node, before)
         op = operation_of(value)
         if op is None:
             raise Refused(f"'{text(node.func)}' cannot be called in a kernel")
@@ -284,7 +284,7 @@ class ScalarInliner(Inliner):
             return self._inlined(op.function, node, before)
         if value.__module__ == "numgrad.scalar":  # whose numbers are positional, too
             numbers = zip(op.attributes, arguments[len(op.inputs) :], strict=False)
-            keywords = [*[ast.keyword(own, each) for own, each in numbers], *keywords]
+            keywords = [*[ast.keyword(variable, each) for variable, each in numbers], *keywords]
             arguments = arguments[: len(op.inputs)]
         return self._operation(op, arguments, keywords, node)
 
@@ -306,11 +306,11 @@ class ScalarInliner(Inliner):
             if isinstance(operator, ast.cmpop):
                 return located(ast.Compare(arguments[0], [operator], arguments[1:]), node)
             return located(ast.BinOp(arguments[0], operator, arguments[1]), node)
-        own = next((own for own, each in self.namespace.items() if each is op), None)
-        if own is None:
-            own = self.names.fresh("power" if op.name == "pow_tensor" else op.name.removesuffix("_op"))
-            self.namespace[own] = op
-        return located(ast.Call(name(own), arguments, keywords), node)
+        variable = next((variable for variable, each in self.namespace.items() if each is op), None)
+        if variable is None:
+            variable = self.names.fresh("power" if op.name == "pow_tensor" else op.name.removesuffix("_op"))
+            self.namespace[variable] = op
+        return located(ast.Call(name(variable), arguments, keywords), node)
 
     def _constant(self, value: Any, node: ast.expr) -> ast.expr:
         if isinstance(value, np.ndarray) and value.ndim == 1:

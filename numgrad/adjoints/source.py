@@ -28,15 +28,15 @@ class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
 
     def __init__(self, reason: str, node: ast.AST | None = None):
         super().__init__(reason)
-        self.reason, self.placed = reason, False
+        self.reason, self.located = reason, False
         if node is not None:
-            self.place(node)
+            self.locate(node)
 
-    def place(self, node: ast.AST) -> None:
+    def locate(self, node: ast.AST) -> None:
         """Add the line of ``node`` to the message, unless it already has a line."""
         origin = getattr(node, "origin", None)
-        if origin is not None and not self.placed:
-            self.placed = True
+        if origin is not None and not self.located:
+            self.located = True
             line = origin.lines[node.lineno - origin.first].strip()  # type: ignore[attr-defined]
             self.args = (f"{origin.name}, line {node.lineno}: {self.reason}\n    {line}",)  # type: ignore[attr-defined]
 
@@ -47,17 +47,17 @@ def placing(node: ast.AST) -> Iterator[None]:
     try:
         yield
     except Refused as refusal:
-        refusal.place(node)
+        refusal.locate(node)
         raise
 
 
-class Origin:
+class SourceFunction:
     """Function from which nodes were read: its name, its lines and the number of its first line."""
 
     def __init__(self, name: str, lines: list[str], first: int):
         self.name, self.lines, self.first = name, lines, first
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SourceFunction:
         return self
 
 
@@ -80,7 +80,7 @@ def read(function: Any) -> ast.FunctionDef:
     if not isinstance(tree, ast.FunctionDef):
         raise Refused(f"{name}: only functions that are defined by 'def' can be differentiated")
     ast.increment_lineno(tree, first - 1)
-    origin = Origin(name, lines, first)
+    origin = SourceFunction(name, lines, first)
     for node in ast.walk(tree):
         node.origin = origin  # type: ignore[attr-defined]
     tree.decorator_list = []
@@ -103,15 +103,15 @@ class Names:
     """Names in use in generated code."""
 
     def __init__(self) -> None:
-        self.taken = {*dir(builtins), *keyword.kwlist, "np", "math", "same_length"}
+        self.reserved = {*dir(builtins), *keyword.kwlist, "np", "math", "same_length"}
 
-    def fresh(self, wanted: str) -> str:
-        """Return ``wanted``, followed by a number if the name is taken, and reserve it."""
-        name, number = wanted, 1
-        while name in self.taken:
+    def fresh(self, stem: str) -> str:
+        """Return ``stem``, followed by a number if the name is taken, and reserve it."""
+        name, number = stem, 1
+        while name in self.reserved:
             number += 1
-            name = f"{wanted}_{number}"
-        self.taken.add(name)
+            name = f"{stem}_{number}"
+        self.reserved.add(name)
         return name
 
 

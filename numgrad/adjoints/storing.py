@@ -59,27 +59,27 @@ class Storing:
             statement = block[position]
             if not self._is_pure(statement):
                 continue
-            own = statement.targets[0].id  # type: ignore[attr-defined]
-            if own in live or any(own in each for each in reads[: position + 1]):
+            variable = statement.targets[0].id  # type: ignore[attr-defined]
+            if variable in live or any(variable in each for each in reads[: position + 1]):
                 continue
-            if sum(own in each for each in writes) > 1:
+            if sum(variable in each for each in writes) > 1:
                 continue
-            if any(facts.writes(inner) & {own} for inner in blocks(statement)):
+            if any(facts.writes(inner) & {variable} for inner in blocks(statement)):
                 continue
             inputs = reads[position]
-            place = len(block)
+            needed_by = len(block)
             for later in range(position + 1, len(block)):
                 if writes[later] & inputs:
-                    place = later
+                    needed_by = later
                     break
-            last = max([at for at in range(position + 1, len(block)) if own in reads[at]], default=position)
-            if place < len(block) and (last > place or (last == place and blocks(block[place]))):
+            last = max([at for at in range(position + 1, len(block)) if variable in reads[at]], default=position)
+            if needed_by < len(block) and (last > needed_by or (last == needed_by and blocks(block[needed_by]))):
                 continue
-            if needed_at.get(own, 0) > place:
+            if needed_at.get(variable, 0) > needed_by:
                 continue
-            self.again[id(statement)] = place
+            self.again[id(statement)] = needed_by
             for each in inputs:
-                needed_at[each] = max(needed_at.get(each, 0), place)
+                needed_at[each] = max(needed_at.get(each, 0), needed_by)
 
     def _is_pure(self, statement: ast.stmt) -> bool:
         target = target_of(statement)
@@ -89,11 +89,11 @@ class Storing:
 
     def _drop_what_is_not_needed(self) -> None:
         """Remove the values that no adjoint reads from those that can be computed again."""
-        own = {id(each): each for each in self.facts.statements if id(each) in self.again}
+        repeated = {id(each): each for each in self.facts.statements if id(each) in self.again}
         while True:
             needed = set().union(*self.uses.values(), *self._repeated.values())
             more = {
-                key: self.facts.reads(each) for key, each in own.items()
+                key: self.facts.reads(each) for key, each in repeated.items()
                 if each.targets[0].id in needed  # type: ignore[attr-defined]
             }
             if all(reads <= self.uses[key] for key, reads in more.items()):
@@ -108,28 +108,28 @@ class Storing:
 
     def _store(self, block: list[ast.stmt], before: set[str]) -> set[str]:
         """Return the keys whose values must still be kept after a block; ``before`` are those before it."""
-        wanted, private = before, set()
+        needed, private = before, set()
         for statement in block:
-            own = self.uses.get(id(statement), set())
-            wanted = wanted | own  # the adjoint reads the value before the statement
+            uses = self.uses.get(id(statement), set())
+            needed = needed | uses  # the adjoint reads the value before the statement
             if isinstance(statement, ast.If):
-                wanted = self._store(statement.body, wanted) | self._store(statement.orelse, wanted)
+                needed = self._store(statement.body, needed) | self._store(statement.orelse, needed)
             elif isinstance(statement, (ast.For, ast.While)):
-                self.before[id(statement)] = wanted
+                self.before[id(statement)] = needed
                 while True:
-                    again = wanted | self._store(statement.body, wanted)
-                    if again == wanted:
+                    again = needed | self._store(statement.body, needed)
+                    if again == needed:
                         break
-                    wanted = again
-                wanted = wanted | self._repeated.get(id(statement), set())
+                    needed = again
+                needed = needed | self._repeated.get(id(statement), set())
             elif (target := target_of(statement)) is not None:
                 key = self.facts.key(target)
                 if id(statement) in self.again and key in before:
                     del self.again[id(statement)]  # computing it again would overwrite a value from outside the block
                 if id(statement) in self.again:
                     private.add(key)
-                elif key in wanted:
+                elif key in needed:
                     self.stored.add(id(statement))
                 if isinstance(target, ast.Name):
-                    wanted = wanted - {key}
-        return wanted - private
+                    needed = needed - {key}
+        return needed - private

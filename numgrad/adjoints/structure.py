@@ -43,7 +43,7 @@ def flag_of(loop: ast.stmt) -> str | None:
     return None
 
 
-class Structure:
+class JumpRemoval:
     """Translation of the body of one function."""
 
     def __init__(self, names: Names):
@@ -58,8 +58,8 @@ class Structure:
         done = self._block(body, flag)
         return _without_idle_flags(done if flag not in names_in(done) else [*statements(f"{flag} = 0"), *done], self)
 
-    def _flag(self, wanted: str) -> str:
-        flag = self.names.fresh(wanted)
+    def _flag(self, stem: str) -> str:
+        flag = self.names.fresh(stem)
         self.flags.add(flag)
         return flag
 
@@ -67,7 +67,7 @@ class Structure:
         """Translate a block; in the generated code ``flag`` records how the block was left."""
         done: list[ast.stmt] = []
         for position, statement in enumerate(block):
-            rest = block[position + 1 :]
+            following = block[position + 1 :]
             if isinstance(statement, _JUMPS):
                 if isinstance(statement, ast.Return):
                     done += self._returned(statement)
@@ -77,23 +77,23 @@ class Structure:
                 if not may_jump(statement):
                     done.append(self._if(statement, body, orelse, flag))
                     continue
-                if _always_jumps(body) or not rest:
-                    return [*done, self._if(statement, body, orelse + rest, flag)]
+                if _always_jumps(body) or not following:
+                    return [*done, self._if(statement, body, orelse + following, flag)]
                 if _always_jumps(orelse):
-                    return [*done, self._if(statement, body + rest, orelse, flag)]
-                return [*done, self._if(statement, body, orelse, flag), *self._unless_left(rest, flag, statement)]
+                    return [*done, self._if(statement, body + following, orelse, flag)]
+                return [*done, self._if(statement, body, orelse, flag), *self._unless_left(following, flag, statement)]
             if isinstance(statement, (ast.For, ast.While)):
-                loop, own = self._loop(statement)
+                loop, loop_flag = self._loop(statement)
                 done += loop
                 if _returns(statement):
-                    done += statements(f"if {own} == 3:\n    {flag} = 3", statement)
-                    return done + self._unless_left(rest, flag, statement)
+                    done += statements(f"if {loop_flag} == 3:\n    {flag} = 3", statement)
+                    return done + self._unless_left(following, flag, statement)
                 continue
             done.append(statement)
         return done
 
-    def _unless_left(self, rest: list[ast.stmt], flag: str, at: ast.stmt) -> list[ast.stmt]:
-        return [located(ast.If(expression(f"{flag} == 0"), self._block(rest, flag), []), at)] if rest else []
+    def _unless_left(self, following: list[ast.stmt], flag: str, at: ast.stmt) -> list[ast.stmt]:
+        return [located(ast.If(expression(f"{flag} == 0"), self._block(following, flag), []), at)] if following else []
 
     def _if(self, statement: ast.If, body: list[ast.stmt], orelse: list[ast.stmt], flag: str) -> ast.If:
         return located(ast.If(statement.test, self._block(body, flag), self._block(orelse, flag)), statement)
@@ -126,7 +126,7 @@ class Structure:
         return [assign(result, value, statement) for result, value in zip(self.results, values, strict=True)]
 
 
-class Returns(Structure):
+class Returns(JumpRemoval):
     """Translation of ``return`` alone, for forward mode, which runs loops from their beginning to their end."""
 
     def _loop(self, loop: ast.For | ast.While) -> tuple[list[ast.stmt], str]:
@@ -149,16 +149,16 @@ class Returns(Structure):
                 body, orelse = self._within(statement.body, flag), self._within(statement.orelse, flag)
                 done.append(located(ast.If(statement.test, body, orelse), statement))
             elif isinstance(statement, (ast.For, ast.While)):
-                loop, own = self._loop(statement)
+                loop, loop_flag = self._loop(statement)
                 done += loop
                 if _returns(statement):
-                    done += statements(f"if {own} == 3:\n    {flag} = 3\n    break", statement)
+                    done += statements(f"if {loop_flag} == 3:\n    {flag} = 3\n    break", statement)
             else:
                 done.append(statement)
         return done
 
 
-class Structured(Structure):
+class Structured(JumpRemoval):
     """Translation of a body that is in normal form but for the ``return`` at its end."""
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -172,7 +172,7 @@ def _breaks(statement: ast.stmt) -> bool:
     return isinstance(statement, (ast.Break, ast.Return)) or _returns(statement)
 
 
-def _without_idle_flags(block: list[ast.stmt], structure: Structure) -> list[ast.stmt]:
+def _without_idle_flags(block: list[ast.stmt], structure: JumpRemoval) -> list[ast.stmt]:
     """Remove the assignments to flags that are never read."""
     idle = structure.flags - {read for statement in block for read in names_in(statement)}
 

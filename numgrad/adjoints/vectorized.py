@@ -101,11 +101,11 @@ def _check(function: Callable[..., Any], nondifferentiable: Sequence[str], resul
                 "which is keyword-only and has one"
             )
     check_type(operands, "{}: it must have an operand", name)
-    for option, given, known in (
+    for option, names, allowed in (
         ("nondifferentiable", nondifferentiable, operands), ("result", [result], ["same", "float", "bool"]),
         ("dtypes", dtypes, "bifc"),
     ):
-        check_value({*given} <= {*known}, "{}: {} must be among {}, not {}", name, option, known, given)
+        check_value({*names} <= {*allowed}, "{}: {} must be among {}, not {}", name, option, allowed, names)
 
 
 def _results(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -191,54 +191,54 @@ class Vectorized(Pointwise):
             raise RuntimeError(f"{self.name}: declare its rules, as derivatives by complex numbers are not derived")
         attributes = {name: value for name, value in details.attributes.items() if name not in details.passed}
         names = (*self.inputs, *details.passed)
-        wanted = tuple([name for n, name in enumerate(self.inputs) if needed >> n & 1])
-        used = self._gradient_op(wanted, (True,) * len(self.outputs)).takes
+        by = tuple([name for n, name in enumerate(self.inputs) if needed >> n & 1])
+        used = self._gradient_op(by, (True,) * len(self.outputs)).takes
         kept = [name for name in names if name in used]
         order = [name for name in self.inputs if name in kept]
         saved = {name if name != "grad" else "grad_output": names.index(name) for name in kept}
 
         def rule(grad: Any, *values: Any) -> list[Any]:
-            given = {**attributes, **dict(zip(kept, values, strict=True))}
+            arguments = {**attributes, **dict(zip(kept, values, strict=True))}
             grads = grad if len(self.outputs) > 1 else [grad]
-            op = self._gradient_op(wanted, tuple([one is not None for one in grads]))
-            numbers = {name: given[name] for name in op.attributes}
-            operands = [given[name] for name in order if name in op.takes]
-            found = op.run([one for one in grads if one is not None] + operands, op.completed(numbers.items()))
-            results = iter(found if isinstance(found, tuple) else (found,))
-            return [next(results) if name in wanted else None for name in self.inputs]
+            op = self._gradient_op(by, tuple([each is not None for each in grads]))
+            numbers = {name: arguments[name] for name in op.attributes}
+            operands = [arguments[name] for name in order if name in op.takes]
+            computed = op.run([each for each in grads if each is not None] + operands, op.completed(numbers.items()))
+            results = iter(computed if isinstance(computed, tuple) else (computed,))
+            return [next(results) if name in by else None for name in self.inputs]
 
         rule.parameters = ("grad", *saved)  # type: ignore[attr-defined]
         return RuleBackwardPlan(self.node_class, saved, {}, [(rule, ("grad", *saved))])
 
-    def _gradient_op(self, wanted: tuple[str, ...], present: tuple[bool, ...]) -> Vectorized:
-        key = wanted, present
+    def _gradient_op(self, by: tuple[str, ...], present: tuple[bool, ...]) -> Vectorized:
+        key = by, present
         if key not in self._gradients:
-            formula = derived.gradient(self.formula, self.name, wanted, present)
-            outputs = tuple([f"grad_{name}" for name in wanted]) if len(wanted) > 1 else ("out",)
+            formula = derived.gradient(self.formula, self.name, by, present)
+            outputs = tuple([f"grad_{name}" for name in by]) if len(by) > 1 else ("out",)
             self._gradients[key] = self._of(formula, f"{self.name}_gradient", outputs)
         return self._gradients[key]
 
     def tangents(self, values: Sequence[Any], tangents: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
         """Return the tangents of the outputs, from those of the operands that have one and are not None."""
-        given = tuple([name for name, each in zip(self.inputs, tangents, strict=True) if each is not None])
-        if given not in self._tangents:
-            formula = derived.tangent(self.formula, self.name, given)
-            self._tangents[given] = self._of(formula, f"{self.name}_tangent", self.outputs)
-        op = self._tangents[given]
+        by = tuple([name for name, each in zip(self.inputs, tangents, strict=True) if each is not None])
+        if by not in self._tangents:
+            formula = derived.tangent(self.formula, self.name, by)
+            self._tangents[by] = self._of(formula, f"{self.name}_tangent", self.outputs)
+        op = self._tangents[by]
         operands = [value for name, value in zip(self.inputs, values, strict=True) if name in op.takes]
         numbers = {name: attributes[name] for name in op.attributes}
-        found = op.run([each for each in tangents if each is not None] + operands, op.completed(numbers.items()))
-        return found if isinstance(found, tuple) else (found,)
+        computed = op.run([each for each in tangents if each is not None] + operands, op.completed(numbers.items()))
+        return computed if isinstance(computed, tuple) else (computed,)
 
     @property
     def takes(self) -> tuple[str, ...]:
         """The names of the parameters."""
         return (*self.inputs, *self.attributes)
 
-    def _of(self, formula: Formula, own: str, outputs: tuple[str, ...]) -> Vectorized:
+    def _of(self, formula: Formula, title: str, outputs: tuple[str, ...]) -> Vectorized:
         """Return an operation derived from this one, which computes the formula."""
         defaults = {name: value for name, value in self.attributes.items() if name in formula.parameters}
-        python = compiled(derived.source_of(formula, own, defaults), own, {})
+        python = compiled(derived.source_of(formula, title, defaults), title, {})
         return Vectorized(python, lambda: formula, outputs, result="same", dtypes="f")
 
     def source(self, *by: str) -> str:
@@ -248,10 +248,10 @@ class Vectorized(Pointwise):
         parameters that it needs.
         """
         check_value(self.derived, "{}: its rules are declared, so that no gradient is derived", self.name)
-        wanted = by or tuple([name for name in self.inputs if name not in self.nondifferentiable])
-        unknown = {*wanted} - {*self.inputs}
+        operands = by or tuple([name for name in self.inputs if name not in self.nondifferentiable])
+        unknown = {*operands} - {*self.inputs}
         check_value(not unknown, "{} has no operand {}", self.name, sorted(unknown))
-        op = self._gradient_op(wanted, (True,) * len(self.outputs))
+        op = self._gradient_op(operands, (True,) * len(self.outputs))
         return derived.source_of(op.formula, op.name, op.attributes)
 
 

@@ -27,7 +27,7 @@ def accumulate(variable: Any, gradient: Any) -> None:
     """
     present = variable._grad
     if present is None:
-        variable._grad = _own(variable, gradient)
+        variable._grad = _as_leaf_gradient(variable, gradient)
         return
     if state.mode & GRAD:
         present = variable._grad = present + gradient
@@ -37,15 +37,15 @@ def accumulate(variable: Any, gradient: Any) -> None:
         _warn_of_other_strides(variable, present)
 
 
-def _own(variable: Any, gradient: Any) -> Any:
+def _as_leaf_gradient(variable: Any, gradient: Any) -> Any:
     """Return the gradient as the leaf's own tensor, with the leaf's strides if it is dense and row-major otherwise."""
-    layout, given = variable._layout, gradient._layout
-    wanted = None if layout.contiguous else _dense_strides(layout)
-    if wanted is None:
-        if not given.contiguous or state.mode & LEVELS:  # under ``vmap``, its memory may be shared
+    layout, layout_of_gradient = variable._layout, gradient._layout
+    strides = None if layout.contiguous else _dense_strides(layout)
+    if strides is None:
+        if not layout_of_gradient.contiguous or state.mode & LEVELS:  # under ``vmap``, its memory may be shared
             return gradient.clone(memory_format=contiguous_format)
-    elif not _agree(given.shape, given.strides, wanted):
-        laid_out = operations.zeros(given.shape, given.type, wanted)
+    elif not _agree(layout_of_gradient.shape, layout_of_gradient.strides, strides):
+        laid_out = operations.zeros(layout_of_gradient.shape, layout_of_gradient.type, strides)
         overwrite(laid_out, gradient)
         return laid_out
     return gradient.clone() if gradient._shared or gradient._view is not None else gradient
@@ -84,8 +84,8 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
     global _warned
     layout = variable._layout
     shape = layout.shape
-    wanted = (None if layout.contiguous else _dense_strides(layout)) or contiguous_strides(shape)
-    if _warned or _agree(shape, gradient._layout.strides, wanted):
+    expected = (None if layout.contiguous else _dense_strides(layout)) or contiguous_strides(shape)
+    if _warned or _agree(shape, gradient._layout.strides, expected):
         return
     _warned = True
     warnings.warn(
@@ -145,7 +145,7 @@ class Contributions:
         self.grad: Any = None
         self.complete = complete
 
-    def made(self, gradient: Any) -> bool:
+    def produced(self, gradient: Any) -> bool:
         """Return True if these contributions made this tensor."""
         return gradient is not None and self.grad is not None and self.grad() is gradient
 
@@ -161,19 +161,19 @@ def note_contribution(
 
     ``changed_by`` names the leaf's hooks, if they changed the addend.
     """
-    known = contributions_to(leaf)
-    if known is None or not known.made(before):
-        known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
+    contributions = contributions_to(leaf)
+    if contributions is None or not contributions.produced(before):
+        contributions = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
     locations = [(node.name(), recorded_at(node)) for node in sources]
-    known.latest.append(Contribution(call, tuple(locations), changed_by))
-    known.count += 1
-    known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have removed it
+    contributions.latest.append(Contribution(call, tuple(locations), changed_by))
+    contributions.count += 1
+    contributions.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have removed it
 
 
 def contributions_to(leaf: Any) -> Contributions | None:
     """Return the contributions recorded for a leaf, or None."""
-    known = _noted.get(id(leaf))
-    return known if known is not None and known.leaf() is leaf else None
+    contributions = _noted.get(id(leaf))
+    return contributions if contributions is not None and contributions.leaf() is leaf else None
 
 
 # -- sums of gradients ---------------------------------------------------------------------------------------
@@ -194,15 +194,15 @@ def add_up(mode: int, present: Any, gradient: Any) -> Any:
 
 def fit(gradient: Any, layout: Layout, source: Any, edge: Any) -> Any:
     """Undo broadcasting, once for all operations, and convert the gradient to the dtype of ``layout``."""
-    given, shape, type = gradient._layout, layout.shape, layout.type
-    if given is layout or (given.shape == shape and given.type is type):
+    incoming, shape, type = gradient._layout, layout.shape, layout.type
+    if incoming is layout or (incoming.shape == shape and incoming.type is type):
         return gradient
-    if not broadcasts(shape, given.shape):
+    if not broadcasts(shape, incoming.shape):
         raise _invalid(source, edge, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
-    if type is not None and type.device is not given.type.device:
+    if type is not None and type.device is not incoming.type.device:
         return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any type is accepted, but a real leaf has a real gradient
-        type = given.type
+        type = incoming.type
         leaf = getattr(edge[0] if edge else None, "variable", None)
         if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)

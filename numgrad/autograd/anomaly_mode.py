@@ -317,9 +317,9 @@ def _account(happened: str, which: str, value: Any, index: Index, named: dict[st
         several = isinstance(value_or_parts, tuple | list)
         parts = {f"{name}[{n}]": part for n, part in enumerate(value_or_parts)} if several else {name: value_or_parts}
         for part_name, part in parts.items():
-            known = _elements(part)
-            if known is not None:
-                lines.append(f"  {part_name} {_seen(part, known, index, elements.shape)}")
+            elements_of_part = _elements(part)
+            if elements_of_part is not None:
+                lines.append(f"  {part_name} {_seen(part, elements_of_part, index, elements.shape)}")
     return "\n".join(lines)
 
 

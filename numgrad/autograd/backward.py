@@ -66,11 +66,11 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = None if inputs is None else _as_inputs(inputs, "backward")
+    targets = None if inputs is None else _as_inputs(inputs, "backward")
     outputs = _as_tuple(tensors)
     roots = _roots(outputs, _as_gradients(grad_tensors, len(outputs)))
     keep = create_graph if retain_graph is None else retain_graph
-    edges = None if wanted is None else _edges(wanted)
+    edges = None if targets is None else _edges(targets)
     if create_graph:
         warn_user(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
@@ -78,7 +78,7 @@ def backward(
             "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
             "after use to break the cycle and avoid the leak."
         )
-    for tensor in wanted or ():
+    for tensor in targets or ():
         if is_tensor(tensor):
             tensor.retain_grad()  # no effect on a leaf
     run_backward(*roots, keep, create_graph, edges, True)
@@ -137,11 +137,11 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    wanted = (inputs,) if is_tensor(inputs) else _as_inputs(inputs, "grad")
+    targets = (inputs,) if is_tensor(inputs) else _as_inputs(inputs, "grad")
     results = (outputs,) if is_tensor(outputs) else _as_tuple(outputs)
     vectors = _as_gradients(grad_outputs, len(results))
     keep = create_graph if retain_graph is None else retain_graph
-    edges = _edges(wanted)
+    edges = _edges(targets)
     if is_grads_batched:
         gradients = _batched(results, vectors, edges, keep, create_graph)
     else:
@@ -149,7 +149,7 @@ def grad(
     for index, gradient in enumerate(gradients):
         if gradient is None:
             if materialize_grads:
-                gradients[index] = _zeros_for(wanted[index], create_graph)
+                gradients[index] = _zeros_for(targets[index], create_graph)
             elif not allow_unused:
                 raise _unused_error(index, edges[index])
     return dict(zip(inputs, gradients, strict=True)) if isinstance(inputs, dict) else tuple(gradients)
@@ -163,10 +163,10 @@ def _as_tuple(values: Any) -> tuple[Any, ...]:
 
 
 def _as_inputs(inputs: Any, caller: str) -> tuple[Any, ...]:
-    wanted = _as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
-    if not wanted:
+    targets = _as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not targets:
         raise RuntimeError(f"`inputs` argument to `{caller}()` cannot be empty.")
-    return wanted
+    return targets
 
 
 def _as_gradients(values: Any, count: int) -> tuple[Any, ...]:
@@ -211,18 +211,18 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[t
 
 def _checked_gradient(index: int, gradient: Any, layout: Layout) -> Any:
     """Return the gradient given for an output of this layout, with a scalar moved to its device; strides may differ."""
-    given, type = check_gradient(gradient)._layout, layout.type
-    if given.shape != layout.shape:
-        raise mismatch(index, given.shape, layout.shape)
-    if given.type is not type and given.type.dtype.is_complex != type.dtype.is_complex:
+    gradient_layout, type = check_gradient(gradient)._layout, layout.type
+    if gradient_layout.shape != layout.shape:
+        raise mismatch(index, gradient_layout.shape, layout.shape)
+    if gradient_layout.type is not type and gradient_layout.type.dtype.is_complex != type.dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
             f"in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
             f"dtype of {type.dtype}."
         )
-    if given.type.device is type.device:
+    if gradient_layout.type.device is type.device:
         return gradient
-    if given.shape:
+    if gradient_layout.shape:
         raise RuntimeError(
             f"invalid gradient at index {index} - expected device {type.device} but got {gradient.device}"
         )
@@ -286,8 +286,8 @@ def _zeros_for(value: Any, recorded: bool) -> Any:
 
 def _unused_error(index: int, edge: tuple[Node, int]) -> RuntimeError:
     node, number = edge
-    known = number < len(node.outputs)
-    shape = f" (It has the shape {list(node.output(number).shape)}.)" if known else ""
+    has_shape = number < len(node.outputs)
+    shape = f" (It has the shape {list(node.output(number).shape)}.)" if has_shape else ""
     return RuntimeError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
         f"allow_unused=True if this is the desired behavior.{shape}"

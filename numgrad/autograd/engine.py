@@ -85,8 +85,8 @@ class _Pass:
         "skipped",
         "sources",
         "stops",
+        "targets",
         "waiting",
-        "wanted",
         "within",
     )
 
@@ -107,7 +107,7 @@ class _Pass:
         self.within = within
         #: Gradients that have arrived at the captured edges, and the nodes of these edges.
         self.captured: dict[tuple[Node, int], Any] = {}
-        self.wanted: Set[Node] = _NOTHING
+        self.targets: Set[Node] = _NOTHING
         #: Captured nodes that do not run because they lead to no other captured node.
         self.stops: Set[Node] = _NOTHING
         #: Nodes that no gradient reaches, treated as if no edge led there.
@@ -176,13 +176,13 @@ class _Pass:
         order = sorted(buffers, key=_by_sequence, reverse=True) if len(buffers) > 1 else [*buffers]
         if self.captures is not None:
             self.captured = dict.fromkeys(self.captures)
-            wanted = self.wanted = {*map(_node_of, self.captures)}
-            if not (all_lead_on and wanted.issuperset(pending)):
-                leading = leading_to(wanted, order)
+            targets = self.targets = {*map(_node_of, self.captures)}
+            if not (all_lead_on and targets.issuperset(pending)):
+                leading = leading_to(targets, order)
                 if not self.accumulate:  # backward(inputs=) runs the captured nodes, grad does not
-                    self.stops = wanted - leading
-                self.pending = {node: count for node, count in pending.items() if node in wanted}
-                order = [node for node in order if node in leading or node in wanted]
+                    self.stops = targets - leading
+                self.pending = {node: count for node, count in pending.items() if node in targets}
+                order = [node for node in order if node in leading or node in targets]
                 self.buffers = dict.fromkeys(order)
         return order
 
@@ -210,7 +210,7 @@ class _Pass:
     # -- the walk --------------------------------------------------------------------------------------------
 
     def _walk(self, order: Iterable[Node]) -> None:
-        buffers, deliver, deliver_to_leaf, wanted = self.buffers, self._deliver, self._deliver_to_leaf, self.wanted
+        buffers, deliver, deliver_to_leaf, targets = self.buffers, self._deliver, self._deliver_to_leaf, self.targets
         take, present = buffers.pop, buffers.get
         plain = not self.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.location
@@ -218,7 +218,7 @@ class _Pass:
         try:
             for node in order:
                 gradient = take(node)
-                if plain and gradient is not None and node.attached is None and node not in wanted:
+                if plain and gradient is not None and node.attached is None and node not in targets:
                     results: Any = () if node.adds and self._added(node, gradient) else node.apply(gradient)
                 else:
                     results = self._turn(node, gradient)
@@ -276,7 +276,7 @@ class _Pass:
         attached = node.attached
         if attached is not None and attached.is_idle():
             attached = None
-        if node in self.wanted and node not in self.stops:
+        if node in self.targets and node not in self.stops:
             self._capture(node, gradient)  # as in PyTorch, before the hooks of its tensors change it
         if attached is not None:
             self.node = node
@@ -322,7 +322,7 @@ class _Pass:
 
         The last bits of the sum may depend on this, so a watched pass has to make the same choice as an unwatched one.
         """
-        adds = node.adds and gradient is not None and node.attached is None and node not in self.wanted
+        adds = node.adds and gradient is not None and node.attached is None and node not in self.targets
         adds = adds and not self.mode & ANOMALY and not sees_gradients()
         with span(RULE, node, gradient) as rule:
             rule.result = () if adds and self._added(node, gradient) else node.apply(gradient)

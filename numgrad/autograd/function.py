@@ -172,10 +172,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _parameters_of_forward(cls) -> Parameters:
-        known = cls._parameters
-        if known is None or known.forward != cls.forward:
-            known = cls._parameters = Parameters(cls.forward)
-        return known
+        parameters = cls._parameters
+        if parameters is None or parameters.forward != cls.forward:
+            parameters = cls._parameters = Parameters(cls.forward)
+        return parameters
 
     @classmethod
     def _run_backward(cls, ctx: Any, gradients: list[Any]) -> Any:

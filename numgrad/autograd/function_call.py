@@ -37,11 +37,11 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     dirty = constants = _NOTHING
     marked = node.context.__dict__
     if marked:
-        to_save = _taken(marked, "to_save")
+        to_save = _popped(marked, "to_save")
         if "dirty_tensors" in marked:
-            dirty = _count_changes(_taken(marked, "dirty_tensors"), inputs, outputs)
+            dirty = _count_changes(_popped(marked, "dirty_tensors"), inputs, outputs)
         if "non_differentiable" in marked:
-            named = _taken(marked, "non_differentiable")
+            named = _popped(marked, "non_differentiable")
             constants = _identities(named, "mark_non_differentiable only accepts variable arguments")
         marked.pop("saved_for_forward", None)
     input_ids = set(map(id, inputs))
@@ -63,8 +63,8 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
                     output = _cut_off(output)
             if differentiable:
                 origin_of.append((len(results), output))
-            known = differentiable or node.context._materialize_non_diff_grads
-            layouts.append(output._layout if known else NO_LAYOUT)
+            materialized = differentiable or node.context._materialize_non_diff_grads
+            layouts.append(output._layout if materialized else NO_LAYOUT)
         else:
             layouts.append(NO_LAYOUT)
         results.append(output)
@@ -72,13 +72,13 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     if len(origin_of) > 1:
         for _, output in origin_of:
             if output._view.__class__ is FunctionView:
-                output._view.made = SEVERAL
+                output._view.creation = SEVERAL
     if record and to_save:
         node.keep_saved(to_save, origin_of)
     return results
 
 
-def _taken(attributes: dict[str, Any], name: str) -> tuple[Any, ...]:
+def _popped(attributes: dict[str, Any], name: str) -> tuple[Any, ...]:
     """Remove and return the tensors marked by one method of the context: outputs left there would hold their node."""
     tensors = attributes.pop(name, None)
     if tensors is None:

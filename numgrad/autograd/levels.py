@@ -77,7 +77,7 @@ class Tangents(Level):
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
     def __init__(self) -> None:
-        self.given: WeakSet[_Duals] = WeakSet()  # tangents of all tensors that have one at this level
+        self.duals: WeakSet[_Duals] = WeakSet()  # tangents of all tensors that have one at this level
         super().__init__()
 
     def leave(self) -> None:
@@ -86,9 +86,9 @@ class Tangents(Level):
 
     def forget(self) -> None:
         """Remove the tangents at this level from all tensors."""
-        for duals in self.given:
+        for duals in self.duals:
             duals.pop(self, None)
-        self.given.clear()
+        self.duals.clear()
 
     def concerns(self, tensor: Any) -> bool:
         return tangent_of(tensor, self) is not None
@@ -194,7 +194,7 @@ def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
     """Set the tangent of a tensor at a level of forward mode; it has the tensor's shape and dtype."""
     duals = _duals_of(tensor)
-    level.given.add(duals)
+    level.duals.add(duals)
     duals[level] = tangent
 
 

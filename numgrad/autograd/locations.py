@@ -171,12 +171,12 @@ def note_change(tensor: Any) -> None:
     if counter.__class__ is not list:  # inference tensors are never saved by nodes
         return
     with _noting:
-        known = _changes.get(id(counter))
-        if known is None:
+        record = _changes.get(id(counter))
+        if record is None:
             if len(_changes) >= COUNTERS:
                 del _changes[next(iter(_changes))]
-            known = _changes[id(counter)] = (counter, {})
-        locations = known[1]
+            record = _changes[id(counter)] = (counter, {})
+        locations = record[1]
         locations[counter[0] + 1] = calling_location()
         if len(locations) > CHANGES:
             del locations[next(iter(locations))]

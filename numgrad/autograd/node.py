@@ -200,8 +200,8 @@ class Node:
 
     def for_edges(self, shown: Sequence[Any]) -> tuple[Any, ...]:
         """Spread ``shown`` over all edges again, with None for edges that are hidden from hooks."""
-        rest = iter(shown)
-        return tuple([None if index in self.hidden else next(rest) for index in range(len(self.edges))])
+        values = iter(shown)
+        return tuple([None if index in self.hidden else next(values) for index in range(len(self.edges))])
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -42,12 +42,12 @@ def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[Accumul
         edges = stack.pop().edges
 
 
-def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
-    """Return the nodes of ``order`` from which a path leads to one of the wanted nodes."""
+def leading_to(targets: Set[Node], order: Sequence[Node]) -> set[Node]:
+    """Return the nodes of ``order`` from which a path leads to one of the targets."""
     leading: set[Node] = set()
     for node in reversed(order):
         for edge in node.edges:
-            if edge is not None and (edge[0] in leading or edge[0] in wanted):
+            if edge is not None and (edge[0] in leading or edge[0] in targets):
                 leading.add(node)
                 break
     return leading

@@ -52,14 +52,14 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
         TypeError: the gradient is not a tensor.
         RuntimeError: it has another number of elements and cannot be broadcast.
     """
-    shape, given = output._layout.shape, check_gradient(gradient)._layout.shape
-    if given == shape:
+    shape, gradient_shape = output._layout.shape, check_gradient(gradient)._layout.shape
+    if gradient_shape == shape:
         return gradient
     same_count = gradient.numel() == output.numel()
-    if not (same_count or broadcasts(given, shape)):
-        raise mismatch(0, given, shape)
+    if not (same_count or broadcasts(gradient_shape, shape)):
+        raise mismatch(0, gradient_shape, shape)
     warnings.warn(
-        f"backward() was given a gradient of shape {list(given)} for an output of shape {list(shape)}; "
+        f"backward() was given a gradient of shape {list(gradient_shape)} for an output of shape {list(shape)}; "
         "give it the output's shape",
         DeprecationWarning,
         stacklevel=3,

@@ -47,12 +47,12 @@ class View:
     Attributes:
         steps: the steps that derive the view from the base.
         layout: the base's layout when the view was made, to which the steps apply.
-        made: the origin of the view if that forbids writing to it, else None.
+        creation: the origin of the view if that forbids writing to it, else None.
     """
 
-    __slots__ = ("layout", "made", "steps")
+    __slots__ = ("creation", "layout", "steps")
 
-    def __init__(self, parent: Any, step: Step | None, mode: int, made: str | None = None):
+    def __init__(self, parent: Any, step: Step | None, mode: int, creation: str | None = None):
         above = parent._view
         if above is None:
             self.steps: Steps = (None, step)
@@ -60,8 +60,8 @@ class View:
         else:
             self.steps = (above.steps, step)
             self.layout = above.layout
-            made = made or above.made
-        self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
+            creation = creation or above.creation
+        self.creation = creation if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
 
     def connect(self, tensor: Any, parent: Any) -> None:
         """Make ``tensor`` a view of ``parent`` derived in this way."""
@@ -74,7 +74,7 @@ class View:
         view, above = self, parent._view
         if above is not None:
             view = copy(self)
-            view.steps, view.layout, view.made = above.steps, above.layout, above.made or self.made
+            view.steps, view.layout, view.creation = above.steps, above.layout, above.creation or self.creation
             for step in reversed(self._path()):
                 view.steps = (view.steps, step)
         view.connect(tensor, parent)
@@ -92,7 +92,7 @@ class View:
             and counter.__class__ is list
             and counter[0] != tensor._seen
         ):
-            if self.made is not None:
+            if self.creation is not None:
                 raise self.refusal(tensor, "its base or another view of its base has been")
             version = counter[0]
             replace_edge(tensor, self._fresh_edge(tensor))
@@ -138,14 +138,14 @@ class View:
         """Return the error for writing to the view ``tensor``, or using it after the change named by ``happened``."""
         edge = tensor._edge
         which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
-        if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
-            inference = self.made == INFERENCE_MODE
+        if edge is None or self.creation in (NO_GRAD, INFERENCE_MODE):
+            inference = self.creation == INFERENCE_MODE
             mode, now = (INFERENCE_MODE, "in normal mode") if inference else (NO_GRAD, "with grad mode enabled")
             origin = "was created in" if edge is None else "of a view which was created in"
             message = f"{which} {origin} {mode} and {happened} modified inplace {now}."
         else:
             message = f"{which} and {happened} modified inplace."
-        return RuntimeError(f"{message} {_EXPLANATIONS[self.made]}")
+        return RuntimeError(f"{message} {_EXPLANATIONS[self.creation]}")
 
 
 def views(parent: Any, step: Any, mode: int) -> Any:
@@ -186,7 +186,7 @@ class FunctionView(View):
 
     def __init__(self, parent: Any):
         super().__init__(parent, None, GRAD)
-        self.made = FUNCTION  # in any mode
+        self.creation = FUNCTION  # in any mode
 
 
 def version_of(tensor: Any) -> int:
@@ -299,7 +299,7 @@ def check_writable(tensor: Any, *others: Any) -> None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
     base = tensor._root
-    if view.made is not None and (
+    if view.creation is not None and (
         base._requires_grad or tensor._edge is not None
         or any(getattr(other, "requires_grad", False) for other in others)
     ):

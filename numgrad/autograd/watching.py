@@ -52,7 +52,7 @@ class Watcher:
     def failed(self, call: Any, token: Any) -> None:
         """Handle an error raised by the operation, or by a watcher's ``after``, possibly this one's."""
 
-    def begin(self, category: str, subject: Any, given: Any) -> Any:
+    def begin(self, category: str, subject: Any, value: Any) -> Any:
         """Handle the start of a span: NODE or RULE of a node with its gradient, or BLOCK of a name with a remark.
 
         The return value is passed to ``end``.
@@ -87,16 +87,16 @@ def unwatch(watcher: Watcher) -> None:
 class span:  # noqa: N801 - a context manager
     """Context manager that reports a span to the watchers; its ``result`` may be set within the block."""
 
-    __slots__ = ("category", "given", "result", "subject", "tokens")
+    __slots__ = ("category", "result", "subject", "tokens", "value")
 
-    def __init__(self, category: str, subject: Any, given: Any = None):
+    def __init__(self, category: str, subject: Any, value: Any = None):
         self.category = category
         self.subject = subject
-        self.given = given
+        self.value = value
         self.result: Any = None
 
     def __enter__(self) -> span:
-        self.tokens = [(watcher, watcher.begin(self.category, self.subject, self.given)) for watcher in state.watchers]
+        self.tokens = [(watcher, watcher.begin(self.category, self.subject, self.value)) for watcher in state.watchers]
         return self
 
     def __exit__(self, *exception: Any) -> None:

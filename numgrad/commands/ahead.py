@@ -86,8 +86,8 @@ def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) 
     parameters = [_stand_in(Sample(layout, True)) for layout in fewer]
     for parameter in parameters:
         parameter.grad = numgrad.empty_like(parameter)
-    known = inspect.signature(optimizer).parameters
-    optimizer(parameters, **{name: value for name, value in options.items() if name in known}).step()
+    accepted = inspect.signature(optimizer).parameters
+    optimizer(parameters, **{name: value for name, value in options.items() if name in accepted}).step()
 
 
 def _stand_in(value: Any) -> Any:

@@ -24,11 +24,11 @@ def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequenc
     """
     if not names:
         list_kernels()
-    wanted = [section for section in InspectedKernel.sections if section in sections]
+    selected = [section for section in InspectedKernel.sections if section in sections]
     result = True
     for number, name in enumerate(names):
         try:
-            texts = list(_texts(name, size, to_dtype(dtype), wanted))
+            texts = list(_texts(name, size, to_dtype(dtype), selected))
         except (TypeError, ValueError) as error:
             print(f"python -m numgrad kernels: {error}", file=sys.stderr)
             result = False

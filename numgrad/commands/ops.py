@@ -22,13 +22,13 @@ def print_ops(names: list[str]) -> bool:
     A name may include the module.  A public function that no entry is named after is printed with the entries that
     compute it.
     """
-    known: dict[str, list[Op]] = {}
+    by_name: dict[str, list[Op]] = {}
     for op in ops.values():
-        known.setdefault(entry_name(op), []).append(op)  # a name may have an entry and its "_op"
+        by_name.setdefault(entry_name(op), []).append(op)  # a name may have an entry and its "_op"
     missing = []
-    for name in names or sorted({*known, *composites}):
-        if name in known:
-            entries = known[name]
+    for name in names or sorted({*by_name, *composites}):
+        if name in by_name:
+            entries = by_name[name]
         else:
             try:
                 function = composites.get(name) or function_named(name)
@@ -36,7 +36,7 @@ def print_ops(names: list[str]) -> bool:
                 print(f"{name}: the table has no such operation{str(error).partition(chr(39) + name + chr(39))[2]}")
                 missing.append(name)
                 continue
-            entries = _entries_of(function, known) if names else []
+            entries = _entries_of(function, by_name) if names else []
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
             if name in composites:
                 print("    made of other operations")
@@ -47,11 +47,11 @@ def print_ops(names: list[str]) -> bool:
     return not missing
 
 
-def _entries_of(function: Any, known: Mapping[str, list[Op]]) -> list[Op]:
+def _entries_of(function: Any, ops: Mapping[str, list[Op]]) -> list[Op]:
     """Return the entries that compute a function: its overloads, its form that is not in place, or those it calls."""
     name = function.__name__
-    overloads = [op for suffix in OVERLOAD_SUFFIXES for op in known.get(f"{name}_{suffix}", ())]
-    return overloads or known.get(name) or known.get(name.removesuffix("_")) or [*_called(inspect.unwrap(function), {})]
+    overloads = [op for suffix in OVERLOAD_SUFFIXES for op in ops.get(f"{name}_{suffix}", ())]
+    return overloads or ops.get(name) or ops.get(name.removesuffix("_")) or [*_called(inspect.unwrap(function), {})]
 
 
 def _called(function: Any, seen: dict[Any, None]) -> dict[Op, None]:

@@ -62,8 +62,8 @@ def is_formatted(layout: Layout, memory_format: memory_format) -> bool:
         return layout.contiguous
     if len(layout.shape) != _RANKS[memory_format]:
         return False
-    wanted = with_channels_last(layout).strides
-    return all(n == 1 or stride == step for n, stride, step in zip(layout.shape, layout.strides, wanted, strict=True))
+    expected = with_channels_last(layout).strides
+    return all(n == 1 or stride == step for n, stride, step in zip(layout.shape, layout.strides, expected, strict=True))
 
 
 def kept_layout(layout: Layout) -> Layout:

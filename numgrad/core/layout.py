@@ -196,8 +196,8 @@ def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
         return strides
     missing = len(target) - len(shape)
     return (0,) * missing + tuple([
-        0 if extent == 1 and wanted != 1 else stride
-        for extent, stride, wanted in zip(shape, strides, target[missing:], strict=True)
+        0 if extent == 1 and size != 1 else stride
+        for extent, stride, size in zip(shape, strides, target[missing:], strict=True)
     ])
 
 
@@ -332,12 +332,12 @@ def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
         else:
             chunks.append([extent, stride])
     result: list[int] = []
-    wanted = list(target)
+    remaining = list(target)
     for size, step in chunks or [[1, 1]]:
         seen = 1
-        while wanted and (seen < size or wanted[-1] == 1):
+        while remaining and (seen < size or remaining[-1] == 1):
             result.append(step * seen)
-            seen *= wanted.pop()
+            seen *= remaining.pop()
         if seen != size:
             return None
     return tuple(reversed(result))

@@ -33,8 +33,8 @@ modules_asked: set[str] = set()
 
 def names_asked() -> set[str]:
     """Return PyTorch's names of the missing attributes that were looked up."""
-    known = {(owner, name) for owner, name in _asked if name in _names().get(owner, ())}
-    return {f"torch.{owner}.{name}".replace("torch.torch.", "torch.") for owner, name in known}
+    names = {(owner, name) for owner, name in _asked if name in _names().get(owner, ())}
+    return {f"torch.{owner}.{name}".replace("torch.torch.", "torch.") for owner, name in names}
 
 
 class _AbsentError(AttributeError):

@@ -165,14 +165,14 @@ def real_of(dtype: dtype) -> dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
-def check_supported(wanted: dtype) -> None:
+def check_supported(requested: dtype) -> None:
     """Raise unless tensors may have this dtype.
 
     Raises:
         TypeError: the dtype exists in numgrad only as a name.
     """
-    if dtype.named.get(wanted.name) is not wanted:
-        raise TypeError(f"numgrad has no dtype {wanted} yet: compute in float32; it has {', '.join(dtype.named)}")
+    if dtype.named.get(requested.name) is not requested:
+        raise TypeError(f"numgrad has no dtype {requested} yet: compute in float32; it has {', '.join(dtype.named)}")
 
 
 def to_dtype(value: Any) -> dtype:

@@ -47,9 +47,9 @@ class BackwardStreams:
                 if device is not None:
                     attached = node.attached
                     noted = None if attached is None or attached.streams is None else attached.streams.get(device)
-                    here = runtime.stream(device)
-                    before.setdefault(device, here)
-                    _go_on(here, runtime.default_stream(device) if noted is None else noted)
+                    current = runtime.stream(device)
+                    before.setdefault(device, current)
+                    _go_on(current, runtime.default_stream(device) if noted is None else noted)
                 yield node
         finally:
             for device, stream in before.items():
@@ -67,9 +67,9 @@ class BackwardStreams:
         return call
 
 
-def _go_on(here: Any, there: Any) -> None:
-    """Make stream ``there`` of a GPU current, and make its later work wait for the work on ``here``."""
-    if here != there:
+def _go_on(current: Any, following: Any) -> None:
+    """Make stream ``following`` of a GPU current, and make its later work wait for the work on ``current``."""
+    if current != following:
         runtime = begin_cuda().runtime
-        runtime.in_order(here, there)
-        runtime.set_stream(there)
+        runtime.in_order(current, following)
+        runtime.set_stream(following)

@@ -169,7 +169,7 @@ class Event:
         ...     milliseconds = start.elapsed_time(end)
     """
 
-    _own: Any = None
+    _event: Any = None
     _forget: Any = None
     _device = -1
 
@@ -184,29 +184,29 @@ class Event:
             RuntimeError: it was recorded on another GPU before.
         """
         stream = current_stream() if stream is None else stream
-        if self._own is None:
+        if self._event is None:
             driver = _driver()
-            self._own = driver.create_event(stream.device_index, self._timing, self._blocking)
+            self._event = driver.create_event(stream.device_index, self._timing, self._blocking)
             self._forget, self._device = driver.destroy_event, stream.device_index
         if self._device != stream.device_index:
             raise RuntimeError(
                 f"Event device {self._device} does not match recording stream's device {stream.device_index}."
             )
-        _driver().record_event(self._own, stream._handle)
+        _driver().record_event(self._event, stream._handle)
 
     def wait(self, stream: Stream | None = None) -> None:
         """Make all later work on a stream, the current one for None, wait for the event."""
-        if self._own is not None:
-            _driver().wait_on_stream((current_stream() if stream is None else stream)._handle, self._own)
+        if self._event is not None:
+            _driver().wait_on_stream((current_stream() if stream is None else stream)._handle, self._event)
 
     def query(self) -> bool:
         """Return True if the event has completed, or if it was never recorded."""
-        return self._own is None or _driver().event_is_done(self._own)
+        return self._event is None or _driver().event_is_done(self._event)
 
     def synchronize(self) -> None:
         """Wait until the event has completed."""
-        if self._own is not None:
-            _driver().wait_for_event(self._own)
+        if self._event is not None:
+            _driver().wait_for_event(self._event)
             buffers.waited()
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -217,16 +217,16 @@ class Event:
         """
         if not (self._timing and end_event._timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
-        if self._own is None or end_event._own is None:
+        if self._event is None or end_event._event is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         if not (self.query() and end_event.query()):
             raise ValueError("Both events must be completed before calculating elapsed time.")
-        return _driver().elapsed_time(self._own, end_event._own)
+        return _driver().elapsed_time(self._event, end_event._event)
 
     def __del__(self) -> None:
-        if self._own is not None:
-            self._forget(self._own)
+        if self._event is not None:
+            self._forget(self._event)
 
     def __repr__(self) -> str:
-        state = "uninitialized" if self._own is None else f"device=cuda:{self._device}"
+        state = "uninitialized" if self._event is None else f"device=cuda:{self._device}"
         return f"<numgrad.cuda.Event {state}>"

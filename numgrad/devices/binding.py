@@ -148,9 +148,9 @@ class Writer:
             return name
         return self.in_dtype(name, buffer.dtype)
 
-    def in_dtype(self, name: str, wanted: Any) -> str:
+    def in_dtype(self, name: str, requested: Any) -> str:
         """Return the expression of memory as elements of a dtype."""
-        dtype = self.constant(wanted)
+        dtype = self.constant(requested)
         return f"({name} if {name}.dtype is {dtype} else {name}.view({dtype}))"
 
     def buffer(self, buffer: Buffer) -> str:
@@ -159,14 +159,14 @@ class Writer:
         is_whole = memory.__class__ is New and size == memory.size
         if is_whole and dtype.itemsize != memory.dtype.itemsize:
             return self.viewed(buffer)
-        known = (memory, 0 if is_whole else start, size)
-        if known in self.buffers:
-            return self.buffers[known]
+        key = (memory, 0 if is_whole else start, size)
+        if key in self.buffers:
+            return self.buffers[key]
         if memory.__class__ is Input:
-            return self.of_operand(known, f"x{memory.number}._storage", f"x{memory.number}._offset", size, start)
+            return self.of_operand(key, f"x{memory.number}._storage", f"x{memory.number}._offset", size, start)
         if not is_whole:
             whole = self.buffer(Buffer(memory, memory.size, memory.dtype))
-            name = self.name(known)
+            name = self.name(key)
             if start.__class__ is Scaled:
                 self.lines.append(f"first = {self.operand(start)}")
                 first, stop = "first", f"first + {self.constant(size)}"
@@ -174,7 +174,7 @@ class Writer:
                 first, stop = self.constant(start), self.constant(start + size)
             self.lines.append(f"{name} = {whole}[{first}:{stop}]")
             return name
-        name = self.name(known)
+        name = self.name(key)
         length = self.size_of(size) if size.__class__ is SizeOf else self.constant(size)
         self.lines.append(f"{name} = {self.allocation(memory, length)}")
         return name
@@ -182,15 +182,15 @@ class Writer:
     def viewed(self, buffer: Buffer) -> str:
         """Return the variable for new memory as elements of another item size, such as the parts of complex numbers."""
         memory, size, dtype, _ = buffer
-        known = (memory, dtype, size)
-        if known not in self.buffers:
+        key = (memory, dtype, size)
+        if key not in self.buffers:
             whole = self.buffer(Buffer(memory, size, memory.dtype))
-            self.lines.append(f"{self.name(known)} = {whole}.view({self.constant(dtype)})")
-        return self.buffers[known]
+            self.lines.append(f"{self.name(key)} = {whole}.view({self.constant(dtype)})")
+        return self.buffers[key]
 
-    def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
+    def of_operand(self, key: Any, storage: str, offset: str, size: Any, start: int) -> str:
         """Return the variable of a buffer in an operand's memory, given expressions of that memory and its offset."""
-        name, first = self.name(known), f"{offset} + {self.constant(start)}" if start else offset
+        name, first = self.name(key), f"{offset} + {self.constant(start)}" if start else offset
         if size is None:
             self.lines += [f"{name} = {storage}", f"if {first}:", f"    {name} = {name}[{first}:]"]
             return name

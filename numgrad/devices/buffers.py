@@ -131,7 +131,7 @@ class DeviceBuffer:
 
 
 def _put(target: DeviceBuffer, source: DeviceBuffer) -> None:
-    here = _memory.stream(target.device)
+    stream = _memory.stream(target.device)
     if _memory.side_streams:
-        _memory.note_uses(here, (target, source))
-    _driver.copy_within(target.address, source.address, target.nbytes, here)
+        _memory.note_uses(stream, (target, source))
+    _driver.copy_within(target.address, source.address, target.nbytes, stream)

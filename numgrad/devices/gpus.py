@@ -49,11 +49,11 @@ def gpu_compilers() -> tuple[str, str]:
         return "none in Numba's simulator", ""
     from numgrad_kernels.cuda import toolkit  # only here: numba-cuda is optional
 
-    found = toolkit.versions()
+    versions = toolkit.versions()
     release = re.fullmatch(r"CUDA (\d+)\.(\d+)", gpu_driver_version()) if cuda_in_use() else None
     if release:
-        found["driver"] = int(release[1]), int(release[2])
-    return toolkit.described(found), toolkit.advice(found)
+        versions["driver"] = int(release[1]), int(release[2])
+    return toolkit.described(versions), toolkit.advice(versions)
 
 
 def gpu_ptx(kernel: Any, device: int | None = None) -> str:

@@ -6,8 +6,8 @@ operands are ``TensorRef``.  ``new`` makes a new buffer.  ``contiguous`` returns
 order, and adds a copy if they are in another order.  ``run``, ``pointwise``, ``host`` and ``call`` add runs of kernels,
 of pointwise programs and of Python functions.  A plan allocates nothing and holds no closure.  An operation that builds
 on another one calls that operation's function with its own plan and tensors.  If the sizes of results depend on values,
-a host function makes buffers without a size (``unsized``), and the last one, which ``found`` adds, returns the layouts
-of the results with their memory.
+a host function makes buffers without a size (``unsized``), and the last one, which ``returns_from`` adds, returns the
+layouts of the results with their memory.
 
 ``interpret`` in ``interpreter`` runs a plan step by step.  It defines the meaning of a plan, and is the fastest way to
 run a plan once.  A device's ``bind`` turns a plan that runs again into a straight-line function.
@@ -307,7 +307,7 @@ class Plan:
         ])
         return self
 
-    def found(self, function: Callable[..., Any], *operands: Any) -> Plan:
+    def returns_from(self, function: Callable[..., Any], *operands: Any) -> Plan:
         """Finish the plan with results of a host function, whose sizes depend on values: see ``HostStep``."""
         self.steps.append(HostStep(function, operands, is_last=True))
         self.layouts = None
@@ -347,15 +347,15 @@ class Plan:
 
 
 def pointwise_plan(
-    program: PointwiseProgram, given: Sequence[Any], outs: Sequence[Layout], into: bool = False,
+    program: PointwiseProgram, operand_layouts: Sequence[Any], outs: Sequence[Layout], into: bool = False,
     checks: Sequence[tuple[Callable[..., None], Sequence[int]]] = (),
 ) -> Plan:
     """Return the plan of one pass of a program.
 
     Args:
         program: the pointwise program.
-        given: layouts of the tensors and classes of the numbers that the program reads.  If an argument of the program
-            is a scalar, the launch reads the tensor's one value.
+        operand_layouts: layouts of the tensors and classes of the numbers that the program reads.  If an argument of
+            the program is a scalar, the launch reads the tensor's one value.
         outs: layouts of the results.
         into: if True, a launch takes the tensors to overwrite after the operands; otherwise the plan makes new tensors.
         checks: functions that raise errors before the pass, with the positions of their operands.
@@ -364,23 +364,23 @@ def pointwise_plan(
     check_countable(first.shape, first.type.numpy)
     forms = "".join([
         "n" if value.__class__ is not Layout else "v" if argument.scalar else "a"
-        for value, argument in zip(given, program.arguments, strict=True)
+        for value, argument in zip(operand_layouts, program.arguments, strict=True)
     ])
-    layouts = [*[operand for operand, form in zip(given, forms, strict=True) if form == "a"], *outs]
+    layouts = [*[operand for operand, form in zip(operand_layouts, forms, strict=True) if form == "a"], *outs]
     flat = are_flat(layouts)
     shared = flat and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (cached := program.plans.get((forms, into))):
         cached.launcher()  # bound once for all sizes
         return cached
     p = Plan(first.type.backend, first.type.device.index)
-    operands = [p.operand(operand) for operand in given]
+    operands = [p.operand(operand) for operand in operand_layouts]
     if "v" in forms:
         operands = [InputNumber(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
     for check, numbers in checks:
         p.call(check, *map(Given, numbers))
     targets = [p.operand(out) if into else p.new_tensor(out) for out in outs]
     if shared:
-        size = SizeOf(len(given) if into else forms.index("a"))
+        size = SizeOf(len(operand_layouts) if into else forms.index("a"))
         for target in () if into else targets:
             target.memory.size = size
         p.over_buffers(program, (*operands, *targets), size)

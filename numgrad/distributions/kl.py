@@ -31,7 +31,7 @@ _Formula = Callable[[Any, Any], Tensor]
 _formulas: dict[tuple[type, type], _Formula] = {}
 
 #: The resolved formulas for the classes of two distributions.
-_found: dict[tuple[type, type], _Formula] = {}
+_formula_of: dict[tuple[type, type], _Formula] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
@@ -46,7 +46,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
 
     def register(formula: _Formula) -> _Formula:
         _formulas[type_p, type_q] = formula
-        _found.clear()
+        _formula_of.clear()
         return formula
 
     return register
@@ -68,9 +68,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         tensor(0.5000)
     """
     kinds = type(p), type(q)
-    if kinds not in _found:
-        _found[kinds] = _nearest(*kinds)
-    return _found[kinds](p, q)
+    if kinds not in _formula_of:
+        _formula_of[kinds] = _nearest(*kinds)
+    return _formula_of[kinds](p, q)
 
 
 def _nearest(type_p: type, type_q: type) -> _Formula:

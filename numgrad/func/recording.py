@@ -66,7 +66,7 @@ class Tape:
         self.start = next_sequence()
         self.nodes: list[InputNode] = []
         self.inputs: list[Tensor] = []
-        self.given: list[Tensor] = []
+        self.originals: list[Tensor] = []
 
     def __enter__(self) -> Tape:
         self._mode = recording(self._inference)
@@ -97,7 +97,7 @@ class Tape:
         node = InputNode(leaf, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
         leaf._accumulator = ref(node)
         leaf._hooks = TensorHooks()
-        self.given.append(tensor)
+        self.originals.append(tensor)
         self.inputs.append(leaf)
         self.nodes.append(node)
         return leaf
@@ -138,7 +138,7 @@ class Tape:
         for tensor in tensors:
             if not is_tensor(tensor):
                 raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
-        tensor_of_input = {id(input): tensor for input, tensor in zip(self.inputs, self.given, strict=True)}
+        tensor_of_input = {id(input): tensor for input, tensor in zip(self.inputs, self.originals, strict=True)}
         stay = self._lead_out(tensors) if recorded else [False] * len(tensors)
         results = []
         for tensor, stays in zip(tensors, stay, strict=True):

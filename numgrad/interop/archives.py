@@ -144,13 +144,13 @@ def _read_into(file: Any, buffer: np.ndarray) -> int:
     """Fill a buffer of bytes from a file and return the number of bytes read."""
     done = 0
     while done < buffer.size:
-        rest = buffer[done:]
+        remaining = buffer[done:]
         if hasattr(file, "readinto"):
-            count = file.readinto(rest.data)
+            count = file.readinto(remaining.data)
         else:
-            part = np.frombuffer(file.read(rest.size), np.uint8)
+            part = np.frombuffer(file.read(remaining.size), np.uint8)
             count = part.size
-            rest[:count] = part
+            remaining[:count] = part
         if not count:
             break
         done += count

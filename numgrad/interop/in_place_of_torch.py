@@ -34,7 +34,7 @@ class _Finder(MetaPathFinder, Loader):
         """Return the spec of the module, or None if numgrad has no such module."""
         if fullname.partition(".")[0] != "torch":
             return None
-        if importlib.util.find_spec(_own(fullname)) is None:
+        if importlib.util.find_spec(_numgrad_name(fullname)) is None:
             missing.modules_asked.add(fullname)
             return None
         return ModuleSpec(fullname, self, is_package=True)
@@ -44,18 +44,18 @@ class _Finder(MetaPathFinder, Loader):
         if module.__name__ == "torch":
             names = vars(module)
 
-            def found(name: str) -> Any:
+            def attribute(name: str) -> Any:
                 value = names[name] = getattr(numgrad, name)  # cached: a lookup takes half as long as an operation
                 return value
 
             names.update(
-                __getattr__=found, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__, __version__=TORCH_VERSION
+                __getattr__=attribute, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__, __version__=TORCH_VERSION
             )
         else:
-            sys.modules[module.__name__] = importlib.import_module(_own(module.__name__))
+            sys.modules[module.__name__] = importlib.import_module(_numgrad_name(module.__name__))
 
 
-def _own(fullname: str) -> str:
+def _numgrad_name(fullname: str) -> str:
     return "numgrad" + fullname.removeprefix("torch")
 
 

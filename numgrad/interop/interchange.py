@@ -64,13 +64,13 @@ def _dlpack(
 def _dlpack_on_gpu(
     tensor: Tensor, stream: Any, max_version: tuple[int, int] | None, dl_device: tuple[int, int] | None, copy: Any
 ) -> Any:
-    wanted = None if dl_device is None else tuple(dl_device)
-    if wanted == _CPU:
+    target = None if dl_device is None else tuple(dl_device)
+    if target == _CPU:
         if copy is False:
             raise ValueError(f"a copy is needed to export a tensor on {tensor.device} to the cpu")
         return tensor.cpu().__dlpack__(max_version=max_version)
-    if wanted not in (None, _dlpack_device(tensor)):
-        raise BufferError(f"cannot export a tensor that lies on {tensor.device} to DLPack device {wanted}")
+    if target not in (None, _dlpack_device(tensor)):
+        raise BufferError(f"cannot export a tensor that lies on {tensor.device} to DLPack device {target}")
     tensor = tensor.clone() if copy else tensor
     device, buffer, layout = tensor.get_device(), tensor._storage, tensor._layout
     if stream != -1:  # the memory's present contents must be ready for later work on that stream

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["MAX_DIMENSIONS", "Limits"]
+__all__ = ["MAX_DIMENSIONS", "Budget"]
 
 #: The maximum number of dimensions of a tensor.
 MAX_DIMENSIONS = 64
@@ -21,7 +21,7 @@ _DEPTH = 500
 _LARGE = 2**60
 
 
-class Limits:
+class Budget:
     """Limits on the objects built from a description of ``size`` bytes."""
 
     def __init__(self, size: int):

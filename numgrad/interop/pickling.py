@@ -130,10 +130,10 @@ class _TensorPickler(_PythonPickler):
         module, _, last = name.rpartition(".")
         self.write(pickle.GLOBAL + f"{module}\n{last}\n".encode())
 
-    def save_reduce(self, func: Any, args: Any, *rest: Any, **options: Any) -> None:
+    def save_reduce(self, func: Any, args: Any, *state: Any, **options: Any) -> None:
         """Write the call of a function, or of a class."""
         self._callees.append(args[0] if func is copyreg.__newobj__ else func)  # type: ignore[attr-defined]
-        super().save_reduce(func, args, *rest, **options)
+        super().save_reduce(func, args, *state, **options)
 
     def persistent_id(self, obj: Any) -> Any:
         """Return the description of a storage."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.types import dtype
 from ..tensors.tensor import Tensor
-from .limits import Limits
+from .limits import Budget
 from .rebuilding import FUNCTIONS, TYPES, RebuiltStorage, StorageType, absent_dtype, give_attributes, of_type
 from .safe_globals import get_safe_globals, safe_global
 
@@ -39,14 +39,14 @@ def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor])
         pickle.UnpicklingError: it names something that is not supported.
         RuntimeError: it has tensors of a dtype that numgrad lacks.
     """
-    machine = _Machine(Limits(len(data)))
+    machine = _Machine(Budget(len(data)))
     for name, argument in _instructions(data):
         try:
-            wanted = machine.step(name, argument)
+            description = machine.step(name, argument)
         except _NONSENSE as error:
             raise ValueError(f"its pickle is malformed ({error!r})") from error
-        if wanted is not None:
-            machine.provide(wanted, storage_of(*wanted))
+        if description is not None:
+            machine.provide(description, storage_of(*description))
     return machine.result
 
 
@@ -155,9 +155,9 @@ def _plain(value: Any) -> Any:
 class _Machine:
     """A stack machine that executes instructions as pickle's own does."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.result: Any = None
-        self._limits = limits
+        self._budget = budget
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []  # the outer stacks, one for each mark
         self._memo: dict[int, Any] = {}
@@ -184,19 +184,19 @@ class _Machine:
         kind, element, key, location, count = identity
         if (*map(type, identity),) != (str, StorageType, str, str, int) or kind != "storage" or count < 0:
             raise TypeError("the description of a storage has the wrong type")
-        wanted = key, element.dtype, location, count
+        description = key, element.dtype, location, count
         if key not in self._storages:
-            return wanted
+            return description
         before, storage = self._storages[key]
-        if before != wanted:
-            raise ValueError(f"storage {key!r} is {before} and {wanted}")
+        if before != description:
+            raise ValueError(f"storage {key!r} is {before} and {description}")
         self._stack.append(storage)
         return None
 
-    def provide(self, wanted: Wanted, buffer: Tensor) -> None:
+    def provide(self, description: Wanted, buffer: Tensor) -> None:
         """Resume with the missing storage."""
         storage = RebuiltStorage(buffer)
-        self._storages[wanted[0]] = wanted, storage
+        self._storages[description[0]] = description, storage
         self._stack.append(storage)
 
     def named(self, argument: str) -> None:
@@ -214,7 +214,7 @@ class _Machine:
     def call(self, _: Any) -> None:
         """Call a function with a tuple of arguments."""
         arguments, function = self._stack.pop(), self._stack.pop()
-        self._stack.append(self._limits.whole(self._called(function, arguments)))
+        self._stack.append(self._budget.whole(self._called(function, arguments)))
 
     def _called(self, function: Any, arguments: Any) -> Any:
         if isinstance(function, _PickledFunction):
@@ -223,7 +223,7 @@ class _Machine:
                 return of_type(self._called(inner, inner_arguments), cls, attributes)
             self._account_for(arguments)
             if function.name in _HASHING:
-                arguments = [self._limits.keys(argument, argument) for argument in arguments]
+                arguments = [self._budget.keys(argument, argument) for argument in arguments]
             return function.call(*arguments)
         if not _is_safe(function):
             raise TypeError(f"a {type(function).__name__} cannot be called")
@@ -232,7 +232,7 @@ class _Machine:
 
     def _account_for(self, values: Any) -> None:
         """Account for values that are copied, as any call and any state may do."""
-        self._limits.spend(len(values) + sum(len(value) for value in values if type(value) in _SIZED))
+        self._budget.spend(len(values) + sum(len(value) for value in values if type(value) in _SIZED))
 
     def new_object(self, _: Any) -> None:
         """Create an object of a class without calling ``__init__``."""
@@ -275,7 +275,7 @@ class _Machine:
     def tuple(self, _: Any) -> None:
         """Make a tuple of the values since the mark."""
         values = self._since_mark()
-        self._stack.append(self._limits.whole(tuple(map(_finished, values))))
+        self._stack.append(self._budget.whole(tuple(map(_finished, values))))
 
     def short_tuple(self, count: int) -> None:
         """Make a tuple of the last values."""
@@ -284,7 +284,7 @@ class _Machine:
             raise IndexError(f"a tuple needs {count} values, but there are {len(stack)}")
         values = tuple(map(_finished, stack[-count:]))
         del stack[-count:]
-        stack.append(self._limits.whole(values))
+        stack.append(self._budget.whole(values))
 
     def append(self, values: list[Any]) -> None:
         """Append values to the list, or add them to the set, on the stack."""
@@ -292,7 +292,7 @@ class _Machine:
         if type(target) is list:
             target.extend(map(_plain, values))
         elif type(target) is set:
-            target.update(self._limits.keys(target, map(_plain, values)))
+            target.update(self._budget.keys(target, map(_plain, values)))
         else:
             raise TypeError(f"values cannot be appended to a {type(target).__name__}")
 
@@ -301,7 +301,7 @@ class _Machine:
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise TypeError(f"entries of a {type(target).__name__} cannot be set")
-        keys = self._limits.keys(target, map(_plain, values[::2]))
+        keys = self._budget.keys(target, map(_plain, values[::2]))
         for key, value in zip(keys, values[1::2], strict=True):
             target[key] = _plain(value)
 
@@ -313,7 +313,7 @@ class _Machine:
     def frozenset(self, _: Any) -> None:
         """Make a frozenset of the values since the mark."""
         values = self._since_mark()
-        self._stack.append(self._limits.whole(frozenset(self._limits.keys(values, map(_plain, values)))))
+        self._stack.append(self._budget.whole(frozenset(self._budget.keys(values, map(_plain, values)))))
 
     def drop(self, _: Any) -> None:
         """Drop the value on the stack."""

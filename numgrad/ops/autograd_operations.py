@@ -77,12 +77,12 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
             results = function(*[mapped(level, batch) for batch in batches])
             with below(level):
                 stacked = [None if result is None else expanded(lifted(level, result)) for result in results]
-                taken = {id(batch._storage) for batch in batches}
+                seen = {id(batch._storage) for batch in batches}
                 for number, whole in enumerate(stacked):  # each result needs memory of its own
                     if whole is not None:
-                        if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
+                        if whole._flat is None or whole._view is not None or id(whole._storage) in seen:
                             stacked[number] = whole = copying.contiguous_op(whole)
-                        taken.add(id(whole._storage))
+                        seen.add(id(whole._storage))
         return stacked
 
     return guarded(mapped_over)

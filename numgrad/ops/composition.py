@@ -31,15 +31,15 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
 
         def rule(gradients: Any, needed: Sequence[bool], *values: Any) -> list[Tensor | None]:
             arguments = dict(zip(names, values, strict=True))
-            wanted = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
+            variables_of = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
             several = len(op.outputs) > 1
             with recording_apart() as recorded:
-                variables = [as_variable(arguments[name]) for name in wanted]
-                outputs = compose(**{**arguments, **dict(zip(wanted, variables, strict=True))})
+                variables = [as_variable(arguments[name]) for name in variables_of]
+                outputs = compose(**{**arguments, **dict(zip(variables_of, variables, strict=True))})
                 pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
                 reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
                 computed = _gradients(reached, variables, recorded)
-            by_name = dict(zip(wanted, computed, strict=True))
+            by_name = dict(zip(variables_of, computed, strict=True))
             return [by_name.get(name) for name in op.differentiable]
 
         rule.parameters = ("grad", "needed", *names)  # type: ignore[attr-defined]

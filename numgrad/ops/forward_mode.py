@@ -59,8 +59,8 @@ def pointwise(call: PointwiseCall, level: Level) -> Any:
             out = around.run(with_duals, call.run)
             outs = _as_tuple(out)
             layout = outs[0]._layout
-            found = _pointwise_tangents(call, tangents, layout.shape, layout.type, outs[0])
-            for output, tangent in zip(outs, found, strict=True):
+            computed = _pointwise_tangents(call, tangents, layout.shape, layout.type, outs[0])
+            for output, tangent in zip(outs, computed, strict=True):
                 if tangent is not None:
                     set_tangent(output, level, laid_out_as(output, tangent))
             return out
@@ -84,23 +84,23 @@ def _pointwise_tangents(
     op = call.op
     if not op.derived:
         return [_pointwise_tangent(call, tangents, shape, type, out)]
-    given = [None if name in op.nondifferentiable else t for name, t in zip(op.inputs, tangents, strict=True)]
-    if not type.dtype.differentiable or all(tangent is None for tangent in given):
+    used = [None if name in op.nondifferentiable else t for name, t in zip(op.inputs, tangents, strict=True)]
+    if not type.dtype.differentiable or all(tangent is None for tangent in used):
         return [None] * len(op.outputs)
-    found = op.tangents(call.args, given, call.attributes)
-    return [_own(_fitted(tangent, shape, type), tangents) for tangent in found]
+    computed = op.tangents(call.args, used, call.attributes)
+    return [_unshared(_fitted(tangent, shape, type), tangents) for tangent in computed]
 
 
 def _pointwise_tangent(
     call: PointwiseCall, tangents: list[Any], shape: tuple[int, ...], type: TensorType, out: Tensor | None
 ) -> Tensor | None:
     op = call.op
-    wanted = [
+    rules = [
         (op.rule(name), tangent)
         for name, tangent in zip(op.inputs, tangents, strict=True)
         if tangent is not None and name not in op.nondifferentiable and type.dtype.differentiable
     ]
-    if not wanted:
+    if not rules:
         return None
     compute = tensor_type(op.compute_types(given_of(call.args))[0], type.device)
     values = {**call.attributes, "out": out}
@@ -111,9 +111,9 @@ def _pointwise_tangent(
 
     if compute.dtype.is_complex:  # rules may treat real and imaginary part differently
         output: Output = (shape, type, out)
-        return _transposed(lambda grads: [(of_rule(rule, grads[0]), t) for rule, t in wanted], [output], tangents)[0]
-    terms = [of_rule(rule, tangent) for rule, tangent in wanted]
-    return _own(_fitted(functools.reduce(add, terms), shape, type), tangents)
+        return _transposed(lambda grads: [(of_rule(rule, grads[0]), t) for rule, t in rules], [output], tangents)[0]
+    terms = [of_rule(rule, tangent) for rule, tangent in rules]
+    return _unshared(_fitted(functools.reduce(add, terms), shape, type), tangents)
 
 
 def _as_operand(op: Any, name: str, value: Any, compute: TensorType) -> Any:
@@ -131,7 +131,7 @@ def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor
     return tangent if tangent._layout.shape == shape else expand_op(tangent, shape)
 
 
-def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
+def _unshared(tangent: Tensor, others: Sequence[Any]) -> Tensor:
     """Return the tangent on memory of its own, since an in-place change must not change another tensor."""
     if tangent._view is not None or any(tangent is other for other in others):
         return clone_op(tangent)
@@ -189,7 +189,7 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
 def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
     """Return the tangents of the outputs of an operation that is not pointwise."""
     return _transposed(
-        lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], _flat(tangents)
+        lambda cotangents: _gradients(op, args, tangents, outputs, cotangents), outputs[: op.graded], _flat(tangents)
     )
 
 
@@ -227,7 +227,7 @@ def _transposed(
         derivatives = grad(gradients, cotangents, directions, create_graph=recorded, allow_unused=True)
     for n, tangent in zip(differentiable, derivatives, strict=True):
         if tangent is not None:
-            results[n] = _own(_fitted(tangent, *outputs[n][:2]), tangents)
+            results[n] = _unshared(_fitted(tangent, *outputs[n][:2]), tangents)
     return results
 
 
@@ -243,12 +243,12 @@ def _gradients(
 ) -> list[tuple[Any, Any]]:
     """Return, for each input with a tangent, its gradient, computed from the cotangents, and that tangent."""
     entry, operands = op.entry(args)
-    given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
-    needed = 1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None])
+    by_input = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
+    needed = 1 if op.sequence else sum([1 << n for n, tangent in enumerate(by_input) if tangent is not None])
     plan = entry.backward_plan(needed)
     saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in plan.sources]
     gradients = plan.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
-    return [pair for pair in zip(gradients[0] if op.joint else gradients, given, strict=True) if pair[1] is not None]
+    return [pair for pair in zip(gradients[0] if op.joint else gradients, by_input, strict=True) if pair[1] is not None]
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
@@ -317,7 +317,7 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     with outside(level) as around:
         around.run(with_duals, call.run)
         if tangent is not None:
-            tangent = _own(_fitted(tangent, target._layout.shape, target._layout.type), [tangent])
+            tangent = _unshared(_fitted(tangent, target._layout.shape, target._layout.type), [tangent])
         _overwrite_tangent(target, level, tangent)
     return target
 

@@ -78,7 +78,7 @@ def runs_python(node: Any) -> bool:
 
 def check_graph(captured: Capture) -> None:
     """Abandon the recording if a replay cannot make the results, or their graph goes beyond the edges of a replay."""
-    nodes = [before.edge[0] for before in captured.known.values() if before.edge is not None]
+    nodes = [before.edge[0] for before in captured.states.values() if before.edge is not None]
     graph_inputs = [node for node in nodes if node.__class__ is GraphInput]
     attached = [node.attached for node in nodes if node.__class__ is not GraphInput and node.attached is not None]
     reason = None
@@ -89,7 +89,7 @@ def check_graph(captured: Capture) -> None:
         or has_hooks(captured.environment, captured.inputs)
     ):
         reason = "hooks or retain_grad() are added to a tensor that existed before the call, which a replay does not do"
-    reason = reason or _lost_in_replay([result for result in captured.results() if id(result) not in captured.known])
+    reason = reason or _lost_in_replay([result for result in captured.results() if id(result) not in captured.states])
     reason = reason or _open_end(captured)
     if reason is not None:
         captured.recorder.break_off(reason)
@@ -103,7 +103,7 @@ def _open_end(captured: Capture) -> str | None:
     for node in nodes_of(captured.results()):
         if node.name() == "CheckpointFunctionBackward":
             return "a checkpoint is reentrant: give it use_reentrant=False"
-        if node.__class__ is AccumulateGrad and id(node.variable) not in captured.known:
+        if node.__class__ is AccumulateGrad and id(node.variable) not in captured.states:
             return (
                 "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
                 "of the result if no backward is to come to it"

@@ -24,9 +24,9 @@ def overlapped_bases(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
     The results of a replay are views of the same bases, so an in-place change of one result changes the others.
     """
     views: dict[int, list[Tensor]] = {}
-    others = {id(tensor) for tensor in (*captured.inputs, *captured.results())} | captured.known.keys()
+    others = {id(tensor) for tensor in (*captured.inputs, *captured.results())} | captured.states.keys()
     for tensor in live:
-        is_view = tensor._view is not None and tensor._view.made is None
+        is_view = tensor._view is not None and tensor._view.creation is None
         if is_view and id(tensor._root) not in others and not tensor._root.is_leaf:
             views.setdefault(id(tensor._root), []).append(tensor)
     return [of_base[0]._root for of_base in views.values() if len(of_base) > 1 and _have_common_elements(of_base)]

@@ -106,7 +106,7 @@ def block_names(captured: Capture) -> dict[Block, BlockName]:
         add_tensor(ARGUMENT, name, tensor)
     for source in environment.tensors.values():
         add_tensor(PARAMETER, tensors[id(source.value)], source.value)
-    for before in captured.known.values():
+    for before in captured.states.values():
         if before.grad is not None:
             add_tensor(PARAMETER, f"{tensors.get(id(before.tensor), '')}.grad", before.grad)
     for array, _ in captured.outside:

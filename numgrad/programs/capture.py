@@ -70,30 +70,30 @@ def capture(
         captured = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], environment, look, [])
         captured.postponed, captured.changed = True, [change]
         return captured
-    known = {id(tensor): TensorState.of(tensor) for tensor in inputs}
-    known |= {key: TensorState.of(source.value) for key, source in environment.tensors.items() if key not in known}
-    for before in [*known.values()]:
+    states = {id(tensor): TensorState.of(tensor) for tensor in inputs}
+    states |= {key: TensorState.of(source.value) for key, source in environment.tensors.items() if key not in states}
+    for before in [*states.values()]:
         if before.grad is not None:
-            known.setdefault(id(before.grad), TensorState.of(before.grad))
+            states.setdefault(id(before.grad), TensorState.of(before.grad))
     names = argument_names(function, args, keywords, inputs)
     owners: list[tuple[str, Tensor]] = []
     if moving:
-        found = [(source.name(), source.value) for source in environment.tensors.values()]
-        owners = _gradient_owners([*zip(names, inputs, strict=True), *found])
+        outside_tensors = [(source.name(), source.value) for source in environment.tensors.values()]
+        owners = _gradient_owners([*zip(names, inputs, strict=True), *outside_tensors])
     inputs = [*inputs, *[tensor._grad for _, tensor in owners]]
     outside = outside_of(
-        [before.tensor for before in known.values()], inputs,
+        [before.tensor for before in states.values()], inputs,
         states_of([source.value for source in environment.generators.values()]),
     )
     recorder = Recorder(outside, full)
     captured = Capture(
-        recorder, None, inputs, known, outside, environment, look, [*names, *[f"{name}.grad" for name, _ in owners]],
+        recorder, None, inputs, states, outside, environment, look, [*names, *[f"{name}.grad" for name, _ in owners]],
         gradient_owners=[tensor for _, tensor in owners],
     )
     if listed is not None:
-        others_reached = [source for key, source in reached.tensors.items() if key not in known]
+        others_reached = [source for key, source in reached.tensors.items() if key not in states]
         captured.unlisted = {id(root_of(source.value._storage)): source.name() for source in others_reached}
-    for index in {before.layout.type.device.index for before in known.values()} - {None}:
+    for index in {before.layout.type.device.index for before in states.values()} - {None}:
         random.gpu_generator(index)  # created before recording, so that replays do not create it
     reason = _obstacle(captured, originals, reached)
     if reason is not None:
@@ -103,7 +103,7 @@ def capture(
             return captured
     recorder.begin_of_graph = captured.begin = next_sequence()
     mode = state.mode & ORDINARY
-    captured.before = Snapshot(captured.known.values(), [memory for memory, _ in captured.outside]) if trial else None
+    captured.before = Snapshot(captured.states.values(), [memory for memory, _ in captured.outside]) if trial else None
     try:
         captured.result = recorded(recorder, lambda: function(*args, **keywords))
     except Exception:
@@ -140,7 +140,7 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
         reached: all that the function reaches, which for listed state is more than the environment.
     """
     environment, inputs = captured.environment, captured.inputs
-    if _shares_array(captured.known.values(), inputs):
+    if _shares_array(captured.states.values(), inputs):
         return "an argument shares its array with a tensor that is not an argument"
     if any(map(has_attributes, (*inputs, *originals))):
         return "an argument is a tensor with additional attributes, which may differ in each call"
@@ -159,9 +159,9 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
     reason = next(filter(None, map(obstacle, reached.reached.values())), None)
     if reason is not None:
         return reason
-    found = [environment.tensors[id(tensor)] for tensor in originals if id(tensor) in environment.tensors]
-    if found:
-        return f"an argument that has a graph is a tensor that it finds, too ({found[0].name()})"
+    found_arguments = [environment.tensors[id(tensor)] for tensor in originals if id(tensor) in environment.tensors]
+    if found_arguments:
+        return f"an argument that has a graph is a tensor that it finds, too ({found_arguments[0].name()})"
     names = [name for name in _OF_GRAPHS if name in environment.referenced] if originals else []
     return f"it reads {min(names)} of a tensor, and an argument has a graph" if names else None
 
@@ -192,23 +192,23 @@ def outside_of(
 
     The first byte of inputs that have elements is that of the first element.
     """
-    found: dict[int, tuple[Any, int]] = {}
+    blocks: dict[int, tuple[Any, int]] = {}
     for tensor in inputs:
         if has_known_owner(tensor._storage):
             begin = tensor._offset * tensor._layout.type.dtype.itemsize if tensor._layout.size else 0
-            found.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
+            blocks.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
     storages = [tensor._storage for tensor in tensors if has_known_owner(tensor._storage)]
     for memory in (*storages, *memories):
-        found.setdefault(id(root_of(memory)), (root_of(memory), 0))
-    return list(found.values())
+        blocks.setdefault(id(root_of(memory)), (root_of(memory), 0))
+    return list(blocks.values())
 
 
-def _shares_array(known: Iterable[TensorState], inputs: Sequence[Tensor]) -> bool:
+def _shares_array(states: Iterable[TensorState], inputs: Sequence[Tensor]) -> bool:
     """Return True if another tensor uses the array of an argument, but through a different storage."""
     storages = [tensor._storage for tensor in inputs if has_known_owner(tensor._storage)]
     first = {id(root_of(storage)): storage for storage in reversed(storages)}
     arguments = {id(tensor) for tensor in inputs}
-    others = [each.storage for each in known if id(each.tensor) not in arguments and has_known_owner(each.storage)]
+    others = [each.storage for each in states if id(each.tensor) not in arguments and has_known_owner(each.storage)]
     return any(first.get(id(root_of(storage)), storage) is not storage for storage in others)
 
 
@@ -239,7 +239,7 @@ def _compare(captured: Capture) -> None:
         if not isinstance(leaf, (Tensor, *_RESULTS)):
             recorder.break_off(f"it returns an object of the class {type(leaf).__name__}")
             return
-    for before in captured.known.values():
+    for before in captured.states.values():
         tensor = before.tensor
         is_moved = tensor._layout is not before.layout or tensor._offset != before.offset
         if is_moved or tensor._storage is not before.storage:
@@ -258,7 +258,7 @@ def _compare(captured: Capture) -> None:
     if not all(effect.stands() for effect in recorder.effects):
         recorder.break_off("options of an optimizer are others after the call than they were in its step")
     check_memory(recorder, captured.returned())
-    counters = {id(each.tensor._counter): (each.tensor._counter, each.version) for each in captured.known.values()}
+    counters = {id(each.tensor._counter): (each.tensor._counter, each.version) for each in captured.states.values()}
     increments = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
     counted = {id(counter) for effect in recorder.effects for counter in effect.counters()}
     captured.versions = [(counter, by) for counter, by in increments if by and id(counter) not in counted]
@@ -315,7 +315,7 @@ def _check_environment(captured: Capture, now: Environment) -> None:
             captured.recorder.effects.append(Counter(source.holder, source.key, source.value - before))
         else:
             changed.append(source.name())
-    new = [source.name() for key, source in now.tensors.items() if key not in captured.known]
+    new = [source.name() for key, source in now.tensors.items() if key not in captured.states]
     captured.changed = [*dict.fromkeys([*captured.changed, *changed])] or new
     if captured.changed:
         captured.postponed = True

@@ -23,7 +23,7 @@ class Capture:
         recorder: the recorder, with the steps and blocks.
         result: the result of the call.
         inputs: the tensors among its arguments, followed by gradients that are inputs of the program.
-        known: by identity, the states of all tensors that existed before the call.
+        states: by identity, the states of all tensors that existed before the call.
         outside: the memory that existed before the call, each with the offset of the first byte that the program uses;
             see ``Block.number``.
         environment: the environment of the function before the call.
@@ -46,7 +46,7 @@ class Capture:
     recorder: Recorder
     result: Any
     inputs: list[Tensor]
-    known: dict[int, TensorState]
+    states: dict[int, TensorState]
     outside: list[tuple[Any, int]]
     environment: Environment
     look: Callable[[], Environment]
@@ -87,5 +87,5 @@ class Capture:
 
     def live(self) -> list[Tensor]:
         """Return the results that are new and have a graph."""
-        results = {id(tensor): tensor for tensor in self.results() if id(tensor) not in self.known}
+        results = {id(tensor): tensor for tensor in self.results() if id(tensor) not in self.states}
         return [tensor for tensor in results.values() if tensor.requires_grad and not tensor.is_leaf]

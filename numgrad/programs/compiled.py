@@ -275,9 +275,9 @@ class Compiled:
         if numbers:
             family_key, _ = key_of(mode, *without_numbers((args, keywords)))
             family = self.families.setdefault(family_key, Family(self.check))
-            found = family.find(inputs, numbers)
-            if found is not None:
-                guarded, memory = found
+            match = family.find(inputs, numbers)
+            if match is not None:
+                guarded, memory = match
                 with family.lock:
                     memory.set(numbers)
                     if family.unchecked:

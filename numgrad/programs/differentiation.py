@@ -99,7 +99,7 @@ class Differentiated:
         roots = {id(root_of(captured.outside[number][0])) for number in used}
         #: The tensors in the environment that the program uses.
         self._around = [
-            before.tensor for key, before in captured.known.items()
+            before.tensor for key, before in captured.states.items()
             if key not in numbers and id(root_of(before.storage)) in roots
         ]
         self.forward: Program | None = None
@@ -191,10 +191,10 @@ class Differentiated:
         alive = [block.array() for block in captured.recorder.blocks if _is_temporary(block)]
         alive = [array for array in alive if array is not None]
         effects = BackwardEffects(captured)
-        gradients = separated(gradients, [*[tensor._storage for tensor in effects.known], *alive], self._changes)
+        gradients = separated(gradients, [*[tensor._storage for tensor in effects.tensors], *alive], self._changes)
         # results are treated like arguments: they are new in each call
         inputs = [*[each for each in gradients if each is not None], *captured.inputs, *captured.results()]
-        outside = outside_of(effects.known, inputs, [*alive, *effects.memories])
+        outside = outside_of(effects.tensors, inputs, [*alive, *effects.memories])
         recorder = Recorder(outside)
         recorder.recorded = captured.recorder.recorded
         grads = recorded(recorder, lambda: backward_through(live, leaves, gradients))
@@ -232,7 +232,7 @@ class Differentiated:
         self._needed = [
             number for number, tensor in enumerate((*kept, *self._around)) if id(root_of(tensor._storage)) in roots
         ]
-        present = [(place, each) for place, each in zip(self._places, gradients, strict=True) if each is not None]
+        present = [(position, each) for position, each in zip(self._places, gradients, strict=True) if each is not None]
         inputs = [*[gradient for _, gradient in present], *kept]
         names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in present]
         names += [*captured.input_names, *[f"made[{number}]" for number in range(len(program.tensors))]]
@@ -378,7 +378,7 @@ def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
     leaves = []
     arguments = {id(tensor._edge[0]): tensor for tensor in reversed(captured.inputs) if tensor._edge is not None}
     for node in nodes_of(live):
-        if node.__class__ is AccumulateGrad and id(node.variable) in captured.known:
+        if node.__class__ is AccumulateGrad and id(node.variable) in captured.states:
             leaves.append(node.variable)
         elif node.__class__ is GraphInput:
             leaves.append(arguments[id(node)])

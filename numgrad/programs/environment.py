@@ -85,8 +85,8 @@ class Environment(ObjectParts):
     @property
     def finds_tensors(self) -> bool:
         """True if the search has reached tensors or objects that use them, or if it is incomplete."""
-        found = self.tensors or self.modules or self.optimizers or self.generators
-        return bool(found) or not self.complete
+        objects = self.tensors or self.modules or self.optimizers or self.generators
+        return bool(objects) or not self.complete
 
     def sources_of(self, objects: Iterable[Any]) -> Iterator[Source]:
         """Yield all sources of these objects, and of the objects through which they are reached."""
@@ -237,10 +237,10 @@ class Environment(ObjectParts):
         """Add the attributes of a library's module that code may read: those that it names, or any setting."""
         self._libraries.setdefault(id(source.value), source)
         items = vars(source.value)
-        found = (self.referenced.names if names is None else names) & items.keys()
+        read = (self.referenced.names if names is None else names) & items.keys()
         if self.referenced.any_name:
-            found |= {name for name, value in items.items() if isinstance(value, kinds.VALUES) and name[:2] != "__"}
-        for name in found:
+            read |= {name for name, value in items.items() if isinstance(value, kinds.VALUES) and name[:2] != "__"}
+        for name in read:
             part = Source(items[name], items, name, source)
             self._left.append(part)
             if is_library(part.value) and id(part.value) not in self._libraries:

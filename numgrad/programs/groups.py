@@ -50,16 +50,16 @@ class Access:
     dtype: np.dtype
     strides: tuple[int, ...]
 
-    def within(self, own: tuple[int, ...], sizes: tuple[int, ...]) -> Access | None:
-        """Return the access, of loops of ``own`` sizes, in the loops of a group; None if it does not fit them."""
-        if own == sizes:
+    def within(self, loops: tuple[int, ...], sizes: tuple[int, ...]) -> Access | None:
+        """Return the access, of loops of ``loops`` sizes, in the loops of a group; None if it does not fit them."""
+        if loops == sizes:
             return self
-        if len(own) != 1:
+        if len(loops) != 1:
             return None
         (stride,) = self.strides
-        if own[0] == math.prod(sizes):
+        if loops[0] == math.prod(sizes):
             return replace(self, strides=tuple([stride * each for each in contiguous(sizes)]))
-        return replace(self, strides=(stride, *[0] * (len(sizes) - 1))) if own[0] == sizes[0] else None
+        return replace(self, strides=(stride, *[0] * (len(sizes) - 1))) if loops[0] == sizes[0] else None
 
 
 def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ class Member:
 
     def loaded(self) -> set[Block]:
         """Return the blocks from which it reads numbers or whole buffers."""
-        spans = [one.span if isinstance(one, Load) else one for one in self.numbers.values()]
+        spans = [operand.span if isinstance(operand, Load) else operand for operand in self.numbers.values()]
         return {span.block for span in spans if isinstance(span, Span)}
 
     def total_blocks(self) -> set[Block]:
@@ -142,10 +142,10 @@ class Group:
 
     def join(self, member: Member) -> bool:
         """Add a kernel if it can run tile by tile with the others; return True if it was added."""
-        found = self._loops_with(member)
-        if found is None:
+        joined = self._loops_with(member)
+        if joined is None:
             return False
-        self.sizes, self.accesses = found
+        self.sizes, self.accesses = joined
         self._add(member)
         return True
 
@@ -155,10 +155,10 @@ class Group:
 
     def _loops_with(self, member: Member) -> tuple[tuple[int, ...], dict[Block, set[Access]]] | None:
         """Return the sizes of the loops of the group with a kernel and its accesses there; None if it cannot join."""
-        own, sizes = member.sizes, self.sizes
-        if len(sizes) == 1 and len(own) > 1 and math.prod(own) == sizes[0]:
-            sizes = own
-        if own != sizes and not self.shares_with(member):
+        loops, sizes = member.sizes, self.sizes
+        if len(sizes) == 1 and len(loops) > 1 and math.prod(loops) == sizes[0]:
+            sizes = loops
+        if loops != sizes and not self.shares_with(member):
             return None
         written, totals = {access.block for access in member.writes.values()}, member.total_blocks()
         if written & self.loaded or member.loaded() & self.written:
@@ -169,21 +169,21 @@ class Group:
         unit = math.prod(sizes[1:])
         if len(totals | self.totals) > _FOLDS or any(block % unit for block in {member.block, *self.blocks}):
             return None
-        known = self.accesses
+        accesses_of = self.accesses
         if sizes != self.sizes:
-            known = {
-                block: {one.within(self.sizes, sizes) for one in accesses}  # type: ignore[misc]
-                for block, accesses in known.items()
+            accesses_of = {
+                block: {access_within.within(self.sizes, sizes) for access_within in accesses}  # type: ignore[misc]
+                for block, accesses in accesses_of.items()
             }
-            if any(None in accesses for accesses in known.values()):
+            if any(None in accesses for accesses in accesses_of.values()):
                 return None
         for access in member.accesses:
             inner = access.within(member.sizes, sizes)
-            others = known.get(access.block, set())
+            others = accesses_of.get(access.block, set())
             is_written = access.block in written or access.block in self.written
             if inner is None or (is_written and others - {inner}):
                 return None
-        return sizes, known
+        return sizes, accesses_of
 
     @property
     def launches(self) -> list[Any]:
@@ -222,19 +222,19 @@ class Group:
 
     def temporaries(self, is_temporary: Callable[[Block], bool]) -> dict[Block, int]:
         """Return the blocks that scratch memory can replace, and their bytes per iteration of the first loop."""
-        found: dict[Block, int] = {}
+        sizes: dict[Block, int] = {}
         for block, accesses in self.accesses.items():
             if block.origin != FRESH or block not in self.written or len(accesses) > 1 or not is_temporary(block):
                 continue
             (access,) = accesses
-            first = next(member for member in self.members if block in {one.block for one in member.accesses})
-            if block in {one.block for one in first.reads.values()}:
+            first = next(member for member in self.members if block in {each.block for each in member.accesses})
+            if block in {each.block for each in first.reads.values()}:
                 continue
             if access.strides == contiguous(self.sizes):
-                found[block] = self.unit * access.dtype.itemsize
+                sizes[block] = self.unit * access.dtype.itemsize
             elif access.strides == (1, *[0] * (len(self.sizes) - 1)):
-                found[block] = access.dtype.itemsize
-        return found
+                sizes[block] = access.dtype.itemsize
+        return sizes
 
 
 def grouped(
@@ -257,21 +257,21 @@ def grouped(
         reads, writes = uses or ((), ())
         before = [written.get(block, -1) for block in (*reads, *writes)] + [read.get(block, -1) for block in writes]
         least = max([barrier, *before])
-        place = len(items)
+        position = len(items)
         if member is not None:
             open_groups = [(number, items[number]) for number in reversed(groups[-_OPEN:]) if number >= least]
             open_groups.sort(key=lambda each: not each[1].shares_with(member))  # type: ignore[union-attr]
-            place = next((number for number, group in open_groups if group.join(member)), place)  # type: ignore[union-attr]
-        if place == len(items):
+            position = next((n for n, group in open_groups if group.join(member)), position)  # type: ignore[union-attr]
+        if position == len(items):
             items.append(step if member is None else Group(member))
             if member is not None:
-                groups.append(place)
+                groups.append(position)
         if uses is None:
-            barrier = place
+            barrier = position
         for block in reads:
-            read[block] = max(place, read.get(block, -1))
+            read[block] = max(position, read.get(block, -1))
         for block in writes:
-            written[block] = max(place, written.get(block, -1))
+            written[block] = max(position, written.get(block, -1))
     return items
 
 
@@ -303,7 +303,7 @@ def used_blocks(step: RecordedStep | Group) -> set[Block]:
     """Return all blocks that a step uses."""
     if isinstance(step, Group):
         return set().union(*[used_blocks(launch) for launch in step.launches])
-    spans = [one.span if isinstance(one, Load | Placed) else one for one in leaves(step.operands)]
+    spans = [operand.span if isinstance(operand, Load | Placed) else operand for operand in leaves(step.operands)]
     spans += [span for _, _, span in getattr(step, "addresses", ())]
     spans += getattr(step, "results", ())
     return {span.block for span in spans if isinstance(span, Span)}
@@ -316,32 +316,32 @@ def cpu_member(launch: RecordedStep) -> Member | None:
     """Return the group member that runs this kernel; None if its loops are not of a kind that groups have."""
     if not isinstance(launch, KernelCall) or launch.addresses or launch.watched:
         return None
-    given = dict(zip(launch.kernel.facts.parameters, launch.operands, strict=True))
+    operands = dict(zip(launch.kernel.facts.parameters, launch.operands, strict=True))
     if launch.kernel in pointwise_kernels:
-        return _pointwise(launch, given)
+        return _pointwise(launch, operands)
     function = hand_written_kernels[launch.kernel][0] if launch.kernel in hand_written_kernels else None
-    if function is FOLD_ROWS and given["out"].count > 1:
-        return _fold_of_rows(launch, given)
+    if function is FOLD_ROWS and operands["out"].count > 1:
+        return _fold_of_rows(launch, operands)
     if function is FOLD_COLUMNS:
-        return _fold_of_columns(launch, given)
-    return _fold_of_leaves(launch, given) if function is FOLD_LEAVES else None
+        return _fold_of_columns(launch, operands)
+    return _fold_of_leaves(launch, operands) if function is FOLD_LEAVES else None
 
 
 def _elements(span: Span) -> Access:
     return Access(span.block, span.offset, span.dtype, (1,))
 
 
-def _pointwise(launch: KernelCall, given: dict[str, Any]) -> Member | None:
+def _pointwise(launch: KernelCall, operands: dict[str, Any]) -> Member | None:
     program, rank, is_contiguous = pointwise_kernels[launch.kernel]
     if program.branches:
         return None
     arrays = program.arrays + program.written
-    numbers = {name: operand for name, operand in given.items() if name in program.parameters and name not in arrays}
+    numbers = {name: operand for name, operand in operands.items() if name in program.parameters and name not in arrays}
     if is_contiguous:
-        sizes: tuple[int, ...] = (given[program.written[0]].count,)
-        accesses = {name: _elements(given[name]) for name in arrays}
+        sizes: tuple[int, ...] = (operands[program.written[0]].count,)
+        accesses = {name: _elements(operands[name]) for name in arrays}
     else:
-        nest: Span = given["nest"]
+        nest: Span = operands["nest"]
         if nest.block.written or nest.block.held is None:
             return None
         start = nest.offset // nest.dtype.itemsize
@@ -350,8 +350,8 @@ def _pointwise(launch: KernelCall, given: dict[str, Any]) -> Member | None:
         sizes = tuple([table[0][axis] for axis in axes])
         accesses = {}
         for name, strides in zip(arrays, table[1:], strict=True):
-            span = given[name]
-            offset = span.offset + given[f"{name}_o"] * span.dtype.itemsize
+            span = operands[name]
+            offset = span.offset + operands[f"{name}_o"] * span.dtype.itemsize
             accesses[name] = Access(span.block, offset, span.dtype, tuple([strides[axis] for axis in axes]))
     writes = {name: accesses[name] for name in program.written}
     repeats = any(0 in access.strides for access in writes.values()) and math.prod(sizes) > 1
@@ -360,13 +360,13 @@ def _pointwise(launch: KernelCall, given: dict[str, Any]) -> Member | None:
     return Member([launch], sizes, {name: accesses[name] for name in program.arrays}, writes, numbers, program)
 
 
-def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
-    x, out, length, parameters = given["x"], given["out"], given["length"], given["parameters"]
+def _fold_of_rows(launch: KernelCall, operands: dict[str, Any]) -> Member | None:
+    x, out, length, parameters = operands["x"], operands["out"], operands["length"], operands["parameters"]
     if not length:
         return None
     row = {"x": Access(x.block, x.offset, x.dtype, (length, 1))}
     total = {"out": Access(out.block, out.offset, out.dtype, (1, 0))}
-    numbers = {name: given[name] for name in ("length", "initial", "divisor")}
+    numbers = {name: operands[name] for name in ("length", "initial", "divisor")}
     if parameters.count > 1:
         row["parameters"] = Access(parameters.block, parameters.offset, parameters.dtype, (1, 0))
     else:
@@ -374,24 +374,24 @@ def _fold_of_rows(launch: KernelCall, given: dict[str, Any]) -> Member | None:
     return Member([launch], (out.count, length), row, total, numbers)
 
 
-def _fold_of_columns(launch: KernelCall, given: dict[str, Any]) -> Member | None:
+def _fold_of_columns(launch: KernelCall, operands: dict[str, Any]) -> Member | None:
     """Return the group member for a reduction of columns; None if it does not fit, as with more threads than blocks."""
-    x, length, inner = given["x"], given["length"], given["inner"]
+    x, length, inner = operands["x"], operands["length"], operands["inner"]
     entries, lines = lines_of_columns(inner)
     few = launch.kernel.parallel and length <= entries * lines * (thread_count() - 1)
     size = entries * inner * launch.kernel.facts.compute.itemsize
-    if x.count != length * inner or not x.count or given["parameters"].count > 1 or few or size > _LINE:
+    if x.count != length * inner or not x.count or operands["parameters"].count > 1 or few or size > _LINE:
         return None
     row = Access(x.block, x.offset, x.dtype, (inner, 1))
-    numbers = {name: given[name] for name in ("length", "inner", "parameters", "initial", "divisor")}
+    numbers = {name: operands[name] for name in ("length", "inner", "parameters", "initial", "divisor")}
     return Member(
-        [launch], (length, inner), {"x": row}, {}, numbers, None, {"out": given["out"]}, entries * lines * inner,
+        [launch], (length, inner), {"x": row}, {}, numbers, None, {"out": operands["out"]}, entries * lines * inner,
         {"part": size, "total": size},
     )
 
 
-def _fold_of_leaves(launch: KernelCall, given: dict[str, Any]) -> Member:
-    x = given["x"]
-    numbers = {"parameters": given["parameters"], "initial": given["initial"], "length": x.count}
+def _fold_of_leaves(launch: KernelCall, operands: dict[str, Any]) -> Member:
+    x = operands["x"]
+    numbers = {"parameters": operands["parameters"], "initial": operands["initial"], "length": x.count}
     state = {"lanes": 64 * launch.kernel.facts.compute.itemsize}
-    return Member([launch], (x.count,), {"x": _elements(x)}, {}, numbers, None, {"out": given["out"]}, LEAF, state)
+    return Member([launch], (x.count,), {"x": _elements(x)}, {}, numbers, None, {"out": operands["out"]}, LEAF, state)

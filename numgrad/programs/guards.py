@@ -61,10 +61,10 @@ class Guard:
             self._add_tensor(source)
         self._add_contents(captured, {id(source.value) for source in (*tensors, *modules, *optimizers)})
         for source in modules:
-            self._place(Source(None, parent=source))
+            self._set_source(Source(None, parent=source))
             attributes = self._name(source.value.__dict__)
             self._require(f"{attributes}['training'] is {source.value.training}", f"{source.name()}.training")
-        self._place(None)
+        self._set_source(None)
         for source in optimizers:
             self._add_optimizer(source)
         self._add_grads(captured, used)
@@ -153,11 +153,11 @@ class Guard:
         """Require that each source still has the same object."""
         for source in self._environment.sources_of([each.value for each in objects]):
             if source.holder is not None:
-                self._place(source)
+                self._set_source(source)
                 self._conditions.require_same(self._expression(source), source.value, source.name())
-        self._place(None)
+        self._set_source(None)
 
-    def _place(self, source: Source | None) -> None:
+    def _set_source(self, source: Source | None) -> None:
         """Make the following conditions rare ones if the state is listed and changes of the source are counted."""
         around = [] if source is None or not self._is_listed else [*source.outwards()]
         registry = around[1:2] and around[1].key in REGISTRIES
@@ -174,7 +174,7 @@ class Guard:
         if self._is_listed and (source.value._requires_grad or of_optimizer):  # no in-place operation changes its value
             self._conditions.into = self._conditions.rare
         self._add_requires_grad(name, source.value, source.name())
-        self._place(None)
+        self._set_source(None)
 
     def _add_layout(self, expression: str, tensor: Tensor, what: str) -> None:
         self._conditions.require_same(f"{expression}._layout", tensor._layout, what)
@@ -194,7 +194,7 @@ class Guard:
         replaced = {id(tensor) for tensor, _ in captured.grads}
         reads = "grad" in self._environment.referenced
         uses_gradients = captured.recorder.walks or "zero_grad" in self._environment.referenced
-        for before in captured.known.values():
+        for before in captured.states.values():
             tensor, grad = before.tensor, before.grad
             if id(tensor) in self._inputs:  # the signature compares the gradients of arguments
                 continue
@@ -215,28 +215,28 @@ class Guard:
 
     # -- conditions on other objects -------------------------------------------------------------------------------
 
-    def _add_contents(self, captured: Capture, known: set[int]) -> None:
+    def _add_contents(self, captured: Capture, expected: set[int]) -> None:
         """Require that numbers, functions and other objects are unchanged, and that none have been added."""
         environment = self._environment
         for source in environment.read:
             is_item = isinstance(source.holder, list)  # the items of a list are compared together
-            if id(source.value) not in known and not is_item and not environment.is_unused(source):
-                self._place(source)
+            if id(source.value) not in expected and not is_item and not environment.is_unused(source):
+                self._set_source(source)
                 self._add_content(source)
         for source in environment.reached.values():
             value, what = source.value, source.name()
             if isinstance(value, np.ndarray):
                 self._require(f"array_state({self._name(value)}) == {self._name(_array_state(value))}", what)
-            elif isinstance(value, Tensor) and not isinstance(source.holder, dict) and id(value) not in known:
+            elif isinstance(value, Tensor) and not isinstance(source.holder, dict) and id(value) not in expected:
                 self._add_layout(self._name(value), value, what)
             elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
                 self._add_class(value, what)
             elif isinstance(value, type) and is_own(value) and value.__bases__ != (object,):
                 self._conditions.require_same(f"{self._name(value)}.__mro__", value.__mro__, what)
             for items in environment.growing(source):
-                self._place(Source(items, parent=source) if isinstance(value, Module) else source)
+                self._set_source(Source(items, parent=source) if isinstance(value, Module) else source)
                 self._add_items(source, items)
-        self._place(None)
+        self._set_source(None)
         for source in environment.optimizers.values() if self._is_listed else ():
             name, groups, what = self._name(source.value), source.value.param_groups, f"{source.name()}.param_groups"
             # the program reads options from these dictionaries
@@ -310,10 +310,10 @@ class Guard:
             name, parameters = self._name(group), self._name(group["params"])
             count = len(group["params"])
             self._require(f"{name}['params'] is {parameters} and len({parameters}) == {count}", f"{what}.param_groups")
-            self._place(Source(group, parent=source))
+            self._set_source(Source(group, parent=source))
             for number, parameter in enumerate(group["params"]):
                 self._conditions.require_same(f"{parameters}[{number}]", parameter, f"{what}.param_groups")
-            self._place(None)
+            self._set_source(None)
             for option, value in group.items():
                 expression = f"{name}[{option!r}]"
                 if option != "params" and not reads_options:

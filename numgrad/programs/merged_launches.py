@@ -44,25 +44,25 @@ def merged_steps(steps: Sequence[RecordedStep], kept: Collection[Block], device:
 
 def gpu_member(step: RecordedStep) -> Member | None:
     """Return the group member that runs this kernel; None if it is not pointwise."""
-    known = begin_cuda().pointwise_kernels.get(step.function) if isinstance(step, DeviceCall) else None
-    if known is None:
+    kernel = begin_cuda().pointwise_kernels.get(step.function) if isinstance(step, DeviceCall) else None
+    if kernel is None:
         return None
-    program, rank = known
+    program, rank = kernel
     if program.branches:
         return None
-    given = dict(zip(program.parameters, step.operands, strict=False))  # loops' numbers follow
-    size, *rest = step.operands[len(given) :]
+    operands = dict(zip(program.parameters, step.operands, strict=False))  # loops' numbers follow
+    size, *numbers = step.operands[len(operands) :]
     arrays = program.all_arrays
-    spans = {name: given.pop(name) for name in arrays}
+    spans = {name: operands.pop(name) for name in arrays}
     if not size or not all(isinstance(span, Span) for span in spans.values()):
         return None
-    if any(number.__class__ not in NUMBERS for number in given.values()):
+    if any(number.__class__ not in NUMBERS for number in operands.values()):
         return None
     sizes, strides, starts = (size,), dict.fromkeys(arrays, (1,)), dict.fromkeys(arrays, 0)
     if rank:
-        extents = size // math.prod(rest[: rank - 1]), *rest[: rank - 1]
+        extents = size // math.prod(numbers[: rank - 1]), *numbers[: rank - 1]
         axes = [axis for axis in range(rank) if extents[axis] != 1] or [0]
-        steps, sizes = rest[rank - 1 :], tuple([extents[axis] for axis in axes])
+        steps, sizes = numbers[rank - 1 :], tuple([extents[axis] for axis in axes])
         for number, name in enumerate(arrays):
             strides[name] = tuple([steps[number * rank + axis] for axis in axes])
         starts = dict(zip(arrays, steps[rank * len(arrays) :], strict=True))
@@ -73,7 +73,7 @@ def gpu_member(step: RecordedStep) -> Member | None:
     writes = {name: accesses[name] for name in program.written}
     if any(0 in access.strides for access in writes.values()) and size > 1:
         return None
-    return Member([step], sizes, {name: accesses[name] for name in program.arrays}, writes, given, program)
+    return Member([step], sizes, {name: accesses[name] for name in program.arrays}, writes, operands, program)
 
 
 def _launch(member: Member, device: int) -> DeviceCall:

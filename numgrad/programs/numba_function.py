@@ -100,14 +100,14 @@ def _text(program: Standalone) -> str:
 def _checks(name: str, layout: Layout) -> list[str]:
     """Return statements that raise an error if the layout of an array differs from that of the recorded argument."""
     strides = tuple([step * layout.type.dtype.itemsize for step in layout.strides])
-    wanted = f"argument {name[1:]} must be of shape {layout.shape} and " + (
+    requirement = f"argument {name[1:]} must be of shape {layout.shape} and " + (
         "contiguous" if layout.contiguous else f"of strides {strides} in bytes"
     )
     checks = [f"{name}.shape != {layout.shape}"] if layout.shape else []
     for dim, (extent, step) in enumerate(zip(layout.shape, strides, strict=True)):
         if layout.size and extent > 1:
             checks.append(f"{name}.strides[{dim}] != {step}")
-    return [f"if {' or '.join(checks)}:", f"    raise ValueError({wanted!r})"] if checks else []
+    return [f"if {' or '.join(checks)}:", f"    raise ValueError({requirement!r})"] if checks else []
 
 
 def _overlap_check(program: Standalone, changed: int, other: int) -> list[str]:

@@ -59,7 +59,7 @@ def argument_conditions(
     expressions = [*[f"inputs[{number}]" for number in range(count)], *map(grad_of, owners)]
     # the storages are kept, since a new object may get the identity of a deleted one
     storages = [source.value._storage for source in environment.values()]
-    storages += [before.storage for key, before in captured.known.items() if key not in {*map(id, inputs)}]
+    storages += [before.storage for key, before in captured.states.items() if key not in {*map(id, inputs)}]
     around = {id(storage): storage for storage in storages if id(root_of(storage)) in used}
     if on_gpu:
         yield f"deterministic() is {are_deterministic_algorithms_enabled()}"
@@ -72,7 +72,7 @@ def argument_conditions(
             elif environment:
                 yield f"id({expression}) not in {name(environment)}"
             if "grad" in captured.environment.referenced:
-                for before in captured.known.values():
+                for before in captured.states.values():
                     if before.grad is not None:
                         compared_by = "is" if before.grad is tensor else "is not"
                         yield f"{expression} {compared_by} {grad_of(before.tensor)}"
@@ -85,7 +85,7 @@ def argument_conditions(
             yield f"{expression}._counter.__class__ is list"
         if number >= count:  # the signature does not contain gradients
             yield f"{expression}._layout is {name(tensor._layout)} and is_plain({expression})"
-        grad = None if any(tensor is owner for owner in owners) else captured.known[id(tensor)].grad
+        grad = None if any(tensor is owner for owner in owners) else captured.states[id(tensor)].grad
         if grad is not None and id(root_of(grad._storage)) in used:
             yield f"{expression}._grad is {name(grad)}"
             yield from conditions.same_memory(f"{expression}._grad", grad)
@@ -95,7 +95,7 @@ def argument_conditions(
     separate = _separation(captured, around, start_address if on_gpu else address_of)
     if separate is not None:
         yield f"{name(separate)}.holds({every})"
-    yield from (f"{one} is not {other}" for one, other in itertools.product(compared, expressions[:count]))
+    yield from (f"{left} is not {right}" for left, right in itertools.product(compared, expressions[:count]))
 
 
 def _separation(captured: Capture, around: dict[int, Any], address: Callable[[Any], int]) -> _Separation | None:
@@ -130,7 +130,7 @@ class _Separation:
 
     def holds(self, inputs: Sequence[Tensor]) -> bool:
         """Return True if the condition holds for these tensors."""
-        taken = []
+        ranges = []
         for storage in [inputs[number]._storage for number in self.numbers]:
             if not storage.size:
                 continue
@@ -141,10 +141,10 @@ class _Separation:
                 return False
             if after < len(self.bounds) and self.bounds[after][0] < end:
                 return False
-            taken.append((start, end))
+            ranges.append((start, end))
         if not self.from_one_another:
             return True
-        distinct = sorted(set(taken))  # the signature states which tensors share memory
+        distinct = sorted(set(ranges))  # the signature states which tensors share memory
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
 
 

@@ -92,7 +92,7 @@ class Program:
         self._numbers = {id(tensor): number for number, tensor in numbered}
         self._positions = {id(tensor._storage): number for number, tensor in numbered}
         self._counters = {id(tensor._counter): f"inputs[{number}]._counter" for number, tensor in numbered}
-        self._known_counters = {id(before.tensor._counter) for before in captured.known.values()}
+        self._known_counters = {id(before.tensor._counter) for before in captured.states.values()}
         self._new: dict[int, str] = {}  # names of new tensors
         self._new_tensors: list[Tensor] = []
         self._statements: list[str] = []  # they create the new tensors
@@ -215,7 +215,7 @@ class Program:
             return name
         if id(tensor) in self._numbers:
             return f"inputs[{self._numbers[id(tensor)]}]"
-        if id(tensor) in self._captured.known:
+        if id(tensor) in self._captured.states:
             return self._name("o", tensor)
         name = self._new[id(tensor)] = f"new{len(self._new)}"
         self._new_tensors.append(tensor)
@@ -233,7 +233,7 @@ class Program:
             name, is_view = self._new[id(tensor)], False
             if tensor._view is not None:
                 root = tensor._root
-                is_view = id(root) in self._new or id(root) in self._numbers or id(root) in self._captured.known
+                is_view = id(root) in self._new or id(root) in self._numbers or id(root) in self._captured.states
             if is_view:
                 lines.append(f"{self._name('w', tensor._view)}.connect_like({name}, {self._tensor(root)})")
             if tensor._edge is None and (tensor._requires_grad == 1 or is_view):  # otherwise the tensor is in no graph
@@ -300,8 +300,8 @@ class Program:
         if argument._storage.dtype == storage.dtype:
             return f"{expression}._storage", f"{expression}._offset + {delta // size}"
         # the storage need not be a whole number of the argument's elements
-        rest = f"{expression}._storage.view(bytes_)[{expression}._offset * {argument_size} + {delta}:]"
-        part = f"{rest}[:{span(tensor._layout.shape, tensor._layout.strides) * size}]"
+        remaining = f"{expression}._storage.view(bytes_)[{expression}._offset * {argument_size} + {delta}:]"
+        part = f"{remaining}[:{span(tensor._layout.shape, tensor._layout.strides) * size}]"
         return f"{part}.view({self._name('d', storage.dtype)})", "0"
 
     def _allocator(self, size: int, dtype: np.dtype) -> Callable[[], Any]:

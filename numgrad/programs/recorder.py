@@ -123,8 +123,8 @@ class Recorder(Watcher):
         """Return the block that has this address."""
         if self._in_order is None:
             self._in_order = sorted([block for block in self._blocks.values() if block.size], key=_address_of)
-        place = bisect(self._in_order, address, key=_address_of)
-        block = self._in_order[place - 1] if place else None
+        position = bisect(self._in_order, address, key=_address_of)
+        block = self._in_order[position - 1] if position else None
         return block if block is not None and address < block.address + block.size else None
 
     def span(self, array: Any, written: bool) -> Span:
@@ -392,7 +392,7 @@ class Recorder(Watcher):
             self.broken = f"{call.name}() raised an error", location  # the program may catch the error
         del self._calls[token:]  # also calls left over after Ctrl-C
 
-    def begin(self, category: str, subject: Any, given: Any) -> bool:
+    def begin(self, category: str, subject: Any, value: Any) -> bool:
         if category == NODE:
             self.walks = True
             is_older = subject.sequence < self.begin_of_graph and subject.edges and subject.__class__ is not GraphInput

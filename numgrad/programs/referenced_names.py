@@ -314,9 +314,9 @@ def names_in_class(cls: type) -> tuple[Any, ...]:
         for base in cls.__mro__ if base not in Module.__mro__ and not is_own(base)
         for key, value in vars(base).items() if key not in NOT_CALLED
     ]
-    found = [names_in_code(function.__code__) for function in functions if isinstance(function, FunctionType)]
-    names = frozenset[str]().union(*[names.attributes for names in found])
-    return (names, _Public()) if any(names.any_name for names in found) else (names,)
+    collections = [names_in_code(function.__code__) for function in functions if isinstance(function, FunctionType)]
+    names = frozenset[str]().union(*[names.attributes for names in collections])
+    return (names, _Public()) if any(names.any_name for names in collections) else (names,)
 
 
 @functools.cache

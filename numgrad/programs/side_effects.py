@@ -118,17 +118,17 @@ class BackwardEffects:
         captured: the record of the call whose results backward starts from.
 
     Attributes:
-        known: the tensors that existed before, and their gradients.
+        tensors: the tensors that existed before, and their gradients.
         memories: the arrays that hold the states of generators.
     """
 
     def __init__(self, captured: Capture):
         self._captured, self._environment = captured, captured.look()
         tensors = [*captured.inputs, *[source.value for source in self._environment.tensors.values()]]
-        tensors += [before.tensor for before in captured.known.values()]
+        tensors += [before.tensor for before in captured.states.values()]
         tensors += [tensor._grad for tensor in tensors if tensor._grad is not None]
-        self.known = [*{id(tensor): tensor for tensor in tensors}.values()]
-        self._before = Snapshot(map(TensorState.of, self.known))
+        self.tensors = [*{id(tensor): tensor for tensor in tensors}.values()]
+        self._before = Snapshot(map(TensorState.of, self.tensors))
         self.memories = states_of([source.value for source in self._environment.generators.values()])
 
     def reason(

@@ -97,18 +97,18 @@ def cells_of(function: FunctionType) -> Iterator[Source]:
         yield Source(value, cell, None, Source(None, key=name))
 
 
-def equivalent(one: Any, other: Any) -> bool:
+def equivalent(first: Any, second: Any) -> bool:
     """Return True if values are equivalent for a program: one object, or equal numbers, strings or tuples of these.
 
     An object with attributes is equivalent only to itself.
     """
-    if one is other:
+    if first is second:
         return True
-    if one.__class__ is not other.__class__ or hasattr(one, "__dict__"):
+    if first.__class__ is not second.__class__ or hasattr(first, "__dict__"):
         return False
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(equivalent, one, other))
-    return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
+    if isinstance(first, tuple):
+        return len(first) == len(second) and all(map(equivalent, first, second))
+    return isinstance(first, int | float | complex | str | bytes) and repr(first) == repr(second)
 
 
 #: Classes of containers whose iterators are not written in Python.

@@ -76,7 +76,7 @@ class Standalone:
         self.result_lines: dict[int, int] = {}
         self.changed: set[int] = set()
         self.is_random = False
-        known = {id(root_of(before.storage)) for before in captured.known.values()}
+        outside = {id(root_of(before.storage)) for before in captured.states.values()}
         for line, block in enumerate(self.plan.lines, 2):
             if not isinstance(block, Block) or not block.size:
                 continue
@@ -86,7 +86,7 @@ class Standalone:
                 self.linked.addresses[line] = block.address
             elif block.origin == OUTSIDE:
                 owner = captured.outside[block.number][0]
-                self.is_random |= id(root_of(owner)) not in known
+                self.is_random |= id(root_of(owner)) not in outside
                 for number, tensor in enumerate(captured.inputs):
                     if tensor._storage is owner:
                         self.argument_lines[line] = number
@@ -120,7 +120,7 @@ class Standalone:
                 raise CaptureError("the program returns a gradient that it sets: return its clone()")
             block = captured.recorder.block_of(grad._storage)
             is_fresh = block is not None and block.origin == FRESH
-            if not is_fresh and id(grad) not in captured.known.keys() - arguments:
+            if not is_fresh and id(grad) not in captured.states.keys() - arguments:
                 raise CaptureError("the program takes an argument, or a constant, for a gradient: take its clone()")
 
 
@@ -167,7 +167,7 @@ def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose results are contiguous, in no graph, and each in new memory of its own."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        taken: set[int] = set()
+        seen: set[int] = set()
 
         def separate(leaf: Any) -> Any:
             if not isinstance(leaf, Tensor):
@@ -178,9 +178,9 @@ def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:
             block = recorder.block_of(storage)
             is_whole = block is not None and block.origin == FRESH and storage.nbytes == block.size
             is_whole &= leaf._layout.contiguous and storage.size == leaf.numel()
-            if not is_whole or id(storage) in taken:
+            if not is_whole or id(storage) in seen:
                 leaf = clone(leaf, memory_format=contiguous_format)
-            taken.add(id(leaf._storage))
+            seen.add(id(leaf._storage))
             return leaf
 
         return mapped(function(*args, **keywords), separate)

@@ -61,11 +61,11 @@ class TiledGroup:
         sizes = {block: aligned(size * self.tile) for block, size in self.temporary.items()}
         offsets: dict[Block, int] = {}
         for block, numbers in used.items():
-            taken = sorted([
+            occupied = sorted([
                 (offset, offset + sizes[other]) for other, offset in offsets.items() if used[other][-1] >= numbers[0]
             ])
             begin = 0
-            for start, stop in taken:
+            for start, stop in occupied:
                 if start - begin >= sizes[block]:
                     break
                 begin = max(begin, stop)

@@ -81,13 +81,13 @@ def leaves(tree: Any) -> list[Any]:
     return result
 
 
-def _add_leaves(tree: Any, found: list[Any]) -> None:
+def _add_leaves(tree: Any, leaves: list[Any]) -> None:
     subtrees = branches(tree)
     if subtrees is None:
-        found.append(tree)
+        leaves.append(tree)
     else:
         for subtree in subtrees:
-            _add_leaves(subtree, found)
+            _add_leaves(subtree, leaves)
 
 
 def tensors_in(tree: Any) -> list[Tensor]:
@@ -155,8 +155,8 @@ def _contents(tree: Any) -> list[Any]:
     return [*(tree if isinstance(tree, dict) else fields_of(tree)).items()]
 
 
-def _is_same_item(one: Any, other: Any) -> bool:
+def _is_same_item(first: Any, second: Any) -> bool:
     """Return True for the same object, or two pairs of the same key and value."""
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        return all(map(operator.is_, one, other))
-    return one is other
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        return all(map(operator.is_, first, second))
+    return first is second

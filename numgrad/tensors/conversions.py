@@ -11,13 +11,13 @@ from ..autograd.grad_mode import GRAD, state
 from ..core.layout import numel, span
 from ..devices import recording
 from ..devices.buffers import DeviceBuffer
-from .differentiable import Differentiable
+from .differentiable import AutogradAttributes
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-class Conversions(Differentiable):
+class Conversions(AutogradAttributes):
     """Part of Tensor that exports its elements."""
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class Conversions(Differentiable):
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        is_operand = isinstance(element, Differentiable | bool | int | float | complex | np.generic)
+        is_operand = isinstance(element, AutogradAttributes | bool | int | float | complex | np.generic)
         if not is_operand:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."

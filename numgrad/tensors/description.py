@@ -166,7 +166,7 @@ class Description(Methods):
             recording.values_read("another library, which asks for an address,")
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
         recording.place_read(self._storage, "data_ptr()")
-        return self._place().ctypes.data
+        return self._as_array().ctypes.data
 
     @property
     def name(self) -> None:
@@ -186,9 +186,9 @@ class Description(Methods):
         """Return the elements as a NumPy array on the same memory."""
         if recording.recorder is not None:
             recording.values_read("reading its elements")
-        return self._place()
+        return self._as_array()
 
-    def _place(self) -> np.ndarray:
+    def _as_array(self) -> np.ndarray:
         """Return the array as ``_array`` does, for callers that read no element."""
         layout = self._layout
         memory = self._storage

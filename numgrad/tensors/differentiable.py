@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-class Differentiable(Description):
+class AutogradAttributes(Description):
     """Part of Tensor that autograd uses."""
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class Differentiable(Description):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            if not isinstance(value, Differentiable):
+            if not isinstance(value, AutogradAttributes):
                 kind = type(value).__name__
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
             if value is self:
@@ -108,11 +108,11 @@ class Differentiable(Description):
                     f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
                     f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
                 )
-            wanted = gradient_type(self)
-            if wanted is not None and value._layout.type is not wanted:
+            stated = gradient_type(self)
+            if stated is not None and value._layout.type is not stated:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
-                    f"grad_dtype '{wanted.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    f"grad_dtype '{stated.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
                     "the tensor's dtype)."
                 )
             if value._layout.shape != self._layout.shape:
@@ -205,8 +205,8 @@ class Differentiable(Description):
         """
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        wanted = gradient_type(self)
-        return None if wanted is None else wanted.dtype
+        accepted = gradient_type(self)
+        return None if accepted is None else accepted.dtype
 
     @grad_dtype.setter
     def grad_dtype(self, value: dtype | None) -> None:
@@ -306,7 +306,7 @@ class Differentiable(Description):
         raise RuntimeError("Deletion of _post_accumulate_grad_hooks not allowed!")
 
 
-def check_differentiable(tensor: Differentiable, which: str) -> None:
+def check_differentiable(tensor: AutogradAttributes, which: str) -> None:
     """Raise unless tensors of this dtype are differentiable; ``which`` names the tensors that are, for the message.
 
     Raises:

@@ -111,7 +111,7 @@ def _data_text(array: np.ndarray, indent: int) -> str:
     if array.size == 0:
         return "[]"
     positions = shown_positions(array)
-    shown = taken(array, positions)
+    shown = selected(array, positions)
     if shown.size == 0:
         return "[...]"
     gaps = [before != after for before, after in zip(array.shape, shown.shape, strict=True)]
@@ -127,7 +127,7 @@ def shown_positions(array: np.ndarray) -> list[np.ndarray]:
     ]
 
 
-def taken(array: np.ndarray, positions: Sequence[np.ndarray]) -> np.ndarray:
+def selected(array: np.ndarray, positions: Sequence[np.ndarray]) -> np.ndarray:
     """Return only these entries of the array, so that a large array costs no more than a small one."""
     return array[np.ix_(*positions)] if array.shape != tuple(map(len, positions)) else array
 
@@ -237,9 +237,9 @@ def origin_text(tensor: Any) -> str | None:
 
 def _mapped_text(tensor: Any) -> str:
     """Return the text of a tensor under ``vmap``: that of the physical tensor, and the level at which it is mapped."""
-    level, own, batched = tensor._mapped
+    level, physical, batched = tensor._mapped
     number = len([*outwards(level)])
     with outside(level):
-        text = text_of(own).replace("\n", "\n    ")
+        text = text_of(physical).replace("\n", "\n    ")
     dim = "bdim=0, " if batched else ""
     return f"BatchedTensor(lvl={number}, {dim}value=\n    {text}\n)"

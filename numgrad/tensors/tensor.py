@@ -18,7 +18,7 @@ from ..core.types import TensorType
 from ..devices.recording import place_read, values_read
 from .conversions import Conversions
 from .description import Description
-from .differentiable import Differentiable
+from .differentiable import AutogradAttributes
 from .printing import text_of
 from .storage import TypedStorage, UntypedStorage
 
@@ -176,7 +176,7 @@ class Tensor(Conversions):
         return result
 
 
-for _part in (Conversions, Differentiable, Description):  # users see only the class Tensor
+for _part in (Conversions, AutogradAttributes, Description):  # users see only the class Tensor
     for _name, _function in vars(_part).items():
         if isinstance(_function, FunctionType):
             _function.__qualname__ = f"Tensor.{_name}"

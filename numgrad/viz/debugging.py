@@ -109,14 +109,14 @@ class debug(Watcher):  # noqa: N801 - used like a function
     def __exit__(self, *exception: Any) -> None:
         unwatch(self)
         if self.level >= 2:
-            kernel_listeners.remove(self._made)
+            kernel_listeners.remove(self._kernel_made)
         if self.level >= 3:
             launches.unlisten(self._launched)
         self._entered.release()
 
     def _listen(self) -> None:
         if self.level >= 2:
-            kernel_listeners.append(self._made)
+            kernel_listeners.append(self._kernel_made)
         if self.level >= 3:
             launches.listen(self._launched)
 
@@ -131,11 +131,11 @@ class debug(Watcher):  # noqa: N801 - used like a function
     def failed(self, call: Any, token: _Entry) -> None:
         self._end(token, perf_counter_ns(), None)
 
-    def begin(self, kind: str, subject: Any, given: Any) -> _Entry | None:
+    def begin(self, kind: str, subject: Any, value: Any) -> _Entry | None:
         if kind == NODE:  # the node's rule is printed instead
             return None
         if kind == RULE:
-            return self._begin(subject.name(), given if isinstance(given, list) else (given,))
+            return self._begin(subject.name(), value if isinstance(value, list) else (value,))
         return self._begin(f'"{subject}"', (), is_block=True)
 
     def end(self, token: _Entry | None, result: Any) -> None:
@@ -151,12 +151,12 @@ class debug(Watcher):  # noqa: N801 - used like a function
             self._shown.add(kernel)
             self._print_within(f"{kernel!r}", *[f"| {line}".rstrip() for line in kernel.text.strip().splitlines()])
         name = launch.name if kernel is None else f"kernel {launch.name}"
-        taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
+        figures = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
         where = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
-        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{where}")
+        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {figures}{where}")
         self._thread_state.overhead += perf_counter_ns() - begun
 
-    def _made(self, name: str, begun: int, ended: int) -> None:
+    def _kernel_made(self, name: str, begun: int, ended: int) -> None:
         if self in state.watchers:
             if self.level >= 3:
                 self._print_within(f"kernel {name} made in {(ended - begun) / 1e6:.1f} ms")
@@ -182,10 +182,10 @@ class debug(Watcher):  # noqa: N801 - used like a function
         if entry not in thread_state.entries:  # it ended, and then another watcher raised an error
             return
         del thread_state.entries[thread_state.entries.index(entry) :]
-        taken = ended - entry.begun - (thread_state.overhead - entry.overhead)
+        elapsed = ended - entry.begun - (thread_state.overhead - entry.overhead)
         outcome = "failed" if results is None else self._outcome(results)
         if self.level >= 2:
-            outcome = f"{outcome} {taken / 1e3:.1f} us".lstrip()
+            outcome = f"{outcome} {elapsed / 1e3:.1f} us".lstrip()
         if not entry.printed:
             self._print(entry.depth, f"{entry.text} {outcome}".rstrip())
         elif outcome:
@@ -199,9 +199,9 @@ class debug(Watcher):  # noqa: N801 - used like a function
         outcome = f"-> {' '.join(texts)}"
         if self.level < 2:
             return outcome
-        own = [value for value in results if is_tensor(value) and not _is_view(value)]
-        size = sum([value._layout.size * value._layout.type.numpy.itemsize for value in own])
-        return f"{outcome}, {size} bytes," if own else f"{outcome},"
+        new = [value for value in results if is_tensor(value) and not _is_view(value)]
+        size = sum([value._layout.size * value._layout.type.numpy.itemsize for value in new])
+        return f"{outcome}, {size} bytes," if new else f"{outcome},"
 
     def _result(self, value: Any) -> str:
         text = self._described(value)

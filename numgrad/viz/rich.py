@@ -25,7 +25,7 @@ def tensor_html(tensor: Any) -> str | None:
         return None
     array = tensor._host_array()
     positions = printing.shown_positions(array)
-    shown = printing.taken(array, positions)
+    shown = printing.selected(array, positions)
     if shown.size > _MOST_NUMBERS or (array.size and not shown.size):
         return None
     return framed(_caption(tensor), _numbers(shown, positions, array.shape))
@@ -154,8 +154,8 @@ def _module_line(name: str | None, module: Any, outermost: bool) -> Html:
 def _tensor_rows(module: Any) -> list[list[Any]]:
     """Return a row for each of the module's own parameters and buffers."""
     rows = []
-    for category, own in (("", module._parameters), ("buffer", module._buffers)):
-        for name, tensor in own.items():
+    for category, tensors in (("", module._parameters), ("buffer", module._buffers)):
+        for name, tensor in tensors.items():
             if tensor is not None:
                 remark = category or ("" if tensor.requires_grad else "requires_grad=False")
                 rows.append([name, list(tensor.shape), tensor.dtype.name, faint(remark)])
@@ -194,8 +194,8 @@ def profile_html(profile: Any) -> str | None:
     total = events.self_cpu_time_total
     rows = [[_cell(column, event) for column in columns] for event in shown]
     gpus = f", on GPUs {format_time(events.self_device_time_total)}" if events.use_device else ""
-    made = format_time(events.compile_time_total)
-    totals = f"in all {format_time(total)}{gpus}, and {made} to compile or load kernels"
+    compile_time = format_time(events.compile_time_total)
+    totals = f"in all {format_time(total)}{gpus}, and {compile_time} to compile or load kernels"
     if len(shown) < len(events):
         totals += f"; the first {_MOST_EVENTS} of {counted(len(events), 'row')}"
     return framed(element("p", totals), table(rows, [column.title for column in columns], class_="names"))

@@ -72,8 +72,8 @@ def snapshot(value: Any, limit: float) -> Any:
 def summary(tensor: Tensor, array: np.ndarray) -> Summary:
     """Return the summary of a tensor with these elements."""
     first = tuple(array.flat[:SHOWN].tolist())
-    known = array.size > 0 and array.dtype.kind != "c"
-    least, greatest = (array.min().item(), array.max().item()) if known else (None, None)
+    ordered = array.size > 0 and array.dtype.kind != "c"
+    least, greatest = (array.min().item(), array.max().item()) if ordered else (None, None)
     return Summary(size_of(tensor._layout.shape), tensor._layout.type.dtype, first, least, greatest)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import typeof
 
-from numgrad.adjoints.program import COUNTS, Program
+from numgrad.adjoints.program import COUNTS, DerivativeProgram
 from numgrad.adjoints.source import compiled
 from numgrad.adjoints.support import same_length
 
@@ -19,7 +19,7 @@ def gradients(function, *arguments, same=(), seed=1.0):
     arguments = [np.array(each, float) if isinstance(each, list) else each for each in arguments]
     names = function.__code__.co_varnames[: len(arguments)]
     by = [name for name, each in zip(names, arguments, strict=True) if np.asarray(each).dtype.kind == "f"]
-    program = Program(function, list(map(typeof, arguments)), {}, by, same)
+    program = DerivativeProgram(function, list(map(typeof, arguments)), {}, by, same)
     given = dict(zip(program.parameters, arguments, strict=True))
     shadows = {name: np.zeros_like(given[name]) for name in program.adjoint.shadows}
     for one, other in same:

@@ -14,7 +14,7 @@ import numpy as np
 from adjoints.in_python import adjoint_in_python
 from numba import types as nb
 
-from numgrad.adjoints.program import COUNTS, Program
+from numgrad.adjoints.program import COUNTS, DerivativeProgram
 from numgrad.adjoints.source import Refused, compiled
 
 TYPES = [nb.float64[::1], nb.float64[:, ::1], nb.float64, nb.float64, nb.int64, nb.int64[::1]]
@@ -231,7 +231,7 @@ def compare(seed, checkpoint=None, arrays=False):
     if not np.isfinite(expected).all() or abs(expected).max() > 1e6:
         return "skipped"
     python = compiled(text, "f", {"np": np, "math": math})
-    made = Program(python, TYPES, {}, ["x", "A", "p", "z"], [], checkpoint)
+    made = DerivativeProgram(python, TYPES, {}, ["x", "A", "p", "z"], [], checkpoint)
     run = adjoint_in_python(made)
     shadows = {each: np.zeros_like({"x": x, "A": A}[each]) for each in made.adjoint.shadows}
     tapes = [np.empty(20000), np.empty(20000, np.int64), np.empty(20000, np.uint8)]

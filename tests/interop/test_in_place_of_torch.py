@@ -95,7 +95,7 @@ def test_the_real_one_is_not_replaced(without_torch, monkeypatch):
 
 
 def test_it_is_said_once_that_scripts_run_as_they_are(monkeypatch):
-    monkeypatch.setattr("numgrad.compiler._given", set())
+    monkeypatch.setattr("numgrad.compiler._issued", set())
     module = nn.Linear(2, 2)
     with pytest.warns(UserWarning, match="numgrad compiles each operation") as said:
         assert [numgrad.jit.script(module) for _ in range(2)] == [module, module]

@@ -56,22 +56,22 @@ def skips(labels, base, state):
 
 def arriving(alpha, errors, before, labels, base, s):
     """The pair of all paths to state ``s``, from the row of the previous step."""
-    one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
+    previous, previous_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
     if s > 0:
-        one, one_error = alpha[before + s - 1], errors[before + s - 1]
+        previous, previous_error = alpha[before + s - 1], errors[before + s - 1]
     if s > 1 and skips(labels, base, s):
         two, two_error = alpha[before + s - 2], errors[before + s - 2]
-    return log_sum(alpha[before + s], errors[before + s], one, one_error, two, two_error)
+    return log_sum(alpha[before + s], errors[before + s], previous, previous_error, two, two_error)
 
 
 def leaving(beta, errors, after, labels, base, s, count):
     """The pair of all paths from state ``s`` to the end, from the row of the next step."""
-    one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
+    next_value, next_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
     if s + 1 < count:
-        one, one_error = beta[after + s + 1], errors[after + s + 1]
+        next_value, next_error = beta[after + s + 1], errors[after + s + 1]
     if s + 2 < count and skips(labels, base, s + 2):
         two, two_error = beta[after + s + 2], errors[after + s + 2]
-    return log_sum(beta[after + s], errors[after + s], one, one_error, two, two_error)
+    return log_sum(beta[after + s], errors[after + s], next_value, next_error, two, two_error)
 
 
 def likelihood(alpha, errors, start, width, own_steps, count):

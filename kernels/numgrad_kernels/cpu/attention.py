@@ -126,9 +126,9 @@ def attention(address: Blas, plan, q, k, v, out: Out, statistics: Out, scale):
             offset = out_start + row * _step(plan, 3)
             for j in range(width):
                 out[offset + j] *= share
-            found = 2 * (head * queries + first + row)
-            statistics[found] = T(np.inf) if empty else tops[row]
-            statistics[found + 1] = share
+            pair = 2 * (head * queries + first + row)
+            statistics[pair] = T(np.inf) if empty else tops[row]
+            statistics[pair + 1] = share
 
 
 @reaches(_largest)
@@ -184,8 +184,8 @@ def attention_backward(
                 for row in range(rows):
                     visible = min(columns, first + row - begin + 1) if plan[5] else columns
                     line = row * TILE
-                    found = 2 * (head * queries + first + row)
-                    shift, share = statistics[found], statistics[found + 1]
+                    pair = 2 * (head * queries + first + row)
+                    shift, share = statistics[pair], statistics[pair + 1]
                     mean = means[row]
                     for j in range(0, _whole_lanes(visible), LANES):
                         at = line + j

@@ -42,8 +42,8 @@ def _reached(args):
     places, taps = plan[LAYERS] * plan[ROWS] * plan[COLUMNS], plan[BACK] * plan[DOWN] * plan[RIGHT]
     span = 1 + sum([(plan[count] - 1) * plan[step] for count, step in _STEPS])
     filters = plan[GROUPS] * plan[FILTERS] * plan[CHANNELS] * taps
-    own = max(plan[FILTERS] * places, plan[CHANNELS] * min(places * taps, span))
-    return max(plan[IMAGES] * plan[GROUPS] * own, filters)
+    per_group = max(plan[FILTERS] * places, plan[CHANNELS] * min(places * taps, span))
+    return max(plan[IMAGES] * plan[GROUPS] * per_group, filters)
 
 
 def pieces(plan):
@@ -122,12 +122,12 @@ def _for_each_line(move, plan, images, start, piece, work, base):
     corner = start + _corner(plan, piece)
     columns, first = _columns(plan, piece), _first_line(plan, piece)
     last = first + _width(plan, piece) // columns
-    place = base
+    position = base
     for row in range(height(plan)):
         element = corner + _element(plan, row)
         for line in range(first, last):
-            move(images, element + _line(plan, line), plan[COLUMN_STEP], work, place, columns)
-            place += columns
+            move(images, element + _line(plan, line), plan[COLUMN_STEP], work, position, columns)
+            position += columns
 
 
 def _copy(images, source, step, work, target, count):

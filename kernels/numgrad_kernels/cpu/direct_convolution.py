@@ -62,9 +62,9 @@ def _windows(plan, corner, line, number):
     return line * columns + column, corner + _line(plan, line) + column
 
 
-def _total(out, place, sums, continued, initial):
+def _total(out, start, sums, continued, initial):
     """A block of sums, added to those of earlier products if it is ``continued``, otherwise to ``initial``."""
-    return sums + block(out, place, LANES) if continued else sums + initial
+    return sums + block(out, start, LANES) if continued else sums + initial
 
 
 @reaches(_reached)
@@ -92,13 +92,13 @@ def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: O
                 for low in range(0, size, SUMMED):
                     a1 = a2 = a3 = b1 = b2 = b3 = c1 = c2 = c3 = d1 = d2 = d3 = repeated(T(0), LANES)
                     for i in range(low, min(low + SUMMED, size)):
-                        step, place = steps[i], base + i * PACKED
+                        step, packed = steps[i], base + i * PACKED
                         x1, x2 = block(x, from_1 + step, LANES), block(x, from_2 + step, LANES)
                         x3 = block(x, from_3 + step, LANES)
-                        a1, a2, a3 = a1 + x1 * work[place], a2 + x2 * work[place], a3 + x3 * work[place]
-                        b1, b2, b3 = b1 + x1 * work[place + 1], b2 + x2 * work[place + 1], b3 + x3 * work[place + 1]
-                        c1, c2, c3 = c1 + x1 * work[place + 2], c2 + x2 * work[place + 2], c3 + x3 * work[place + 2]
-                        d1, d2, d3 = d1 + x1 * work[place + 3], d2 + x2 * work[place + 3], d3 + x3 * work[place + 3]
+                        a1, a2, a3 = a1 + x1 * work[packed], a2 + x2 * work[packed], a3 + x3 * work[packed]
+                        b1, b2, b3 = b1 + x1 * work[packed + 1], b2 + x2 * work[packed + 1], b3 + x3 * work[packed + 1]
+                        c1, c2, c3 = c1 + x1 * work[packed + 2], c2 + x2 * work[packed + 2], c3 + x3 * work[packed + 2]
+                        d1, d2, d3 = d1 + x1 * work[packed + 3], d2 + x2 * work[packed + 3], d3 + x3 * work[packed + 3]
                     for j, (s1, s2, s3) in enumerate(((a1, a2, a3), (b1, b2, b3), (c1, c2, c3), (d1, d2, d3))):
                         if first + j < count:
                             plane = (pair * count + first + j) * places
@@ -155,9 +155,9 @@ def direct_convolution_weight(plan, steps, parts, tall, grad, x, x_start, work: 
             for i in range(0, steps.size, TOGETHER):
                 a = b = c = d = e = f = g = h = repeated(T(0), LANES)
                 for line in range(low, high):
-                    begin, place = corner + _line(plan, line), room + (line - low) * columns * LANES
+                    begin, target = corner + _line(plan, line), room + (line - low) * columns * LANES
                     for column in range(columns):
-                        values, at = block(work, place + column * LANES, LANES), begin + column * across
+                        values, at = block(work, target + column * LANES, LANES), begin + column * across
                         a = a + values * x[at + steps[i]]
                         b = b + values * x[at + steps[i + 1]]
                         c = c + values * x[at + steps[i + 2]]
@@ -167,6 +167,6 @@ def direct_convolution_weight(plan, steps, parts, tall, grad, x, x_start, work: 
                         g = g + values * x[at + steps[i + 6]]
                         h = h + values * x[at + steps[i + 7]]
                 for j, added in enumerate((a, b, c, d, e, f, g, h)):
-                    place = base + (i + j) * LANES
-                    put(sums, place, block(sums, place, LANES) + added)
+                    target = base + (i + j) * LANES
+                    put(sums, target, block(sums, target, LANES) + added)
     _add_parts(sums, parts, groups, count, size, steps.size, out)

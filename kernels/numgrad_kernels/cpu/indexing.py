@@ -56,24 +56,24 @@ def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Repo
 
 def _fold(first, first_size, second, size, flat_indices):
     for i in range(flat_indices.size):
-        one, other = first[i], second[i]
-        one = one + first_size if one < 0 else one
-        flat_indices[i] = one * size + (other + size if other < 0 else other)
+        row, column = first[i], second[i]
+        row = row + first_size if row < 0 else row
+        flat_indices[i] = row * size + (column + size if column < 0 else column)
 
 
 def list_nonzero(x, shape, count, out: Out):
     """For each dimension of ``shape``, the indices of the ``count`` elements that are not zero."""
-    found = 0
+    position = 0
     for flat_index in range(x.size):
-        if x[flat_index] != 0 and found < count:
-            rest = flat_index
+        if x[flat_index] != 0 and position < count:
+            remaining = flat_index
             for dim in range(shape.size - 1, 0, -1):
-                above = rest // shape[dim]
-                out[dim * count + found] = rest - above * shape[dim]
-                rest = above
+                above = remaining // shape[dim]
+                out[dim * count + position] = remaining - above * shape[dim]
+                remaining = above
             if shape.size:
-                out[found] = rest
-            found += 1
+                out[position] = remaining
+            position += 1
 
 
 def inside(index, size):
@@ -117,8 +117,8 @@ def take_rows(
         last = min(count, first + chunk)
         base = start + o * outer_step
         if inner == 1:
-            taken = out[o * count + first : o * count + last]
-            if not _take(x, base, indices[first:last], index_step, low, size, taken):
+            rows = out[o * count + first : o * count + last]
+            if not _take(x, base, indices[first:last], index_step, low, size, rows):
                 wrong[0] = True
         else:
             for j in range(first, last):

@@ -114,9 +114,9 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
                         wrong[0] = True
 
 
-def find_improbable(x, found: Report):
+def find_improbable(x, report: Report):
     """``found[0]`` becomes true if an element is not in [0, 1], as a NaN is not."""
     wrong = False
     for j in range(x.size):
         wrong |= not ((x[j] >= T(0)) & (x[j] <= T(1)))
-    found[0] = wrong
+    report[0] = wrong

@@ -292,30 +292,30 @@ def _fold_lines(x, base, stride, width, begin, end, parameter, part, at):
     """Fold lines of columns, from number ``begin`` up to ``end``, into the elements of ``part`` from ``at`` on."""
     fours = begin + (end - begin) // 4 * 4
     for line in range(begin, fours, 4):
-        one = base + line * stride
+        row = base + line * stride
         two = base + (line + 1) * stride
         three = base + (line + 2) * stride
         four = base + (line + 3) * stride
         for column in range(width):
-            value = fold(part[at + column], term(x[one + column], parameter[column]))
+            value = fold(part[at + column], term(x[row + column], parameter[column]))
             value = fold(value, term(x[two + column], parameter[column]))
             value = fold(value, term(x[three + column], parameter[column]))
             part[at + column] = fold(value, term(x[four + column], parameter[column]))
     for line in range(fours, end):
-        one = base + line * stride
+        row = base + line * stride
         for column in range(width):
-            part[at + column] = fold(part[at + column], term(x[one + column], parameter[column]))
+            part[at + column] = fold(part[at + column], term(x[row + column], parameter[column]))
 
 
-def _finish_columns(x, base, rest, columns, many_rows, parameter, divisor, total, at, out, place):
-    """Fold the ``rest`` of the entries and what was folded side by side, and store the results from ``place`` on."""
-    for column in range(rest * columns):
+def _finish_columns(x, base, tail, columns, many_rows, parameter, divisor, total, at, out, start):
+    """Fold the ``tail`` of the entries and what was folded side by side, and store the results from ``start`` on."""
+    for column in range(tail * columns):
         total[at + column] = fold(total[at + column], term(x[base + column], parameter[column]))
     for row in range(1, many_rows):
         for column in range(columns):
             total[at + column] = fold(total[at + column], total[at + row * columns + column])
     for column in range(columns):
-        out[place + column] = finish(_share(total[at + column], divisor), parameter[column])
+        out[start + column] = finish(_share(total[at + column], divisor), parameter[column])
 
 
 def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
@@ -351,9 +351,9 @@ def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
             _fold_lines(x, base, stride, width, begin, min(lines, begin + 64), parameter, part, 0)
             for column in range(width):
                 total[column] = fold(total[column], part[column])
-        rest = rows - lines * many_rows
+        tail = rows - lines * many_rows
         _finish_columns(
-            x, base + lines * stride, rest, columns, many_rows, parameter, divisor, total, 0, out, block * inner + first
+            x, base + lines * stride, tail, columns, many_rows, parameter, divisor, total, 0, out, block * inner + first
         )
 
 
@@ -392,7 +392,7 @@ def fold_columns_of_tile(
                     total[chunk + column] = fold(total[chunk + column], part[chunk + column])
             line = end
         if low + entries == rows:
-            rest, place = rows - lines * many_rows, first // span * inner + chunk
+            tail, target = rows - lines * many_rows, first // span * inner + chunk
             _finish_columns(
-                x, base + lines * stride, rest, columns, many_rows, parameter, divisor, total, chunk, out, place
+                x, base + lines * stride, tail, columns, many_rows, parameter, divisor, total, chunk, out, target
             )

@@ -64,7 +64,7 @@ def pick_ranked(x, length, inner, which, out: Out, indices: Out):
         for index in range(length):
             value = x[base + index * inner]
             numbers += value == value
-        wanted = rank(which, numbers, length)
+        target = rank(which, numbers, length)
         low = high = -1
         for index in range(length):
             value = x[base + index * inner]
@@ -75,9 +75,9 @@ def pick_ranked(x, length, inner, which, out: Out, indices: Out):
                 element = x[base + other * inner]
                 less += before(element, value)
                 more += before(value, element)
-            if less > wanted:
+            if less > target:
                 high = base + index * inner
-            elif length - more <= wanted:
+            elif length - more <= target:
                 low = base + index * inner
             else:
                 out[line], indices[line] = value, index

@@ -25,11 +25,11 @@ def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
         planes *= sizes[k]
     for part in prange(sizes[0]):
         for plane in range(planes):
-            source, target, rest = start + part * steps[0], first + part * targets[0], plane
+            source, target, remaining = start + part * steps[0], first + part * targets[0], plane
             for d in range(last - 2, 0, -1):
-                source += rest % sizes[d] * steps[d]
-                target += rest % sizes[d] * targets[d]
-                rest //= sizes[d]
+                source += remaining % sizes[d] * steps[d]
+                target += remaining % sizes[d] * targets[d]
+                remaining //= sizes[d]
             for _ in range(rows):
                 if step == goal == 1:
                     _add(values[source : source + columns], out[target : target + columns])

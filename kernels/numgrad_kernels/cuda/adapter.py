@@ -120,11 +120,11 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
     """
     from numba.cuda.cudadrv import nvrtc  # numba-cuda need not be installed
 
-    known = nvrtc.get_supported_ccs()
-    if capability < min(known):
-        least, gpu = (".".join(map(str, pair)) for pair in (min(known), capability))
+    supported = nvrtc.get_supported_ccs()
+    if capability < min(supported):
+        least, gpu = (".".join(map(str, pair)) for pair in (min(supported), capability))
         raise RuntimeError(f"kernels can be compiled for compute capability {least} and newer, but the GPU has {gpu}")
-    return max(pair for pair in known if pair <= capability)
+    return max(pair for pair in supported if pair <= capability)
 
 
 def compilers() -> str:

@@ -51,13 +51,13 @@ def ctc_occupancy(
     for back in range(own_steps):
         t = own_steps - 1 - back
         row, emitted = start + t * width, (t * batch + n) * classes
-        after, here = (2 * n + t % 2) * width, (2 * n + (t + 1) % 2) * width
+        after, current = (2 * n + t % 2) * width, (2 * n + (t + 1) % 2) * width
         for s in range(cuda.threadIdx.x, count, THREADS):
             whole, error = T(0) if s >= count - 2 else T(-np.inf), T(0)
             if back > 0:
                 whole, error = leaving(beta, beta_errors, after, labels, base, s, count)
             shares[row + s] = share(alpha[row + s], errors[row + s], whole, error, total, total_error)
-            beta[here + s], beta_errors[here + s] = added(whole, error, x[emitted + labels[base + s]])
+            beta[current + s], beta_errors[current + s] = added(whole, error, x[emitted + labels[base + s]])
         cuda.syncthreads()
 
 

@@ -48,7 +48,7 @@ def attention(
     left = cuda.shared.array(PART, T, alignment=16)
     right = cuda.shared.array(PART, T, alignment=16)
     weights = cuda.shared.array(AREA, T, alignment=16)
-    found = cuda.shared.array(FOUND, T)
+    partial = cuda.shared.array(FOUND, T)
     tops = cuda.shared.array(TILE, T)
     sums = cuda.shared.array(TILE, T)
     shrinks = cuda.shared.array(TILE, T)
@@ -85,15 +85,15 @@ def attention(
             d = d * sign if column <= edge + 3 else T(-np.inf)
             put4(weights, at, 1, a, b, c, d)
             top0, top1, top2, top3 = larger(a, top0), larger(b, top1), larger(c, top2), larger(d, top3)
-        put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, top0, top1, top2, top3)
+        put4(partial, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, top0, top1, top2, top3)
         cuda.syncthreads()
         for row in range(thread, TILE, THREADS):
-            own = np.uint64(row)
-            top = tops[own]
+            line_index = np.uint64(row)
+            top = tops[line_index]
             for i in range(SIDE):
-                top = larger(found[np.uint64(row * (SIDE + 1) + i)], top)
-            shrinks[own] = _weight(tops[own], finite(top), factor)
-            tops[own] = top
+                top = larger(partial[np.uint64(row * (SIDE + 1) + i)], top)
+            shrinks[line_index] = _weight(tops[line_index], finite(top), factor)
+            tops[line_index] = top
         cuda.syncthreads()
         top0, top1, top2, top3 = adjacent4(tops, np.uint64(4 * across))
         sum0 = sum1 = sum2 = sum3 = T(0)
@@ -104,11 +104,11 @@ def attention(
             c, d = _weight(c, finite(top2), factor), _weight(d, finite(top3), factor)
             put4(weights, at, 1, a, b, c, d)
             sum0, sum1, sum2, sum3 = sum0 + a, sum1 + b, sum2 + c, sum3 + d
-        put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, sum0, sum1, sum2, sum3)
+        put4(partial, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, sum0, sum1, sum2, sum3)
         cuda.syncthreads()
         for row in range(thread, TILE, THREADS):
-            own = np.uint64(row)
-            sums[own] = sums[own] * shrinks[own] + _total(found, row)
+            line_index = np.uint64(row)
+            sums[line_index] = sums[line_index] * shrinks[line_index] + _total(partial, row)
         add_products(
             weights, right, line, across, v, v_offset, v_row, columns, width, out, out_start, out_row, rows, shrinks, 1
         )
@@ -119,10 +119,10 @@ def attention(
         for column in range(across, width, SIDE):
             out[out_start + row * out_row + column] *= share
     for row in range(thread, rows, THREADS):
-        own = np.uint64(row)
-        total = sums[own]
+        line_index = np.uint64(row)
+        total = sums[line_index]
         at = 2 * (head * queries + first + row)
-        statistics[at] = tops[own] if total != T(0) else T(np.inf)
+        statistics[at] = tops[line_index] if total != T(0) else T(np.inf)
         statistics[at + 1] = T(1) / total if total != T(0) else T(0)
 
 
@@ -139,7 +139,7 @@ def attention_queries(
     right = cuda.shared.array(PART, T, alignment=16)
     weights = cuda.shared.array(AREA, T, alignment=16)
     slopes = cuda.shared.array(AREA, T, alignment=16)
-    found = cuda.shared.array(FOUND, T)
+    partial = cuda.shared.array(FOUND, T)
     shifts = cuda.shared.array(TILE, T)
     shares = cuda.shared.array(TILE, T)
     centres = cuda.shared.array(TILE, T)
@@ -159,14 +159,14 @@ def attention_queries(
         mean = T(0)
         for column in range(across, width, SIDE):
             mean += grad[grad_start + row * grad_row + column] * out[out_start + row * out_row + column]
-        found[np.uint64(row * (SIDE + 1) + across)] = mean
+        partial[np.uint64(row * (SIDE + 1) + across)] = mean
     cuda.syncthreads()
     for row in range(thread, rows, THREADS):
-        own = np.uint64(row)
+        line_index = np.uint64(row)
         at = 2 * (head * queries + first + row)
-        shifts[own], shares[own] = statistics[at], statistics[at + 1]
-        centres[own] = _total(found, row)
-        means[head * queries + first + row] = centres[own]
+        shifts[line_index], shares[line_index] = statistics[at], statistics[at + 1]
+        centres[line_index] = _total(partial, row)
+        means[head * queries + first + row] = centres[line_index]
     _clear(grad_q, grad_q_start, grad_q_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
@@ -245,19 +245,19 @@ def attention_keys(
         for j in range(4):
             column = 4 * line + j
             at = np.uint64(column * PITCH + 4 * across)
-            own = np.uint64(column)
+            line_index = np.uint64(column)
             # The last of the four keys visible to the query; 3 if all are visible.
             edge = column + begin - first - 4 * across if causal else 3
             edge = edge if column < columns else -1
             a, b, c, d = adjacent4(weights, at)
             e, f, g, h = adjacent4(slopes, at)
-            a = _weight(a * sign, shifts[own], factor) * shares[own] if edge >= 0 else T(0)
-            b = _weight(b * sign, shifts[own], factor) * shares[own] if edge >= 1 else T(0)
-            c = _weight(c * sign, shifts[own], factor) * shares[own] if edge >= 2 else T(0)
-            d = _weight(d * sign, shifts[own], factor) * shares[own] if edge >= 3 else T(0)
+            a = _weight(a * sign, shifts[line_index], factor) * shares[line_index] if edge >= 0 else T(0)
+            b = _weight(b * sign, shifts[line_index], factor) * shares[line_index] if edge >= 1 else T(0)
+            c = _weight(c * sign, shifts[line_index], factor) * shares[line_index] if edge >= 2 else T(0)
+            d = _weight(d * sign, shifts[line_index], factor) * shares[line_index] if edge >= 3 else T(0)
             put4(weights, at, 1, a, b, c, d)
-            e, f = (e - centres[own]) * T(scale), (f - centres[own]) * T(scale)
-            g, h = (g - centres[own]) * T(scale), (h - centres[own]) * T(scale)
+            e, f = (e - centres[line_index]) * T(scale), (f - centres[line_index]) * T(scale)
+            g, h = (g - centres[line_index]) * T(scale), (h - centres[line_index]) * T(scale)
             put4(
                 slopes, at, 1, a * e if edge >= 0 else T(0), b * f if edge >= 1 else T(0),
                 c * g if edge >= 2 else T(0), d * h if edge >= 3 else T(0),
@@ -293,11 +293,11 @@ def _weight(score, top, factor):
     return exp((score - top) * factor) if score != T(-np.inf) else T(0)
 
 
-def _total(found, row):
+def _total(partial, row):
     """The sum of the values found by the threads of a row."""
     total = T(0)
     for i in range(SIDE):
-        total += found[np.uint64(row * (SIDE + 1) + i)]
+        total += partial[np.uint64(row * (SIDE + 1) + i)]
     return total
 
 

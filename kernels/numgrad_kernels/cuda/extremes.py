@@ -43,11 +43,11 @@ def _ties(best, value):
     return (best == value) | ((best != best) & (value != value))
 
 
-def _better(best, index, value, found, where, at):
+def _better(best, index, value, earlier, where, at):
     """The better of the best so far and the element at ``where``, and its index."""
     if _beats(best, value):
         best = value
-        index = index_of(found, where, at)
+        index = index_of(earlier, where, at)
     return best, index
 
 
@@ -59,11 +59,11 @@ def _first_of(best, index, value, other):
     return best, index
 
 
-def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_size, out: Out, indices: Out):
+def extreme_axis(x, earlier, columns, length, inner, shift, depth, pieces, piece_size, out: Out, indices: Out):
     """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
 
     The numbers are those of ``reductions.fold_axis``; there is at least one element.  If ``x`` contains the results of
-    an earlier launch, ``found`` contains their indices.
+    an earlier launch, ``earlier`` contains their indices.
     """
     bests = cuda.shared.array(THREADS, T)
     found_indices = cuda.shared.array(THREADS, np.int64)
@@ -74,19 +74,19 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_s
     last = end - 1
     index = min(at, last)  # threads without an element read the last one
     best = x[base + index * between]
-    index = index_of(found, base + index * between, index)
+    index = index_of(earlier, base + index * between, index)
     while at + 3 * gap <= last:
-        here = base + at * between
-        a, b, c, d = read4(x, here, gap * between)
-        best, index = _better(best, index, a, found, here, at)
-        best, index = _better(best, index, b, found, here + gap * between, at + gap)
-        best, index = _better(best, index, c, found, here + 2 * gap * between, at + 2 * gap)
-        best, index = _better(best, index, d, found, here + 3 * gap * between, at + 3 * gap)
+        position = base + at * between
+        a, b, c, d = read4(x, position, gap * between)
+        best, index = _better(best, index, a, earlier, position, at)
+        best, index = _better(best, index, b, earlier, position + gap * between, at + gap)
+        best, index = _better(best, index, c, earlier, position + 2 * gap * between, at + 2 * gap)
+        best, index = _better(best, index, d, earlier, position + 3 * gap * between, at + 3 * gap)
         at += 4 * depth
     for turn in range(3):
         if at + turn * gap <= last:
-            here = base + (at + turn * gap) * between
-            best, index = _better(best, index, x[here], found, here, at + turn * gap)
+            position = base + (at + turn * gap) * between
+            best, index = _better(best, index, x[position], earlier, position, at + turn * gap)
     best, index = fold_pairs(_first_of, bests, found_indices, thread, level, depth, apart, best, index)
     if level == 0 and column < columns:
         out[column * pieces + piece] = best

@@ -86,9 +86,9 @@ def own_number(value, parameter):
     return max(T(value), T(0))
 
 
-def _sums_before(part, thread, own):
+def _sums_before(part, thread, value):
     """The sum of the values of the threads before this one; ``part`` becomes the sums up to each."""
-    part[thread] = own
+    part[thread] = value
     cuda.syncthreads()
     step = 1
     while step < THREADS:
@@ -99,7 +99,7 @@ def _sums_before(part, thread, own):
         part[thread] += other
         cuda.syncthreads()
         step *= 2
-    return part[thread] - own
+    return part[thread] - value
 
 
 def weighted_indices(x, count, ends, out: Out):

@@ -134,12 +134,12 @@ def fold_together(out, offset, value):
     seen = out[offset]
     going = True
     while going:
-        wanted = as_word(together(as_number(seen, T), number))
-        going = wanted != seen
+        replacement = as_word(together(as_number(seen, T), number))
+        going = replacement != seen
         if going:
-            found = compare_and_swap(out, offset, seen, wanted)
-            going = found != seen
-            seen = found
+            previous = compare_and_swap(out, offset, seen, replacement)
+            going = previous != seen
+            seen = previous
 
 
 def wrap_indices(indices, count, size, out: Out, report: InOut):

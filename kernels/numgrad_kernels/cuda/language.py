@@ -35,13 +35,13 @@ def atomic_add(buffer: Any, index: int, value: Any) -> None:
         _memory(buffer, index)[index] += value
 
 
-def compare_and_swap(buffer: Any, index: int, expected: Any, wanted: Any) -> Any:
+def compare_and_swap(buffer: Any, index: int, expected: Any, replacement: Any) -> Any:
     """Return an element of a buffer of uint32 or uint64, and overwrite it atomically if it is the expected one."""
     with _lock:
         memory = _memory(buffer, index)
         result = memory[index]
         if result == expected:
-            memory[index] = wanted
+            memory[index] = replacement
         return result
 
 
@@ -157,9 +157,9 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @_compiled(compare_and_swap, lambda buffer, *_: buffer.dtype(buffer, types.intp, buffer.dtype, buffer.dtype))
 def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    buffer, index, expected, wanted = arguments
-    found = builder.cmpxchg(builder.gep(buffer, [index]), expected, wanted, "monotonic", "monotonic")
-    return builder.extract_value(found, 0)
+    buffer, index, expected, replacement = arguments
+    pair = builder.cmpxchg(builder.gep(buffer, [index]), expected, replacement, "monotonic", "monotonic")
+    return builder.extract_value(pair, 0)
 
 
 #: Unsigned integers by their bits.

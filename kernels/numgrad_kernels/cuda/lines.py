@@ -44,29 +44,29 @@ def wait(reach):
 
 def fold_line(combine, part, thread, level, depth, apart, value):
     """Combine the values of a line's threads pairwise; the first of them receives the result."""
-    own = np.uint64(thread)
-    part[own] = value
+    index = np.uint64(thread)
+    part[index] = value
     half = depth >> 1
     while half:
         wait(depth * apart)
         if level < half:
             value = combine(value, part[np.uint64(thread + half * apart)])
-            part[own] = value
+            part[index] = value
         half >>= 1
     return value
 
 
 def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second):
     """Combine pairs like ``fold_line``: ``combine`` takes two numbers and two more, and returns two."""
-    own = np.uint64(thread)
-    firsts[own], seconds[own] = first, second
+    index = np.uint64(thread)
+    firsts[index], seconds[index] = first, second
     half = depth >> 1
     while half:
         wait(depth * apart)
         if level < half:
             other = np.uint64(thread + half * apart)
             first, second = combine(first, second, firsts[other], seconds[other])
-            firsts[own], seconds[own] = first, second
+            firsts[index], seconds[index] = first, second
         half >>= 1
     return first, second
 
@@ -97,12 +97,12 @@ def line_totals(parts, others, thread, level, depth, apart, value, other):
     return pair_of_line(_sums, parts, others, thread, level, depth, apart, value, other)
 
 
-def _sum(one, other):
-    return one + other
+def _sum(first, second):
+    return first + second
 
 
-def _sums(one, two, three, four):
-    return one + three, two + four
+def _sums(first, second, third, fourth):
+    return first + third, second + fourth
 
 
 def read4(x, offset, step, last):

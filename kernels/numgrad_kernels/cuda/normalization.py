@@ -24,9 +24,9 @@ THREADS = 256
 KEPT = 1024
 
 
-def _given4(row, given, column, step, length, instead):
-    """Four elements of a weight or a bias if it is ``given``, else ``instead``."""
-    if given:
+def _given4(row, is_given, column, step, length, instead):
+    """Four elements of a weight or a bias if it is ``is_given``, else ``instead``."""
+    if is_given:
         return read4(row, column, step, length - 1)
     return instead, instead, instead, instead
 
@@ -61,10 +61,10 @@ def layer_norm_rows(
         count += four
         offset += 4 * depth
     if depth > 1:
-        own = np.uint64(thread)
-        counts[own] = count
-        centres[own] = mean
-        spreads[own] = spread
+        index = np.uint64(thread)
+        counts[index] = count
+        centres[index] = mean
+        spreads[index] = spread
         half = depth >> 1
         while half:
             wait(depth * apart)
@@ -72,11 +72,11 @@ def layer_norm_rows(
                 other = np.uint64(thread + half * apart)
                 four = counts[other]
                 if four > T(0):
-                    share = four / (counts[own] + four)
-                    distance = centres[other] - centres[own]
-                    centres[own] += distance * share
-                    spreads[own] += spreads[other] + distance * distance * (counts[own] * share)
-                    counts[own] += four
+                    share = four / (counts[index] + four)
+                    distance = centres[other] - centres[index]
+                    centres[index] += distance * share
+                    spreads[index] += spreads[other] + distance * distance * (counts[index] * share)
+                    counts[index] += four
             half >>= 1
         wait(depth * apart)
         mean = centres[np.uint64(thread - level * apart)]

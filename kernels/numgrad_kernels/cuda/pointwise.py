@@ -32,7 +32,7 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
 
 def flat_text(program: PointwiseProgram) -> str:
     """Return the module text of the kernel over buffers: ``kernel(inputs, outputs, count of elements)``."""
-    text = _Text(program, ["n"])
+    text = _KernelText(program, ["n"])
     text.loop("uint64(n)", text.element("i"))
     return text.whole()
 
@@ -45,7 +45,7 @@ def may_be_quads(program: PointwiseProgram) -> bool:
 
 def quads_text(program: PointwiseProgram) -> str:
     """Return the text of the kernel over buffers, four elements at a time, aligned as ``language.load4`` requires."""
-    text = _Text(program, ["n"], ["load4", "store4"])
+    text = _KernelText(program, ["n"], ["load4", "store4"])
     lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
     for lane in range(4):
         lanes += text.element(f"_q[{lane}]", f"_q{lane}")
@@ -63,7 +63,7 @@ def strided_text(program: PointwiseProgram, rank: int, narrow: bool) -> str:
     Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
     elements, and the offset of the first element in each.  In a ``narrow`` kernel the count is below 2**32.
     """
-    text = _Text(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
+    text = _KernelText(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
     arrays = program.all_arrays
     statements, left = [], "i"
     for axis in range(rank - 1, 0, -1):
@@ -102,7 +102,7 @@ def _count(args: Any) -> int:
     return args.n
 
 
-class _Text:
+class _KernelText:
     """Builder of a kernel's text."""
 
     def __init__(self, program: PointwiseProgram, numbers: list[str], words: list[str] | None = None):

@@ -113,7 +113,7 @@ def integers(first, second, low, count):
     return _scaled(first, low, count), _scaled(second, low, count)
 
 
-def _rest(word, low, count):
+def _remainder(word, low, count):
     lower, upper = _two_words(count)
     divisor = _one_number(lower, upper)
     return np.int64(low + np.int64(word % divisor if divisor else word))
@@ -121,7 +121,7 @@ def _rest(word, low, count):
 
 def wide_integers(first, second, low, count):
     """Integers from ``low`` on, out of any number; ``count`` is that number modulo 2**64, as a signed integer."""
-    return _rest(first, low, count), _rest(second, low, count)
+    return _remainder(first, low, count), _remainder(second, low, count)
 
 
 # -- kernels ------------------------------------------------------------------------------------------------------

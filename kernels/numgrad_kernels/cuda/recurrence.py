@@ -17,9 +17,9 @@ from .adapter import cuda
 T = np.float32
 
 
-def _gate(gates, own, shares, other, bias, has_bias, column):
+def _gate(gates, own_gate, shares, other, bias, has_bias, column):
     """The pre-activation of a gate."""
-    value = gates[own] + shares[other]
+    value = gates[own_gate] + shares[other]
     if has_bias:
         value += bias[column]
     return value
@@ -31,16 +31,16 @@ def lstm_step(
     """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
-        own, other, at = (row + n) * 4 * size + j, n * 4 * size + j, (row + n) * size + j
-        i = _gate(gates, own, shares, other, bias, has_bias, j)
-        f = _gate(gates, own + size, shares, other + size, bias, has_bias, j + size)
-        g = _gate(gates, own + 2 * size, shares, other + 2 * size, bias, has_bias, j + 2 * size)
-        o = _gate(gates, own + 3 * size, shares, other + 3 * size, bias, has_bias, j + 3 * size)
+        gate, other, at = (row + n) * 4 * size + j, n * 4 * size + j, (row + n) * size + j
+        i = _gate(gates, gate, shares, other, bias, has_bias, j)
+        f = _gate(gates, gate + size, shares, other + size, bias, has_bias, j + size)
+        g = _gate(gates, gate + 2 * size, shares, other + 2 * size, bias, has_bias, j + 2 * size)
+        o = _gate(gates, gate + 3 * size, shares, other + 3 * size, bias, has_bias, j + 3 * size)
         c, h = lstm(i, f, g, o, end[(examples + n) * size + j])
-        gates[own] = i
-        gates[own + size] = f
-        gates[own + 2 * size] = g
-        gates[own + 3 * size] = o
+        gates[gate] = i
+        gates[gate + size] = f
+        gates[gate + 2 * size] = g
+        gates[gate + 3 * size] = o
         extra[at] = c
         out[at] = h
         end[n * size + j] = h
@@ -53,16 +53,16 @@ def gru_step(
     """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
-        own, other, at = (row + n) * 3 * size + j, n * 3 * size + j, (row + n) * size + j
-        r = _gate(gates, own, shares, other, bias, has_bias, j)
-        z = _gate(gates, own + size, shares, other + size, bias, has_bias, j + size)
+        gate, other, at = (row + n) * 3 * size + j, n * 3 * size + j, (row + n) * size + j
+        r = _gate(gates, gate, shares, other, bias, has_bias, j)
+        z = _gate(gates, gate + size, shares, other + size, bias, has_bias, j + size)
         share = shares[other + 2 * size]
         if has_bias:
             share += bias[j + 2 * size]
-        new, h = gru(r, z, gates[own + 2 * size], share, end[n * size + j])
-        gates[own] = r
-        gates[own + size] = z
-        gates[own + 2 * size] = new
+        new, h = gru(r, z, gates[gate + 2 * size], share, end[n * size + j])
+        gates[gate] = r
+        gates[gate + size] = z
+        gates[gate + 2 * size] = new
         extra[at] = share
         out[at] = h
         end[n * size + j] = h
@@ -100,20 +100,20 @@ def lstm_slopes(
     """The gradients for the gates' pre-activations, and for the cells' state before the step."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
-        own, at, cell = (row + n) * 4 * size + j, (row + n) * size + j, (examples + n) * size + j
+        gate, at, cell = (row + n) * 4 * size + j, (row + n) * size + j, (examples + n) * size + j
         before = state[cell]
         hidden = state[number]
         if n < had:
             before = extra[(ahead + n) * size + j]
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
-        i, f, g, o = gates[own], gates[own + size], gates[own + 2 * size], gates[own + 3 * size]
+        i, f, g, o = gates[gate], gates[gate + size], gates[gate + 2 * size], gates[gate + 3 * size]
         slope = grads[number] + grad[at]
         of_i, of_f, of_g, of_o, of_cell = lstm_slope(i, f, g, o, extra[at], before, slope, grads[cell])
-        slopes[own] = of_i
-        slopes[own + size] = of_f
-        slopes[own + 2 * size] = of_g
-        slopes[own + 3 * size] = of_o
+        slopes[gate] = of_i
+        slopes[gate + size] = of_f
+        slopes[gate + 2 * size] = of_g
+        slopes[gate + 3 * size] = of_o
         grads[cell] = of_cell
 
 
@@ -124,21 +124,21 @@ def gru_slopes(
     """The gradients for the inputs' shares and the hidden state's shares of the gates; ``carry`` adds the products."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
-        own, at = (row + n) * 3 * size + j, (row + n) * size + j
+        gate, at = (row + n) * 3 * size + j, (row + n) * size + j
         hidden = state[number]
         if n < had:
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
         slope = grads[number] + grad[at]
         of_r, of_z, of_n, of_share, of_hidden = gru_slope(
-            gates[own], gates[own + size], gates[own + 2 * size], extra[at], hidden, slope
+            gates[gate], gates[gate + size], gates[gate + 2 * size], extra[at], hidden, slope
         )
-        slopes[own] = of_r
-        shares[own] = of_r
-        slopes[own + size] = of_z
-        shares[own + size] = of_z
-        slopes[own + 2 * size] = of_n
-        shares[own + 2 * size] = of_share
+        slopes[gate] = of_r
+        shares[gate] = of_r
+        slopes[gate + size] = of_z
+        shares[gate + size] = of_z
+        slopes[gate + 2 * size] = of_n
+        shares[gate + 2 * size] = of_share
         grads[number] = of_hidden
 
 

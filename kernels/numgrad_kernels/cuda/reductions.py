@@ -100,8 +100,8 @@ def sure_norms(x, columns, length, inner, order, least, norms: InOut):
     part = cuda.shared.array(THREADS, T)
     thread = np.int64(cuda.threadIdx.x)
     begin = np.int64(cuda.blockIdx.x) * THREADS
-    own = begin + thread
-    doubtful = np.int32(1) if own < columns and is_doubtful(norms[min(own, columns - 1)], T(least)) else np.int32(0)
+    at = begin + thread
+    doubtful = np.int32(1) if at < columns and is_doubtful(norms[min(at, columns - 1)], T(least)) else np.int32(0)
     if cuda.syncthreads_or(doubtful):
         for column in range(begin, min(columns, begin + THREADS)):
             if is_doubtful(norms[column], T(least)):
@@ -159,7 +159,7 @@ def fold_axis(
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
-    one, two, three, four = T(initial), T(initial), T(initial), T(initial)
+    first, second, third, fourth = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
     if column < columns:
         parameter = given(parameters, T(number), column)
@@ -170,25 +170,25 @@ def fold_axis(
         while at + 4 * depth < last:
             a, b, c, d = read4(x, base + at * between, step)
             e, f, g, h = read4(x, base + (at + 4 * depth) * between, step)
-            one = fold(fold(one, term(a, parameter)), term(e, parameter))
-            two = fold(fold(two, term(b, parameter)), term(f, parameter))
-            three = fold(fold(three, term(c, parameter)), term(g, parameter))
-            four = fold(fold(four, term(d, parameter)), term(h, parameter))
+            first = fold(fold(first, term(a, parameter)), term(e, parameter))
+            second = fold(fold(second, term(b, parameter)), term(f, parameter))
+            third = fold(fold(third, term(c, parameter)), term(g, parameter))
+            fourth = fold(fold(fourth, term(d, parameter)), term(h, parameter))
             at += 8 * depth
         if at < last:
             a, b, c, d = read4(x, base + at * between, step)
-            one = fold(one, term(a, parameter))
-            two = fold(two, term(b, parameter))
-            three = fold(three, term(c, parameter))
-            four = fold(four, term(d, parameter))
+            first = fold(first, term(a, parameter))
+            second = fold(second, term(b, parameter))
+            third = fold(third, term(c, parameter))
+            fourth = fold(fourth, term(d, parameter))
             at += 4 * depth
         if at < end:
-            one = fold(one, term(x[base + at * between], parameter))
+            first = fold(first, term(x[base + at * between], parameter))
         if at + gap < end:
-            two = fold(two, term(x[base + at * between + step], parameter))
+            second = fold(second, term(x[base + at * between + step], parameter))
         if at + 2 * gap < end:
-            three = fold(three, term(x[base + at * between + 2 * step], parameter))
-    total = fold_line(fold, part, thread, level, depth, apart, fold(fold(one, two), fold(three, four)))
+            third = fold(third, term(x[base + at * between + 2 * step], parameter))
+    total = fold_line(fold, part, thread, level, depth, apart, fold(fold(first, second), fold(third, fourth)))
     if level == 0 and column < columns:
         out[column * pieces + piece] = finish(total, parameter, T(divisor))
 
@@ -222,8 +222,8 @@ def _of_four(a, b, c, d):
 
 def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total):
     """The joint result of a column's threads, for the first of them: squared distances, mean, sum."""
-    own = np.uint64(thread)
-    counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
+    index = np.uint64(thread)
+    counts[index], centres[index], spreads[index], totals[index] = count, centre, spread, total
     half = depth >> 1
     while half:
         wait(depth * apart)
@@ -232,7 +232,7 @@ def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, 
             if counts[other] > T(0):
                 count, centre, spread = _join(count, centre, spread, counts[other], centres[other], spreads[other])
                 total += totals[other]
-                counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
+                counts[index], centres[index], spreads[index], totals[index] = count, centre, spread, total
         half >>= 1
     return spread, centre, total
 
@@ -272,11 +272,11 @@ def moments_axis(x, columns, length, inner, shift, depth, pieces, piece_size, di
             out[column] = finish(spread, T(0), T(divisor))
             means[column] = divide(total, T(length))
         else:
-            here = (column * pieces + piece) * 3
-            out[here], out[here + 1], out[here + 2] = spread, centre, total
+            target = (column * pieces + piece) * 3
+            out[target], out[target + 1], out[target + 2] = spread, centre, total
 
 
-def join_moments(found, columns, length, pieces, piece_size, shift, depth, divisor, out: Out, means: Out):
+def join_moments(moments, columns, length, pieces, piece_size, shift, depth, divisor, out: Out, means: Out):
     """The variance and the mean of each column from those of its pieces, the last of which may be shorter."""
     counts = cuda.shared.array(THREADS, T)
     centres = cuda.shared.array(THREADS, T)
@@ -286,12 +286,12 @@ def join_moments(found, columns, length, pieces, piece_size, shift, depth, divis
     level, apart, column, _ = share_of_column(thread, shift, 1, 1)
     count, centre, spread, total = T(0), T(0), T(0), T(0)
     if column < columns and level < pieces:
-        centre = found[(column * pieces + level) * 3 + 1]
+        centre = moments[(column * pieces + level) * 3 + 1]
         for piece in range(level, pieces, depth):
-            here = (column * pieces + piece) * 3
+            source = (column * pieces + piece) * 3
             more = T(min(length - piece * piece_size, piece_size))
-            count, centre, spread = _join(count, centre, spread, more, found[here + 1], found[here])
-            total += found[here + 2]
+            count, centre, spread = _join(count, centre, spread, more, moments[source + 1], moments[source])
+            total += moments[source + 2]
     spread, centre, total = _tree(
         counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total
     )

@@ -34,7 +34,7 @@ TWO_EACH = 2 * 256
 def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
     """The extreme so far and its index in each row; ``2 ** shift`` threads share a row, as in ``scans.scan_rows``."""
     tile = cuda.shared.array(TILE, T)
-    found = cuda.shared.array(TILE, np.int64)
+    winners = cuda.shared.array(TILE, np.int64)
     bests = cuda.shared.array(TWO_EACH, T)
     best_indices = cuda.shared.array(TWO_EACH, np.int64)
     thread = cuda.threadIdx.x
@@ -58,7 +58,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
             if fold(best, value):
                 best, index = value, np.int64(start + k)
             tile[at] = best
-            found[at] = index
+            winners[at] = index
         side, apart = 0, 1
         bests[np.uint64(thread)] = best
         best_indices[np.uint64(thread)] = index
@@ -85,7 +85,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
             value = tile[at]
             if not fold(best, value):
                 tile[at] = best
-                found[at] = index
+                winners[at] = index
         at = np.uint64(side + slot * lanes + lanes - 1)
         value = bests[at]
         if fold(carry, value):
@@ -95,7 +95,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
             k = lane + turn * lanes
             if (row < rows) & (begin + k < length):
                 out[base + begin + k] = tile[np.uint64(slot * span + k)]
-                indices[base + begin + k] = found[np.uint64(slot * span + k)]
+                indices[base + begin + k] = winners[np.uint64(slot * span + k)]
         begin += span
 
 
@@ -103,15 +103,15 @@ def extreme_columns(x, columns, length, inner, out: Out, indices: Out):
     """The extreme so far and its index along the middle axis: a thread scans a column."""
     column = cuda.grid(1)
     if column < columns:
-        here = column_start(column, length, inner)
-        best, index = x[here], np.int64(0)
+        position = column_start(column, length, inner)
+        best, index = x[position], np.int64(0)
         for at in range(length):
-            value = x[here]
+            value = x[position]
             if fold(best, value):
                 best, index = value, np.int64(at)
-            out[here] = best
-            indices[here] = index
-            here += inner
+            out[position] = best
+            indices[position] = index
+            position += inner
 
 
 # -- linear recurrences ------------------------------------------------------------------------------------------------
@@ -139,9 +139,9 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
     while begin < length:
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            here = first + step * min(begin + k, length - 1)
-            tile[np.uint64(slot * span + k)] = x[here]
-            times[np.uint64(slot * span + k)] = factors[here]
+            source = first + step * min(begin + k, length - 1)
+            tile[np.uint64(slot * span + k)] = x[source]
+            times[np.uint64(slot * span + k)] = factors[source]
         wait(lanes)
         if lane == 0:
             for k in range(min(span, length - begin)):
@@ -164,13 +164,13 @@ def recurrence_columns(x, factors, columns, length, inner, backwards, out: Out):
     column = cuda.grid(1)
     if column < columns:
         step = -inner if backwards else inner
-        here = column_start(column, length, inner) + (length - 1 if backwards else 0) * inner
-        value = x[here]
-        out[here] = value
+        position = column_start(column, length, inner) + (length - 1 if backwards else 0) * inner
+        value = x[position]
+        out[position] = value
         for _ in range(1, length):
-            here += step
-            value = x[here] + factors[here] * value
-            out[here] = value
+            position += step
+            value = x[position] + factors[position] * value
+            out[position] = value
 
 
 # -- shifts -----------------------------------------------------------------------------------------------------------

@@ -288,11 +288,11 @@ class _Atomic:
     def __getattr__(self, name: str) -> Any:
         instruction = getattr(_instructions, name)
 
-        def run(array: Any, *rest: Any) -> Any:
+        def run(array: Any, *arguments: Any) -> Any:
             if isinstance(array, WatchedArray):
-                index = (0,) * array.ndim if name == "compare_and_swap" else rest[0]
+                index = (0,) * array.ndim if name == "compare_and_swap" else arguments[0]
                 array = array.updated(index, 2)
-            return instruction(array, *rest)
+            return instruction(array, *arguments)
 
         return run
 

@@ -85,20 +85,20 @@ def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: 
     count = min(chunk, length - begin * chunk)
     inside = (1 << shift) - 1
     for slot in range(thread, present, THREADS):
-        own = slot & inside
-        if own < count:
+        in_line = slot & inside
+        if in_line < count:
             line = first + (slot >> shift)
-            position = begin * chunk + own
+            position = begin * chunk + in_line
             values[np.uint64(slot)] = x[(line // inner * length + position) * inner + line % inner]
-            tile_origins[np.uint64(slot)] = own
+            tile_origins[np.uint64(slot)] = in_line
     cuda.syncthreads()
     source, width = 0, 1
     while width < chunk:
         for slot in range(thread, present, THREADS):
-            own = slot & inside
-            if own < count:
-                start = source + slot - own
-                left, low, high = other_run(own, width, count)
+            in_line = slot & inside
+            if in_line < count:
+                start = source + slot - in_line
+                left, low, high = other_run(in_line, width, count)
                 value = values[np.uint64(source + slot)]
                 rank = _preceding(values, start + low, start + high, value, not left) - start - low
                 target = TILE - source + slot + rank - (0 if left else width)
@@ -108,12 +108,12 @@ def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: 
         width *= 2
         cuda.syncthreads()
     for slot in range(thread, present, THREADS):
-        own = slot & inside
-        if own < keep and own < count:
+        in_line = slot & inside
+        if in_line < keep and in_line < count:
             line = first + (slot >> shift)
             position = begin * chunk + tile_origins[np.uint64(source + slot)]
             index = (line // inner * length + position) * inner + line % inner
-            target = line * kept + begin * keep + own
+            target = line * kept + begin * keep + in_line
             out[target] = values[np.uint64(source + slot)]
             out_origins[target] = own_origin(origins, index, position)
 
@@ -140,9 +140,9 @@ def merge_runs(values, origins, size, length, width, out: Out, out_origins: Out)
 def take_first(values, origins, size, length, count, inner, out: Out, indices: Out):
     """The first ``count`` elements of each sorted line, laid out as (outer, count, inner)."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
-        rest = index // inner
-        line = rest // count * inner + index % inner
-        source = line * length + rest % count
+        outer_index = index // inner
+        line = outer_index // count * inner + index % inner
+        source = line * length + outer_index % count
         out[index] = values[source]
         indices[index] = origins[source]
 

@@ -73,9 +73,9 @@ def _digest(name: str, text: str, arguments: Sequence[Any], *form: Any) -> str:
 @functools.cache
 def _environment() -> str:
     """Return what the code depends on besides the kernel's own text: compilers, and the code that uses them."""
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     sources = hashlib.sha256()
-    for file in (here / "adapter.py", here / "language.py", Path(__file__)):
+    for file in (folder / "adapter.py", folder / "language.py", Path(__file__)):
         sources.update(file.read_bytes())
     return f"{adapter.compilers()} {sources.hexdigest()}"
 
@@ -106,11 +106,11 @@ def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes:
         if handle is not None:
             log = bytearray(nvjitlink.get_error_log_size(handle))
             nvjitlink.get_error_log(handle, log)
-        found = toolkit.versions()
+        versions = toolkit.versions()
         words = log.decode(errors="replace").strip("\0\n ")
         raise RuntimeError(
             f"nvJitLink cannot link kernel {name} for compute capability {target[0]}.{target[1]}: {error}\n{words}\n"
-            f"{toolkit.described(found)}. {toolkit.advice(found)}"
+            f"{toolkit.described(versions)}. {toolkit.advice(versions)}"
         ) from None
     finally:
         if handle is not None:

@@ -65,18 +65,18 @@ def add_products(
         row = 4 * across
         target = out_start + row * out_step + offset + 4 * line
         left = width - offset - 4 * line
-        own = np.uint64(row)
+        first_row = np.uint64(row)
         if row < rows:
-            shrink = shrinks[own] if shrinking else T(1)
+            shrink = shrinks[first_row] if shrinking else T(1)
             _add4(out, target, left, shrink, sums[0], sums[4], sums[8], sums[12])
         if row + 1 < rows:
-            shrink = shrinks[own + np.uint64(1)] if shrinking else T(1)
+            shrink = shrinks[first_row + np.uint64(1)] if shrinking else T(1)
             _add4(out, target + out_step, left, shrink, sums[1], sums[5], sums[9], sums[13])
         if row + 2 < rows:
-            shrink = shrinks[own + np.uint64(2)] if shrinking else T(1)
+            shrink = shrinks[first_row + np.uint64(2)] if shrinking else T(1)
             _add4(out, target + 2 * out_step, left, shrink, sums[2], sums[6], sums[10], sums[14])
         if row + 3 < rows:
-            shrink = shrinks[own + np.uint64(3)] if shrinking else T(1)
+            shrink = shrinks[first_row + np.uint64(3)] if shrinking else T(1)
             _add4(out, target + 3 * out_step, left, shrink, sums[3], sums[7], sums[11], sums[15])
 
 
@@ -92,22 +92,22 @@ def _add4(out, offset, left, shrink, a, b, c, d):
         out[offset + 3] = out[offset + 3] * shrink + d
 
 
-def _stage(part, x, start, own, own_step, own_count, other, other_step, other_count):
+def _stage(part, x, start, line, line_step, line_count, other, other_step, other_count):
     """Load SIDE lines of a tile into shared memory, with zeros beyond the end of either axis.
 
-    A thread loads four elements of line ``own``: the elements ``other + i * SIDE`` for ``i`` from 0 to 3.
+    A thread loads four elements of line ``line``: the elements ``other + i * SIDE`` for ``i`` from 0 to 3.
     """
-    offset = start + min(own, own_count - 1) * own_step
+    offset = start + min(line, line_count - 1) * line_step
     a = x[offset + min(other, other_count - 1) * other_step]  # all four loads are issued before one is waited for
     b = x[offset + min(other + SIDE, other_count - 1) * other_step]
     c = x[offset + min(other + 2 * SIDE, other_count - 1) * other_step]
     d = x[offset + min(other + 3 * SIDE, other_count - 1) * other_step]
-    count = other_count if own < own_count else 0
+    count = other_count if line < line_count else 0
     a = a if other < count else T(0)
     b = b if other + SIDE < count else T(0)
     c = c if other + 2 * SIDE < count else T(0)
     d = d if other + 3 * SIDE < count else T(0)
-    put4(part, np.uint64(own * PITCH + other), SIDE, a, b, c, d)
+    put4(part, np.uint64(line * PITCH + other), SIDE, a, b, c, d)
 
 
 def put4(part, at, step, a, b, c, d):

@@ -56,10 +56,10 @@ def _folders() -> tuple[Path, Path]:
     return Path(load_nvidia_dynamic_lib("nvvm").abs_path).parents[1], Path(libs.get_libdevice())
 
 
-def disagreements(found: dict[str, Version | None]) -> list[str]:
+def disagreements(versions: dict[str, Version | None]) -> list[str]:
     """Return a sentence for each pair of versions with which kernels may fail, of libraries and of the ``driver``."""
-    compiler, targets, linker = (found.get(name) for name in ("NVVM", "NVRTC", "nvJitLink"))
-    driver = found.get("driver")
+    compiler, targets, linker = (versions.get(name) for name in ("NVVM", "NVRTC", "nvJitLink"))
+    driver = versions.get("driver")
     result = []
     if compiler and targets and compiler != targets:
         result.append(f"NVRTC {_text(targets)} may know other GPUs than NVVM {_text(compiler)}")
@@ -77,21 +77,21 @@ def disagreements(found: dict[str, Version | None]) -> list[str]:
     return result
 
 
-def advice(found: dict[str, Version | None]) -> str:
+def advice(versions: dict[str, Version | None]) -> str:
     """Return the disagreements and the command that installs what the oldest can use; "" if there are none."""
-    reasons = disagreements(found)
+    reasons = disagreements(versions)
     if not reasons:
         return ""
-    oldest = min(version for version in found.values() if version)
-    wanted = '-e ".[cuda12]"'
+    oldest = min(version for version in versions.values() if version)
+    packages = '-e ".[cuda12]"'
     if oldest[0] > 12:
-        wanted = f'"cuda-toolkit[nvvm,nvrtc]=={_text(oldest)}.*" "nvidia-nvjitlink=={_text(oldest)}.*"'
-    return f"{'; '.join(reasons)}: pip install {wanted}"
+        packages = f'"cuda-toolkit[nvvm,nvrtc]=={_text(oldest)}.*" "nvidia-nvjitlink=={_text(oldest)}.*"'
+    return f"{'; '.join(reasons)}: pip install {packages}"
 
 
-def described(found: dict[str, Version | None]) -> str:
+def described(versions: dict[str, Version | None]) -> str:
     """Return the versions as text."""
-    return ", ".join(f"{name} {_text(version) if version else 'not found'}" for name, version in found.items())
+    return ", ".join(f"{name} {_text(version) if version else 'not found'}" for name, version in versions.items())
 
 
 def _text(version: Version) -> str:

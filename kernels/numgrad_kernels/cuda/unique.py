@@ -42,15 +42,15 @@ def merge_slices(x, order, outer, length, inner, width, out: Out):
     """Merge each pair of neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         left, low, high = other_run(index, width, length)
-        own, begin = order[index], low
+        slice_index, begin = order[index], low
         while low < high:
             middle = (low + high) >> 1
-            found = _compared(x, order[middle], own, outer, length, inner)
-            if found > 0 or (found == 0 and not left):
+            comparison = _compared(x, order[middle], slice_index, outer, length, inner)
+            if comparison > 0 or (comparison == 0 and not left):
                 low = middle + 1
             else:
                 high = middle
-        out[index + low - begin - (0 if left else width)] = own
+        out[index + low - begin - (0 if left else width)] = slice_index
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -96,5 +96,5 @@ def count_runs(begins, runs, length, out: Out):
 def take_slices(x, first, size, length, runs, inner, out: Out):
     """The first slices of the runs, laid out as (outer, runs, inner)."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
-        rest = index // inner
-        out[index] = x[(rest // runs * length + first[rest % runs]) * inner + index % inner]
+        outer_index = index // inner
+        out[index] = x[(outer_index // runs * length + first[outer_index % runs]) * inner + index % inner]

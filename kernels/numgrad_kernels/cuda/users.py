@@ -91,8 +91,8 @@ class _Seen:
 
     def __init__(self, array: Any, interface: dict[str, Any]):
         self.array = array
-        wanted = ("shape", "typestr", "data", "strides", "version")
-        self.__array_interface__ = {name: interface[name] for name in wanted}
+        entries = ("shape", "typestr", "data", "strides", "version")
+        self.__array_interface__ = {name: interface[name] for name in entries}
 
 
 def _foreign_array(value: Any) -> np.ndarray:

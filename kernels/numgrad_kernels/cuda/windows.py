@@ -20,17 +20,17 @@ def add_overlapping(values, start, out: InOut, first, size, sizes, steps, target
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         total = out[first + i]
         for number in range(count):
-            source, place, rest = start, i, number
+            source, position, remaining = start, i, number
             for d in range(apart - 1, -1, -1):
-                at = rest % sizes[d]
-                rest //= sizes[d]
+                at = remaining % sizes[d]
+                remaining //= sizes[d]
                 source += at * steps[d]
-                place -= at * targets[d]
+                position -= at * targets[d]
             for d in range(apart, rank):
-                if place > 0:
-                    at = min(place // targets[d], sizes[d] - 1)
+                if position > 0:
+                    at = min(position // targets[d], sizes[d] - 1)
                     source += at * steps[d]
-                    place -= at * targets[d]
-            if place == 0:
+                    position -= at * targets[d]
+            if position == 0:
                 total = T(total + values[source])
         out[first + i] = total

@@ -37,8 +37,8 @@ def get_numerical_jacobian(
 
     for y in evaluate():
         _refuse_complex(y, "get_numerical_jacobian")
-    wanted = [x for x in targets if is_tensor(x) and x.requires_grad]
-    return tuple(jacobian for x in wanted for jacobian in _jacobians(evaluate, x, eps, False))
+    leaves = [x for x in targets if is_tensor(x) and x.requires_grad]
+    return tuple(jacobian for x in leaves for jacobian in _jacobians(evaluate, x, eps, False))
 
 
 def get_numerical_jacobian_wrt_specific_input(
@@ -91,11 +91,11 @@ def get_analytical_jacobian(
     """
     _warn_of_deprecation("get_analytical_jacobian", grad_out)
     _refuse_complex(output, "get_analytical_jacobian")
-    wanted = [x for x in inputs if x.requires_grad]
+    leaves = [x for x in inputs if x.requires_grad]
     weights, differing = jacobians.Directions(output.shape), jacobians.DtypePairs()
-    first, second = [jacobians.vector_jacobian_products(output, wanted, weights, 1, differing) for _ in range(2)]
+    first, second = [jacobians.vector_jacobian_products(output, leaves, weights, 1, differing) for _ in range(2)]
     reentrant = all(jacobians.largest_difference(a, b) <= nondet_tol for a, b in zip(first, second, strict=True))
-    matrices = tuple(jacobians.tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
+    matrices = tuple(jacobians.tensor_of(rows.T, x) for rows, x in zip(first, leaves, strict=True))
     return matrices, reentrant, True, not differing
 
 

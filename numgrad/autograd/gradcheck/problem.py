@@ -61,9 +61,9 @@ class Problem:
             TypeError: the function returned a value that is not a tensor.
         """
         self._func = func
-        self._given = given = as_tuple(inputs)
-        self.arguments = _differentiable_inputs(given)
-        self.inputs = [given[number] for number in self.arguments]
+        self._values = values = as_tuple(inputs)
+        self.arguments = _differentiable_inputs(values)
+        self.inputs = [values[number] for number in self.arguments]
         for number, x in zip(self.arguments, self.inputs, strict=True):
             _check_input(number, x)
         self._count: int | None = None  # number of the function's outputs, set by the first call
@@ -81,7 +81,7 @@ class Problem:
         return [y for y in self._results({}) if _continuous(y)]
 
     def _results(self, replaced: dict[int, Any]) -> tuple[Any, ...]:
-        arguments = list(self._given)
+        arguments = list(self._values)
         for key, value in replaced.items():
             arguments[self.arguments[key]] = value
         results = as_tuple(self._func(*arguments))
@@ -155,8 +155,8 @@ def gradient_of(
             raise RuntimeError(f"got {len(recorded)} tensors and {len(weights)} gradients")
         sent = [(y, weight) for y, weight in zip(recorded, arguments[len(values) :], strict=True) if weight is not None]
         outputs, gradients = zip(*sent, strict=True)
-        wanted = [arguments[number] for number in chosen]
-        computed = grad(outputs, wanted, gradients, create_graph=True, allow_unused=True)
+        differentiated = [arguments[number] for number in chosen]
+        computed = grad(outputs, differentiated, gradients, create_graph=True, allow_unused=True)
         return tuple(value for value in computed if value is not None)
 
     return gradient, (*values, *weights)

@@ -36,7 +36,7 @@ class Compilation(NamedTuple):
     time_range: Interval
 
 
-class Kernel(NamedTuple):
+class KernelRun(NamedTuple):
     """One run of a kernel on the GPU with index ``device``, with its ``duration`` in microseconds."""
 
     name: str
@@ -149,7 +149,7 @@ class FunctionEvent(_Times):
     remark: str | None = None
     trace_name: str | None = None
     kwinputs: dict[str, Any] = field(init=False, default_factory=dict)
-    kernels: list[Kernel] = field(init=False, default_factory=list)
+    kernels: list[KernelRun] = field(init=False, default_factory=list)
     compilations: list[Compilation] = field(init=False, default_factory=list)
     cpu_children: list[FunctionEvent] = field(init=False, default_factory=list)
     cpu_parent: FunctionEvent | None = field(init=False, default=None)

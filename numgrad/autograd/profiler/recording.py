@@ -17,7 +17,7 @@ from ..locations import calling_frame
 from ..node import AccumulateGrad
 from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
-from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
+from .events import TURN, Compilation, FunctionEvent, Interval, KernelRun
 
 #: Prefix of the names of numbered blocks: the blocks ``<prefix>#<number>`` are summed under the name ``<prefix>*``.
 STEP = "ProfilerStep"
@@ -85,28 +85,28 @@ class ProfileRecording(Watcher):
     def failed(self, call: Any, token: FunctionEvent) -> None:
         self._close(token, perf_counter_ns())
 
-    def begin(self, kind: str, subject: Any, given: Any) -> tuple[FunctionEvent, Any, Any]:
+    def begin(self, kind: str, subject: Any, value: Any) -> tuple[FunctionEvent, Any, Any]:
         if kind == BLOCK:
             event = self._begin(subject, (), kind)
-            event.is_user_annotation, event.remark = True, given
+            event.is_user_annotation, event.remark = True, value
             if subject.startswith(f"{STEP}#"):
                 event.name = f"{STEP}*"
-            return event, subject, given
-        arguments = () if kind == NODE else given if isinstance(given, list) else (given,)
+            return event, subject, value
+        arguments = () if kind == NODE else value if isinstance(value, list) else (value,)
         event = self._begin(f"{TURN if kind == NODE else ''}{subject.name()}", arguments, kind)
         if subject.__class__ is not AccumulateGrad:
             event.sequence_nr = subject.sequence
             origin = self._forward.get(subject.sequence)
             if origin is not None:
                 event.fwd_thread, event.stack = origin.thread, origin.stack
-        return event, subject, given
+        return event, subject, value
 
     def end(self, token: tuple[FunctionEvent, Any, Any], result: Any) -> None:
         ended = perf_counter_ns()
-        event, subject, given = token
+        event, subject, value = token
         # If the rule called no operation, a kernel made the gradients.
         if result is not None and self.events[-1] is event and subject.makes_fresh_gradients:
-            _count_memory(event, [gradient for gradient in result if gradient is not None and gradient is not given])
+            _count_memory(event, [gradient for gradient in result if gradient is not None and gradient is not value])
         self._close(event, ended)
 
     def _begin(
@@ -154,7 +154,7 @@ class ProfileRecording(Watcher):
             interval = Interval(self._microseconds(launch.begun), self._microseconds(launch.ended))
             device = int(launch.device.partition(":")[2])
             event = self._innermost("numgrad::launch", launch.begun, launch.ended)
-            event.kernels.append(Kernel(launch.name, device, interval.elapsed_us(), interval))
+            event.kernels.append(KernelRun(launch.name, device, interval.elapsed_us(), interval))
 
     def _innermost(self, name: str, begun: int, ended: int) -> FunctionEvent:
         """Return the innermost open event; if there is none, make one of this name for the kernel."""

@@ -72,8 +72,8 @@ def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Se
 
 def report(device: None = None) -> np.ndarray:
     """Return the memory in which the kernels of this thread note that an index is out of bounds."""
-    _report.one[0] = False  # an error between a kernel and the check of its report may have left it set
-    return _report.one
+    _report.flag[0] = False  # an error between a kernel and the check of its report may have left it set
+    return _report.flag
 
 
 def raise_reported(indices: np.ndarray, *bounds: Any) -> None:
@@ -82,7 +82,7 @@ def raise_reported(indices: np.ndarray, *bounds: Any) -> None:
     Raises:
         OutOfBoundsError: it has.
     """
-    check_report(_report.one, indices, *bounds)
+    check_report(_report.flag, indices, *bounds)
 
 
 def value_of(tensor: Any) -> Any:
@@ -92,7 +92,7 @@ def value_of(tensor: Any) -> Any:
 
 def array_of(tensor: Any) -> np.ndarray:
     """Return a tensor as an array of its shape and strides, on its memory."""
-    return tensor._place()
+    return tensor._as_array()
 
 
 def kernel_of(step: Step, device: None = None) -> Callable[[], Kernel]:
@@ -117,7 +117,7 @@ class _CpuWriter(Writer):
         "one_thread": one_thread, "report": _report, "zeros": np.zeros,
     }
     expressions: ClassVar[dict[Any, str]] = {
-        **Writer.expressions, InputNumber: "x#._storage.item(x#._offset)", Array: "x#._place()", Report: "wrong",
+        **Writer.expressions, InputNumber: "x#._storage.item(x#._offset)", Array: "x#._as_array()", Report: "wrong",
     }
 
     def allocation(self, memory: New, size: str) -> str:
@@ -138,7 +138,7 @@ class _CpuWriter(Writer):
             indices, *bounds = step.reports
             arguments = ", ".join([self.buffer(indices), *map(self.constant, bounds)])
             check = ["if wrong.item():", f"    check_report(wrong, {arguments})"]
-            lines = ["wrong = report.one", "wrong[0] = False", *lines, *check]
+            lines = ["wrong = report.flag", "wrong[0] = False", *lines, *check]
         return lines
 
 

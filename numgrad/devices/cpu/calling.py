@@ -45,9 +45,9 @@ def caller(linked: Linked, table: np.ndarray, lines: Sequence[int], one_thread: 
         def elements(array: np.ndarray) -> Any:
             return builder.bitcast(context.add_dynamic_addr(builder, array.ctypes.data, "numgrad"), number.as_pointer())
 
-        taken, entries = elements(busy), elements(table)
+        flag, entries = elements(busy), elements(table)
         result = cgutils.alloca_once_value(builder, number(BUSY))
-        is_free = builder.icmp_signed("==", builder.atomic_rmw("xchg", taken, number(1), "acq_rel"), number(0))
+        is_free = builder.icmp_signed("==", builder.atomic_rmw("xchg", flag, number(1), "acq_rel"), number(0))
         with builder.if_then(is_free, likely=True):
             for line, address in zip(lines, cgutils.unpack_tuple(builder, arguments[0]), strict=True):
                 builder.store(address, builder.gep(entries, [number(line)]))
@@ -58,7 +58,7 @@ def caller(linked: Linked, table: np.ndarray, lines: Sequence[int], one_thread: 
             builder.store(builder.call(function(linked.address, number, number.as_pointer()), [entries]), result)
             if threads is not None:
                 builder.call(set_threads, [before])
-            builder.store_atomic(number(0), taken, "release", 8)
+            builder.store_atomic(number(0), flag, "release", 8)
         return builder.load(result)
 
     @intrinsic

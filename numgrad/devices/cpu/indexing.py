@@ -43,7 +43,7 @@ class _Report(threading.local):
     """Memory in which the kernels of this thread note that an index is out of bounds."""
 
     def __init__(self) -> None:
-        self.one = np.zeros(1, _BOOL)
+        self.flag = np.zeros(1, _BOOL)
 
 
 _report = _Report()
@@ -307,12 +307,12 @@ def scatter_axis(
     count, dtype = indices.size, out.dtype
     columns, step = _columns(inner, dtype.itemsize), int(values.size == count)
     extremes = mode in ("amax", "amin")
-    how: Any = mode == "amax" if extremes else MODES[mode]
+    code: Any = mode == "amax" if extremes else MODES[mode]
     parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
     if count and not out.size:
         check_bounds(p, indices, 0, length)
     elif count:
         p.run(
-            indexing.scatter_axis, dtype, values, step, indices, length, width, inner, columns, how, out, Report(),
+            indexing.scatter_axis, dtype, values, step, indices, length, width, inner, columns, code, out, Report(),
             work=count if out.size > length * min(inner, columns) else 0, reports=Bounds(indices, 0, length), **parts,
         )

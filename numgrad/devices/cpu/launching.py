@@ -121,4 +121,4 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
 
 def share_elements(left: Any, right: Any) -> bool:
     """Return True if two tensors share an element, or if that is hard to decide."""
-    return may_share_elements(left._place(), right._place())
+    return may_share_elements(left._as_array(), right._as_array())

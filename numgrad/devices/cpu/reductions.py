@@ -80,14 +80,14 @@ def _fold(
     size = outer * length * inner
     last: dict[str, Any] = {} if finish is reductions.finish else {"finish": finish}
     lanes: dict[str, Any] = {"fold_lanes": reductions.sum_of_lanes} if fold is reductions.fold else {}
-    how: dict[str, Any] = {"work": size, "term": term, "fold": fold}
+    functions: dict[str, Any] = {"work": size, "term": term, "fold": fold}
     if inner > 1:
-        p.run(reductions.fold_columns, compute, x, length, inner, parameter, initial, divisor, out, **how, **last)
+        p.run(reductions.fold_columns, compute, x, length, inner, parameter, initial, divisor, out, **functions, **last)
     elif outer > 1 or size < PARALLEL_FROM:
-        p.run(reductions.fold_rows, compute, x, length, parameter, initial, divisor, out, **how, **lanes, **last)
+        p.run(reductions.fold_rows, compute, x, length, parameter, initial, divisor, out, **functions, **lanes, **last)
     else:
         leaves = p.new(-(-length // reductions.LEAF), compute)
-        p.run(reductions.fold_leaves, compute, x, parameter, initial, leaves, **how, **lanes)
+        p.run(reductions.fold_leaves, compute, x, parameter, initial, leaves, **functions, **lanes)
         p.run(reductions.combine_leaves, compute, leaves, parameter, divisor, out, fold=fold, **last)
     return out
 
@@ -141,8 +141,8 @@ def norm_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, order: float, dtype: np.dtype
 ) -> Buffer:
     """Return the buffer of the norms, of this order and dtype, of the vectors along the middle axis."""
-    how = _NORMS.get(order) or {"term": reductions.power, "finish": reductions.root_of_order, "number": order}
-    norms = _fold(p, x, (outer, length, inner), dtype, **how)
+    functions = _NORMS.get(order) or {"term": reductions.power, "finish": reductions.root_of_order, "number": order}
+    norms = _fold(p, x, (outer, length, inner), dtype, **functions)
     if not 1 < order < np.inf:
         return norms
     out = p.new(outer * inner, dtype)

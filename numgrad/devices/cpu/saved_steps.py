@@ -37,7 +37,7 @@ def described_steps(steps: Sequence[Run | Copied]) -> dict[str, Any]:
     described: list[Any] = []
     for step in steps:
         if isinstance(step, Copied):
-            described.append([_place(step.target), step.source and _place(step.source), step.size])
+            described.append([_numbers_of(step.target), step.source and _numbers_of(step.source), step.size])
             continue
         if step.kernel.facts.hides:
             raise ValueError(f"the kernel {step.kernel.name} takes addresses")
@@ -62,7 +62,7 @@ def _sources(text: str) -> str:
     return hashlib.sha256(cache.sources(text).encode()).hexdigest()
 
 
-def _place(place: Place) -> list[int]:
+def _numbers_of(place: Place) -> list[int]:
     return [place.line, place.offset, place.count]
 
 
@@ -71,9 +71,9 @@ def _operands(step: Run) -> list[Any]:
     described: list[Any] = []
     for name, kind, operand in zip(facts.parameters, step.kernel.arguments, step.operands, strict=True):
         if isinstance(operand, Place):
-            described.append({"row": _place(operand)})
+            described.append({"row": _numbers_of(operand)})
         elif isinstance(operand, ReadNumber):
-            described.append({"read": _place(operand.place), "dtype": operand.dtype.name})
+            described.append({"read": _numbers_of(operand.place), "dtype": operand.dtype.name})
         elif facts.calls_blas and name == "address" and operand:  # 0 if another function replaces BLAS's
             described.append({"blas": _blas_function(operand)})
         elif isinstance(kind, types.Complex):
@@ -86,8 +86,8 @@ def _operands(step: Run) -> list[Any]:
 def _blas_function(address: int) -> list[str]:
     """Return the name of the function of BLAS at an address, and of its dtype."""
     return next(
-        [function, dtype.name] for function in FUNCTIONS for dtype, known in blas_addresses(function).items()
-        if known == address
+        [function, dtype.name] for function in FUNCTIONS for dtype, entry in blas_addresses(function).items()
+        if entry == address
     )
 
 

@@ -146,7 +146,7 @@ class _TileWriter(StepWriter):
 
     def __init__(self, outer: StepWriter, tiles: Tiles):
         super().__init__(tuple(outer.passed))
-        self.known: dict[tuple[str, int], str] = {}  # the results of ``scaled``
+        self.scaled_values: dict[tuple[str, int], str] = {}  # the results of ``scaled``
         self.start.append("  %counter = alloca i64")
         if tiles.scratch:
             self.start.append(f"  %scratch = alloca [{tiles.scratch} x i8], align 64")
@@ -168,9 +168,9 @@ class _TileWriter(StepWriter):
         if elements == 1:
             return value
         key = value, elements
-        if key not in self.known:
-            self.known[key] = self.add(f"mul i64 {value}, {elements}")
-        return self.known[key]
+        if key not in self.scaled_values:
+            self.scaled_values[key] = self.add(f"mul i64 {value}, {elements}")
+        return self.scaled_values[key]
 
     def buffer(self, kind: Any, operand: Any) -> list[str]:
         size = as_dtype(kind.dtype).itemsize

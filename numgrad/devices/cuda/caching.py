@@ -45,7 +45,7 @@ CACHING = os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") == "0"
 class Piece:
     """A part of a segment, between ``before`` and ``after``: ``free``, or used by a block, or in a bin."""
 
-    __slots__ = ("address", "after", "before", "free", "pool", "requested", "size", "streams", "wanted")
+    __slots__ = ("address", "after", "before", "free", "pool", "requested", "rounded", "size", "streams")
 
     def __init__(self, address: int, size: int, pool: PiecePool, before: Piece | None, after: Piece | None):
         self.address = address
@@ -54,7 +54,7 @@ class Piece:
         self.before = before
         self.after = after
         self.free = False
-        self.wanted = size  # the size of its last allocation, after rounding; the piece may be larger
+        self.rounded = size  # the size of its last allocation, after rounding; the piece may be larger
         self.requested = 0
         self.streams: dict[tuple[int, int], StreamHandle] | None = None  # others that use it, by GPU and address
 
@@ -114,15 +114,15 @@ class PiecePool:
             piece = self.bins[binned].pop()
         else:
             return None
-        rest = piece.size - size
-        if rest >= GRAIN if self.small else rest > SMALL:
+        remainder = piece.size - size
+        if remainder >= GRAIN if self.small else remainder > SMALL:
             piece.size = size
-            after = Piece(piece.address + size, rest, self, piece, piece.after)
+            after = Piece(piece.address + size, remainder, self, piece, piece.after)
             if after.after is not None:
                 after.after.before = after
             piece.after = after
             self.insert(after)
-        piece.wanted = size
+        piece.rounded = size
         return piece
 
 
@@ -204,7 +204,7 @@ class Allocator:
             piece = returned.popleft()
             self.counts.remove_block(piece.size, piece.requested)
             if piece.streams is None:
-                piece.pool.bins.setdefault(piece.wanted, []).append(piece)
+                piece.pool.bins.setdefault(piece.rounded, []).append(piece)
             else:
                 self._waiting.append((piece, [_mark(stream) for stream in piece.streams.values()]))
                 piece.streams = None
@@ -222,7 +222,7 @@ class Allocator:
             if pending:
                 self._waiting.append((piece, pending))
             else:
-                piece.pool.bins.setdefault(piece.wanted, []).append(piece)
+                piece.pool.bins.setdefault(piece.rounded, []).append(piece)
 
     def _find(self, pool: PiecePool, size: int) -> Piece:
         """Return a piece of the pool: an existing one, one that merging creates, or a part of a new segment."""

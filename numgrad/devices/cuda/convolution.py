@@ -45,18 +45,18 @@ def _tiles(
     image: TensorRef, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Iterator[_Tile]:
     """Yield the tiles of all windows of the images, the results of which are contiguous and of the shape ``out``."""
-    (count, filters, rows, *rest), (out_image, out_channel, *out_steps) = out, contiguous_strides(out)
+    (count, filters, rows, *trailing), (out_image, out_channel, *out_steps) = out, contiguous_strides(out)
     (image_step, channel_step, *steps), channels = image.layout.strides, image.shape[1] // groups
     filters //= groups
     height = channels * numel(kernel)
-    row_bytes = max(groups * height * numel(tuple(rest)) * image.type.numpy.itemsize, 1)
+    row_bytes = max(groups * height * numel(tuple(trailing)) * image.type.numpy.itemsize, 1)
     most = max(BYTES, row_bytes * rows * count // _TIMES)
     images, tall = max(most // (row_bytes * max(rows, 1)), 1), min(max(most // row_bytes, 1), rows)
     wide = [gap * step for gap, step in zip(stride, steps, strict=True)]
     before = channels * channel_step, channel_step, *[gap * step for gap, step in zip(dilation, steps, strict=True)]
     for first in range(0, count, images):
         for row in range(0, rows, tall):
-            positions = min(images, count - first), min(tall, rows - row), *rest
+            positions = min(images, count - first), min(tall, rows - row), *trailing
             windows = layout_of(image.type, (groups, channels, *kernel, *positions), (*before, image_step, *wide))
             part = layout_of(
                 image.type, (groups, filters, *positions), (filters * out_channel, out_channel, out_image, *out_steps)

@@ -138,7 +138,7 @@ class Routines:
         self._set_pointer_mode = library.set_pointer_mode
         self._factors = np.array([0, 1], dtype)
         self._zero = self._factors.ctypes.data
-        self._one = self._zero + dtype.itemsize
+        self._unit = self._zero + dtype.itemsize
 
     def gemm(
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,
@@ -146,13 +146,13 @@ class Routines:
     ) -> None:  # fmt: skip
         """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``, or add them if ``added``."""
         transposed = [_TRANSPOSED if factor.transposed else _AS_STORED for factor in (second, first)]
-        beta = self._one if added else self._zero
+        beta = self._unit if added else self._zero
         handle = _handle(stream, left, right)
         if count == 1:
-            self._gemm(handle, *transposed, n, m, k, self._one, right.address, second.step, left.address, first.step,
+            self._gemm(handle, *transposed, n, m, k, self._unit, right.address, second.step, left.address, first.step,
                        beta, out.address, n)  # fmt: skip
         else:
-            self._gemm_batched(handle, *transposed, n, m, k, self._one, right.address, second.step, second.batch,
+            self._gemm_batched(handle, *transposed, n, m, k, self._unit, right.address, second.step, second.batch,
                                left.address, first.step, first.batch, beta, out.address, n, m * n, count)  # fmt: skip
 
     def gemv(
@@ -162,7 +162,7 @@ class Routines:
         """Write the product of a (rows, k) matrix and a vector with the stride ``step``."""
         transposed, sizes = (_AS_STORED, (rows, k)) if first.transposed else (_TRANSPOSED, (k, rows))
         handle = _handle(stream, left, right)
-        self._gemv(handle, transposed, *sizes, self._one, left.address, first.step, right.address, step, self._zero,
+        self._gemv(handle, transposed, *sizes, self._unit, left.address, first.step, right.address, step, self._zero,
                    out.address, 1)  # fmt: skip
 
     def dot(

@@ -206,22 +206,22 @@ def free_pinned(address: int, device: int = 0) -> None:
 
 def copy_to_device(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Put a copy from the host's memory to a GPU's on a stream."""
-    _value(_on(stream.device, cu.cuMemcpyHtoDAsync, target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyHtoDAsync, target, source, size, stream.native))
 
 
 def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Put a copy from a GPU's memory to the host's on a stream."""
-    _value(_on(stream.device, cu.cuMemcpyDtoHAsync, target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyDtoHAsync, target, source, size, stream.native))
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
     """Copy ``size`` bytes within the memory of GPUs."""
-    _value(_on(stream.device, cu.cuMemcpyDtoDAsync, target, source, size, stream.own))
+    _value(_on(stream.device, cu.cuMemcpyDtoDAsync, target, source, size, stream.native))
 
 
 def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:
     """Set ``size`` bytes to a value."""
-    _value(_on(stream.device, cu.cuMemsetD8Async, target, value, size, stream.own))
+    _value(_on(stream.device, cu.cuMemsetD8Async, target, value, size, stream.native))
 
 
 def device_of(address: int) -> int:
@@ -249,7 +249,7 @@ def external_stream(address: int, device: int) -> StreamHandle:
 
 def stream_is_done(stream: StreamHandle) -> bool:
     """Return True if all work on a stream has run."""
-    return _is_done(_on(stream.device, cu.cuStreamQuery, stream.own))
+    return _is_done(_on(stream.device, cu.cuStreamQuery, stream.native))
 
 
 def _is_done(answer: tuple[Any]) -> bool:
@@ -261,7 +261,7 @@ def _is_done(answer: tuple[Any]) -> bool:
 
 def synchronize(stream: StreamHandle) -> None:
     """Wait until all work on a stream has run."""
-    _value(_on(stream.device, cu.cuStreamSynchronize, stream.own))
+    _value(_on(stream.device, cu.cuStreamSynchronize, stream.native))
 
 
 def synchronize_device(device: int) -> None:
@@ -284,7 +284,7 @@ def destroy_event(event: Any) -> None:
 
 def record_event(event: Any, stream: StreamHandle) -> None:
     """Put an event on a stream of its GPU, after the present work."""
-    _value(_on(stream.device, cu.cuEventRecord, event, stream.own))
+    _value(_on(stream.device, cu.cuEventRecord, event, stream.native))
 
 
 def event_is_done(event: Any) -> bool:
@@ -299,7 +299,7 @@ def wait_for_event(event: Any) -> None:
 
 def wait_on_stream(stream: StreamHandle, event: Any) -> None:
     """Make later work on a stream wait for an event, of any GPU."""
-    _value(_on(stream.device, cu.cuStreamWaitEvent, stream.own, event, 0))
+    _value(_on(stream.device, cu.cuStreamWaitEvent, stream.native, event, 0))
 
 
 def elapsed_time(start: Any, end: Any) -> float:

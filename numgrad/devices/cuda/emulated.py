@@ -71,18 +71,18 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
     The first launch compiles and translates the kernel, and so does ``launch.prepare(device)``.
     """
-    made: list[EmulatedKernel] = []
+    cached: list[EmulatedKernel] = []
     slots = [(number, form, part) for number, type_ in enumerate(arguments) for form, part in argument_slots(type_)]
     pack = struct.Struct("=" + "".join(form for _, form, _ in slots)).pack
     is_indirect = "row_at" in text  # the kernel takes addresses of buffers from memory
 
     def prepare(device: int = 0) -> EmulatedKernel:
         with _lock:
-            if not made:
+            if not cached:
                 begun = perf_counter_ns()
-                made.append(EmulatedKernel(name, ptx_with_lines(name, text, arguments)))
+                cached.append(EmulatedKernel(name, ptx_with_lines(name, text, arguments)))
                 notify_made(name, begun)
-            return made[0]
+            return cached[0]
 
     def launch(count: int, threads: int, stream: StreamHandle, *values: Any) -> None:
         if side_streams:
@@ -114,10 +114,10 @@ def _part(value: Any, part: str) -> Any:
 
 def _accessible(values: Sequence[Any], is_indirect: bool) -> list[tuple[int, int, bool]]:
     """Return the start and the end of each buffer that a kernel may access, and True for the host's memory."""
-    found = [(v.address, v.address + v.nbytes, _is_pinned(v)) for v in values if v.__class__ is DeviceBuffer]
+    ranges = [(v.address, v.address + v.nbytes, _is_pinned(v)) for v in values if v.__class__ is DeviceBuffer]
     if is_indirect:
-        found += [(address, address + memory.size - _MARGIN, True) for address, memory in list(memory_blocks.items())]
-    return found
+        ranges += [(address, address + memory.size - _MARGIN, True) for address, memory in list(memory_blocks.items())]
+    return ranges
 
 
 def _is_pinned(buffer: DeviceBuffer) -> bool:

@@ -94,15 +94,15 @@ def upload(buffer: DeviceBuffer, array: np.ndarray, wait: bool = True) -> None:
 
 
 def _upload(buffer: DeviceBuffer, array: np.ndarray, wait: bool) -> None:
-    here = stream(buffer.device)
+    current = stream(buffer.device)
     if side_streams:
-        note_uses(here, (buffer,))
+        note_uses(current, (buffer,))
     block = None if wait else pinned.block_of(array)
     if block is None and array.nbytes <= STAGED:
-        pinned.stage(array, buffer.address, here)
+        pinned.stage(array, buffer.address, current)
     else:
-        runtime.driver.copy_to_device(buffer.address, array.ctypes.data, array.nbytes, here)
-        _finish_copy(block, here)
+        runtime.driver.copy_to_device(buffer.address, array.ctypes.data, array.nbytes, current)
+        _finish_copy(block, current)
 
 
 def download(buffer: DeviceBuffer, array: np.ndarray, wait: bool = True) -> None:
@@ -111,29 +111,29 @@ def download(buffer: DeviceBuffer, array: np.ndarray, wait: bool = True) -> None
     Without ``wait``, an array in pinned memory has them when the work on the current stream is done.
     """
     recording.values_read("copying elements from a GPU")
-    here = stream(buffer.device)
+    current = stream(buffer.device)
     if side_streams:
-        note_uses(here, (buffer,))
-    runtime.driver.copy_to_host(array.ctypes.data, buffer.address, array.nbytes, here)
-    _finish_copy(None if wait else pinned.block_of(array), here)
+        note_uses(current, (buffer,))
+    runtime.driver.copy_to_host(array.ctypes.data, buffer.address, array.nbytes, current)
+    _finish_copy(None if wait else pinned.block_of(array), current)
 
 
-def _finish_copy(block: Any, here: StreamHandle) -> None:
+def _finish_copy(block: Any, current: StreamHandle) -> None:
     """Note on a block of pinned memory that a copy is on a stream; without a block, wait for the copy."""
     if block is None:
-        runtime.driver.synchronize(here)
+        runtime.driver.synchronize(current)
     else:
-        block.copied_on(here)
+        block.copied_on(current)
 
 
-def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
+def note_uses(current: StreamHandle, values: Iterable[Any]) -> None:
     """Note that work on a stream uses the buffers among the values.
 
     Their memory is reused only after that work.
     """
     for value in values:
         if value.__class__ is DeviceBuffer and value.block.__class__ is CachedMemory:
-            value.block.use_on(here)
+            value.block.use_on(current)
 
 
 @functools.cache

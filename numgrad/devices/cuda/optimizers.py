@@ -53,10 +53,10 @@ class _Copy:
     def _send(self) -> None:
         """Copy the table, of any size, without waiting for the GPU."""
         if not np.array_equal(self._table.memory, self._sent):
-            here = stream(self.table.device)
+            current = stream(self.table.device)
             if side_streams:
-                note_uses(here, self._memory)
-            stage(self._table.memory, self.table.address, here)
+                note_uses(current, self._memory)
+            stage(self._table.memory, self.table.address, current)
             self._sent[:] = self._table.memory
 
 

@@ -46,7 +46,7 @@ def launch(blocks, threads, stream, {names}):
 """
 
 
-_LAUNCH = "function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0"
+_LAUNCH = "function, blocks, 1, 1, threads, 1, 1, 0, stream.native, pointers, 0"
 
 
 def launcher(

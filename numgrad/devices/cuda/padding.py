@@ -20,10 +20,10 @@ _EACH = 16
 
 
 def mend(
-    p: Plan, image: Buffer, filters: Buffer, bias: Buffer | None, out: Buffer, shapes: tuple[Ints, Ints], *how: Any
+    p: Plan, image: Buffer, filters: Buffer, bias: Buffer | None, out: Buffer, shapes: tuple[Ints, Ints], *geometry: Any
 ) -> None:
     """Add the step that corrects products of windows; threads check only results of windows that may meet padding."""
-    numbers = window_numbers(*shapes, *how)
+    numbers = window_numbers(*shapes, *geometry)
     columns, begin, stop = numbers[-3:]
     apart = max(columns - (stop - begin), -(-columns // _EACH))
     size = math.prod(shapes[1]) // columns * apart
@@ -31,7 +31,7 @@ def mend(
     p.run(padding.mend, image.dtype, *operands, work=size)
 
 
-def mend_weight(p: Plan, image: Buffer, grad: Buffer, out: Buffer, shapes: tuple[Ints, Ints], *how: Any) -> None:
+def mend_weight(p: Plan, image: Buffer, grad: Buffer, out: Buffer, shapes: tuple[Ints, Ints], *geometry: Any) -> None:
     """Add the step that corrects gradients of filters."""
-    numbers = filter_numbers(*shapes, *how)
+    numbers = filter_numbers(*shapes, *geometry)
     p.run(padding.mend_weight, image.dtype, image, grad, *numbers, out.size, out, work=out.size)

@@ -81,8 +81,8 @@ def _by_cublas(routine: Any, *arguments: Any) -> None:
 
 def _call(routine: Any, *arguments: Any) -> None:
     """Call a routine of cuBLAS, and notify the listeners."""
-    here = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceBuffer))
-    (cublas.observed(routine) if launches.gpu_listeners else routine)(here, *arguments)
+    current = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceBuffer))
+    (cublas.observed(routine) if launches.gpu_listeners else routine)(current, *arguments)
 
 
 def _by_kernel(

@@ -173,11 +173,11 @@ def norm_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, order: float, dtype: np.dtype
 ) -> Buffer:
     """Return the buffer of the norms, of this order and dtype, of the vectors along the middle axis."""
-    how = _NORMS.get(order)
-    if how is None:
-        how = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
+    functions = _NORMS.get(order)
+    if functions is None:
+        functions = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
     columns = outer * inner
-    norms = _fold(p, x, (outer, length, inner), p.new(columns, dtype), **how)
+    norms = _fold(p, x, (outer, length, inner), p.new(columns, dtype), **functions)
     if 1 < order < np.inf:
         least = least_sure_norm(dtype, order)
         p.run(

@@ -73,12 +73,12 @@ class StreamHandle(int):
     """The address of a stream, 0 for the default stream, with the number of its GPU."""
 
     device: int
-    own: Any  # the stream in the form that the driver's bindings accept fastest
+    native: Any  # the stream in the form that the driver's bindings accept fastest
 
-    def __new__(cls, address: int, device: int, own: Any = None) -> StreamHandle:
+    def __new__(cls, address: int, device: int, native: Any = None) -> StreamHandle:
         handle = super().__new__(cls, address)
         handle.device = device
-        handle.own = own
+        handle.native = native
         return handle
 
 

@@ -103,23 +103,23 @@ def _nll_shapes(
     input: Layout, target: Layout, weight: Layout | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the shapes to which to reshape input and target, None for no change; raise unless they fit together."""
-    shape, wanted, dtype = input.shape, target.shape, input.type.dtype
+    shape, labels, dtype = input.shape, target.shape, input.type.dtype
     check_value(shape, "Expected 1 or more dimensions (got {})", len(shape))
-    if len(shape) > 1 and shape[0] != (wanted[0] if wanted else 0):
+    if len(shape) > 1 and shape[0] != (labels[0] if labels else 0):
         raise ValueError(
-            f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
-            f"of shape {list(shape)}, target of shape {list(wanted)}."
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({labels[0] if labels else 0}): input "
+            f"of shape {list(shape)}, target of shape {list(labels)}."
         )
     check(
         target.type.dtype in (int64, uint8),
-        "expected target dtype to be Long or Byte, but got {}", target.type.dtype.legacy, wanted,
+        "expected target dtype to be Long or Byte, but got {}", target.type.dtype.legacy, labels,
     )
     if len(shape) == 1:
-        if numel(wanted) != 1 or len(wanted) > 1:
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {list(wanted)}")
-    elif wanted != shape[:1] + shape[2:]:
+        if numel(labels) != 1 or len(labels) > 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {list(labels)}")
+    elif labels != shape[:1] + shape[2:]:
         raise RuntimeError(
-            f"Expected target size {list(shape[:1] + shape[2:])}, got {list(wanted)} (input of shape {list(shape)})"
+            f"Expected target size {list(shape[:1] + shape[2:])}, got {list(labels)} (input of shape {list(shape)})"
         )
     check_supported(input, "f", "nll_loss_out_frame")
     classes = shape[min(1, len(shape) - 1)]
@@ -128,7 +128,7 @@ def _nll_shapes(
         check_one_device(input, weight)
         raise RuntimeError(f"expected scalar type {dtype.legacy} but found {weight.type.dtype.legacy}")
     if len(shape) == 1:
-        return (shape, ()) if wanted else None
+        return (shape, ()) if labels else None
     if len(shape) in (2, 4):
         return None
     rest = numel(shape[2:])

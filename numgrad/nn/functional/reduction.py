@@ -31,7 +31,7 @@ def loss_function(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = args, kwargs
+        arguments = args, kwargs
         try:
             if not kwargs and len(args) <= position:
                 return function(*args)
@@ -42,7 +42,7 @@ def loss_function(function: _Function) -> _Function:
             _check_reduction(kwargs.get("reduction", "mean"))
             return function(*args, **kwargs)
         except Exception:
-            check_arguments(call, function.__name__, *given, tensors=True)
+            check_arguments(call, function.__name__, *arguments, tensors=True)
             raise
 
     parameters[position:position] = [

@@ -191,11 +191,11 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
             raise ValueError(f"var has negative entry/entries: {var}")
         return input.new_ones(input._layout.shape) * var
     check_value(not bool((var.detach() < 0).any()), "var has negative entry/entries")
-    shape, wanted = var._layout.shape, input._layout.shape
-    if shape == wanted[:-1] != wanted:
+    shape, input_shape = var._layout.shape, input._layout.shape
+    if shape == input_shape[:-1] != input_shape:
         return var.unsqueeze(-1)
-    if shape not in (wanted, *[(*wanted[:d], 1, *wanted[d + 1 :]) for d in range(len(wanted))]):
-        raise ValueError(f"var is of incorrect size: {list(shape)}, for input of shape {list(wanted)}")
+    if shape not in (input_shape, *[(*input_shape[:d], 1, *input_shape[d + 1 :]) for d in range(len(input_shape))]):
+        raise ValueError(f"var is of incorrect size: {list(shape)}, for input of shape {list(input_shape)}")
     return var
 
 

@@ -56,9 +56,9 @@ class _Numbered(Module):
 
     def pop(self, key: int | slice) -> Any:
         """Remove and return the module at ``key``, or the modules of a slice."""
-        taken = self[key]
+        removed = self[key]
         del self[key]
-        return taken
+        return removed
 
     def append(self, module: Module) -> Self:
         """Add a module at the end and return the container."""

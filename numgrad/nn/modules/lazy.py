@@ -90,10 +90,10 @@ class LazyLayer(LazyModuleMixin):
         if becomes is not None:
             cls.cls_to_become = becomes
 
-    def _leave_open(self: Any, device: Any, dtype: Any, **wanted: bool) -> None:
+    def _leave_open(self: Any, device: Any, dtype: Any, **used: bool) -> None:
         """Leave the shapes of these parameters open; parameters that are not wanted remain None."""
-        for name, is_wanted in wanted.items():
-            if is_wanted:
+        for name, is_used in used.items():
+            if is_used:
                 setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
 
     def _materialize(self: Any, **shapes: tuple[int, ...]) -> None:

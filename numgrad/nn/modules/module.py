@@ -315,20 +315,20 @@ def _to_arguments(
     *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False
 ) -> tuple[Any, Any, bool]:
     """Return the device and dtype given to ``Module.to``, None for each one missing, and the flag ``non_blocking``."""
-    rest: list[Any] = []
+    positional: list[Any] = []
     if args:
-        first, *rest = args
+        first, *positional = args
         if isinstance(first, Tensor):
             device, dtype = first.device, first.dtype
         elif isinstance(first, dtype_class | type):
             dtype = first
         elif first is None or isinstance(first, str | device_class) or first.__class__ is int:
             device = first
-            if rest:
-                dtype, *rest = rest
+            if positional:
+                dtype, *positional = positional
         else:
             raise TypeError(f"to(): the first argument must be a device, dtype or Tensor, not {type(first).__name__}")
-    if len(rest) > 1:  # device and dtype may be followed by non_blocking
+    if len(positional) > 1:  # device and dtype may be followed by non_blocking
         raise TypeError(f"to(): too many arguments ({len(args)} given)")
-    non_blocking = non_blocking or rest[:1] == [True]
+    non_blocking = non_blocking or positional[:1] == [True]
     return None if device is None else to_device(device), None if dtype is None else to_dtype(dtype), non_blocking

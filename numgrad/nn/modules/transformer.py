@@ -347,9 +347,9 @@ def _leaves_out_padding(layer: Module) -> bool:
     if not isinstance(layer, TransformerEncoderLayer):
         return False
     activation, attention = layer.activation, layer.self_attn
-    known = activation in _ACTIVATIONS.values() or isinstance(activation, ReLU | GELU)
+    is_fast = activation in _ACTIVATIONS.values() or isinstance(activation, ReLU | GELU)
     return (
-        known and attention.batch_first and attention.in_proj_weight is not None and attention.num_heads % 2 == 0
+        is_fast and attention.batch_first and attention.in_proj_weight is not None and attention.num_heads % 2 == 0
         and attention.in_proj_bias is not None and not layer.norm_first and layer.norm1.eps == layer.norm2.eps
     )
 

@@ -264,9 +264,9 @@ def pad_sequence(
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     if any(tensor.dim() == 0 for tensor in tensors):
         raise RuntimeError("pad_sequence: expected sequences of at least one dimension, but got one without")
-    steps, rest = max([tensor.size(0) for tensor in tensors]), tensors[0].shape[1:]
+    steps, trailing = max([tensor.size(0) for tensor in tensors]), tensors[0].shape[1:]
     shape = (len(tensors), steps) if batch_first else (steps, len(tensors))
-    padded = full((*shape, *rest), padding_value, dtype=tensors[0].dtype, device=tensors[0].device)
+    padded = full((*shape, *trailing), padding_value, dtype=tensors[0].dtype, device=tensors[0].device)
     for number, tensor in enumerate(tensors):
         start = steps - tensor.size(0) if padding_side == "left" else 0
         padded.select(0 if batch_first else 1, number).narrow(0, start, tensor.size(0)).copy_(tensor)

@@ -302,8 +302,8 @@ def _zeros(
         if not isinstance(around, Batched):
             continue
         concerned = [around.concerns(other) for other in others]
-        batched = any(here and other._mapped.batched for here, other in zip(concerned, others, strict=True))
-        others = [other._mapped.tensor if here else other for here, other in zip(concerned, others, strict=True)]
+        batched = any(at and other._mapped.batched for at, other in zip(concerned, others, strict=True))
+        others = [other._mapped.tensor if at else other for at, other in zip(concerned, others, strict=True)]
         if batched:
             size = around.size
             whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, around.outer)

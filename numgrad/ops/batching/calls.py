@@ -69,7 +69,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Any:
         done = op.run(values, attributes, None if target is None else values[0])
     if target is None:
         several = done.__class__ is tuple
-        out = tuple([mapped(level, one, batched) for one in done]) if several else mapped(level, done, batched)
+        out = tuple([mapped(level, tensor, batched) for tensor in done]) if several else mapped(level, done, batched)
     else:
         out = target
         _count(target)
@@ -181,8 +181,8 @@ def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
 def _merged(tensor: Tensor) -> Tensor:
     """Return the physical tensor with the batch dimension and the first one merged."""
     whole = expanded(tensor)
-    size, first, *rest = whole._layout.shape
-    return reshape(whole, (size * first, *rest))
+    size, first, *trailing = whole._layout.shape
+    return reshape(whole, (size * first, *trailing))
 
 
 def _example(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:

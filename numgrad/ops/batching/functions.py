@@ -57,13 +57,13 @@ def batched_function(call: FunctionCall, level: Batched) -> Any:
         if isinstance(value, Tensor) and not level.concerns(value) and any(output is value for output, _ in results):
             level.adopt(value)  # it was changed in place
     args = tuple([value if level.concerns(value) else arg for value, arg in zip(call.args, args, strict=True)])
-    known = {id(whole): arg for whole, arg in zip(physical, args, strict=True)}
+    arguments = {id(whole): arg for whole, arg in zip(physical, args, strict=True)}
     outputs = []
     for output, batched in results:
         if not isinstance(output, Tensor):
             outputs.append(output)
-        elif id(output) in known:  # an input that was changed in place
-            outputs.append(known[id(output)])
+        elif id(output) in arguments:  # an input that was changed in place
+            outputs.append(arguments[id(output)])
         else:
             outputs.append(mapped(level, output, batched))
     return _recorded(call, args, tuple(outputs), isinstance(result, tuple))
@@ -191,7 +191,7 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
                 of_inputs.get(id(value), example)
                 for value, example in zip(outputs, wrapped(outputs, Generated.batched), strict=True)
             ])
-            example = ctx.own = _ExampleContext()
+            example = ctx.example_context = _ExampleContext()
             example.needs_input_grad = ctx.needs_input_grad
             with inner.resumed():
                 function.setup_context(example, tuple(batched_inputs), shown if isinstance(output, tuple) else shown[0])
@@ -209,19 +209,19 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
             with inner.resumed():
-                ctx.own.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.flags))
-                result = function._run_backward(ctx.own, wrapped(gradients, Generated.batched))
+                ctx.example_context.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.flags))
+                result = function._run_backward(ctx.example_context, wrapped(gradients, Generated.batched))
                 result = result if isinstance(result, tuple) else (result,)
             return tuple([fitted(value, flag) for value, flag in zip(result, flags, strict=False)])
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             with inner.resumed():
-                ctx.own.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.forward_flags))
-                result = function.jvp(ctx.own, *wrapped(tangents, flags))
-            found = result if isinstance(result, tuple) else (result,)
-            made = tuple([fitted(value, flag) for value, flag in zip(found, Generated.batched, strict=False)])
-            return made if isinstance(result, tuple) else made[0]
+                ctx.example_context.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.forward_flags))
+                result = function.jvp(ctx.example_context, *wrapped(tangents, flags))
+            values = result if isinstance(result, tuple) else (result,)
+            computed = tuple([fitted(value, flag) for value, flag in zip(values, Generated.batched, strict=False)])
+            return computed if isinstance(result, tuple) else computed[0]
 
     Generated.__name__ = f"Vmapped{function.__name__}"
     return Generated

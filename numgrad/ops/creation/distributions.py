@@ -200,8 +200,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if replacement and num_samples > 1:
         sums = weights.cumsum(1)
         devices.check_countable((*layout.shape[:-1], num_samples), float64.numpy)
-        wanted = layout_of(layout.type.with_dtype(float64), (*layout.shape[:-1], num_samples))
-        drawn = new_drawn("uniform", wanted, source, 0.0, 1.0).reshape(count, num_samples)
+        drawn_layout = layout_of(layout.type.with_dtype(float64), (*layout.shape[:-1], num_samples))
+        drawn = new_drawn("uniform", drawn_layout, source, 0.0, 1.0).reshape(count, num_samples)
         picked = searchsorted((sums / sums[:, -1:]).double(), drawn)
     else:
         rates = new_drawn("exponential", layout_of(layout.type, (count, size)), source, 1.0)

@@ -291,13 +291,13 @@ def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
         requires_grad: bool = False, memory_format: memory_format | None = None,
     ) -> Tensor:
         plan = _plan_like(number, layout_like(name, input, dtype, device), memory_format)
-        made = tensor_of(plan.layout, plan.launch(*value))
+        result = tensor_of(plan.layout, plan.launch(*value))
         if state.mode & LEVELS:
-            made = like_examples(input, made)
-        return finished(made, requires_grad)
+            result = like_examples(input, result)
+        return finished(result, requires_grad)
 
-    made = f"``numgrad.{name.removesuffix('_like')}``"
-    doc = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
+    function = f"``numgrad.{name.removesuffix('_like')}``"
+    doc = f"{function} of the shape and, unless others are given, the dtype and device of another tensor."
     return public(named(like, name, doc), method=False, direct=True)
 
 
@@ -321,11 +321,11 @@ def full_like(
 def _new(function: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         chosen, target = self.dtype if dtype is None else dtype, self.device if device is None else device
-        made = function(*args, dtype=chosen, device=target, **options)
-        return like_examples(self, made)
+        result = function(*args, dtype=chosen, device=target, **options)
+        return like_examples(self, result)
 
-    made, name = f"``numgrad.{function.__name__}``", f"new_{function.__name__}"
-    doc = f"{made} in the dtype and on the device of this tensor, unless others are given."
+    title, name = f"``numgrad.{function.__name__}``", f"new_{function.__name__}"
+    doc = f"{title} in the dtype and on the device of this tensor, unless others are given."
     attach(name, named(method, name, doc))
 
 

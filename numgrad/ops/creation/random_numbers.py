@@ -134,12 +134,12 @@ def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
         requires_grad: bool = False, memory_format: memory_format | None = None,
     ) -> Tensor:
         layout = layout_like(name, input, dtype, device)
-        how = draw if input._flat is not None else in_pairs
-        made = _random(how, layout_of(layout.type, layout.shape), None, False)
-        return finished(like_examples(input, laid_out_as(input, made, memory_format)), requires_grad)
+        kind = draw if input._flat is not None else in_pairs
+        result = _random(kind, layout_of(layout.type, layout.shape), None, False)
+        return finished(like_examples(input, laid_out_as(input, result, memory_format)), requires_grad)
 
-    made = f"``numgrad.{name.removesuffix('_like')}``"
-    doc = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
+    function = f"``numgrad.{name.removesuffix('_like')}``"
+    doc = f"{function} of the shape and, unless others are given, the dtype and device of another tensor."
     return public(drawn(named(like, name, doc)), method=False, direct=True)
 
 

@@ -77,8 +77,8 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
             return plan.run(input, plan.flat_index(indices))
         flat_index, dims, distinct = selected(input, indices)
         return index_op(input, flat_index, dims, distinct)
-    except devices.OutOfBoundsError as found:
-        raise _outside(found, dims if plan is None else plan.dims) from None
+    except devices.OutOfBoundsError as error:
+        raise _outside(error, dims if plan is None else plan.dims) from None
 
 
 class _IndexPlan(NamedTuple):
@@ -254,7 +254,7 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout
         ) from None
     type = indices[0].type
     p = Plan(type.backend, type.device.index)
-    expanded = [p.contiguous(p.operand(one).viewed(expanded_layout(one, shape)), int64) for one in indices]
+    expanded = [p.contiguous(p.operand(index).viewed(expanded_layout(index, shape)), int64) for index in indices]
     flat_index = p.tensor(p.backend.fold_indices(p, expanded, sizes, dims), type.with_dtype(int64), shape)
     fold, layout = p.returns(flat_index), flat_index.layout
     return layout, lambda *indices: tensor_of(layout, fold(*indices))
@@ -319,8 +319,8 @@ def write_selected(
             return change(plan.run, (input, flat_index, values), input)
         put = index_put_op.in_place if inplace else index_put_op
         return put(input, flat_index, values, dims, accumulate, distinct)
-    except devices.OutOfBoundsError as found:
-        raise _outside(found, dims) from None
+    except devices.OutOfBoundsError as error:
+        raise _outside(error, dims) from None
 
 
 @public(in_place=True)

@@ -174,16 +174,16 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
     )
     if dim is None:
         return gather_op.public, (), lambda input, indices: (reshape(input, -1), 0, reshape(indices, -1))
-    inputs, wanted = input.shape, indices.shape
+    inputs, index_shape = input.shape, indices.shape
     rank = len(inputs)
     check(
-        len(wanted) == rank,
+        len(index_shape) == rank,
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions "
-        "for input, and {} dimensions for indices", rank, len(wanted),
+        "for input, and {} dimensions for indices", rank, len(index_shape),
     )
     ones = (1,) * min(rank, 1)
-    shape = broadcast_shapes(inputs[:dim] + ones + inputs[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
-    sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (inputs, wanted)]
+    shape = broadcast_shapes(inputs[:dim] + ones + inputs[dim + 1 :], index_shape[:dim] + ones + index_shape[dim + 1 :])
+    sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (inputs, index_shape)]
     return _broadcast_and_gather, (*sizes, dim)
 
 
@@ -270,12 +270,12 @@ def embedding_dense_backward(
 
 @embedding_dense_backward.batched
 def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    grads, own = expanded(grad_output), indices_of_all(indices, num_weights)
+    grads, flat_indices = expanded(grad_output), indices_of_all(indices, num_weights)
     size, width = size_of(indices), grads._layout.shape[-1]
     if padding_idx >= 0:
         padding = eq(aligned(indices, len(indices._layout.shape)), padding_idx)
         grads = where(unsqueeze_op(padding, len(padding._layout.shape)), 0, grads)
-    result = embedding_dense_backward(grads, own, size * num_weights, -1, scale_grad_by_freq)
+    result = embedding_dense_backward(grads, flat_indices, size * num_weights, -1, scale_grad_by_freq)
     return reshape(result, (size, num_weights, width))
 
 

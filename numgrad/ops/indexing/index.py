@@ -95,8 +95,8 @@ def _(grad_output, flat_index, shape, dims, distinct):
     order = _order(len(shape), dims)
     wide, grads = (size_of(grad_output), *shape), expanded(grad_output)
     grads = permute_op(grads, _index_first(grads, dims, len(flat_index._layout.shape)))
-    own, along = _permuted_index(flat_index, shape, dims)
-    return permute_op(index_backward(grads, own, tuple([wide[d] for d in order]), along, distinct), _inverse(order))
+    moved, along = _permuted_index(flat_index, shape, dims)
+    return permute_op(index_backward(grads, moved, tuple([wide[d] for d in order]), along, distinct), _inverse(order))
 
 
 @index_backward.gradient("grad_output")
@@ -128,13 +128,13 @@ def _(input, flat_index, values, dims, accumulate, distinct):
     shape, rank = input._layout.shape, len(flat_index._layout.shape)
     order = _order(len(shape), dims)
     part = part_shape(shape, dims, flat_index._layout.shape)
-    given = aligned(values, len(part))
+    new_values = aligned(values, len(part))
     if is_shared(values):
-        given = unsqueeze_op(given, 0)
-    given = expand_op(given, (size_of(input), *part))
-    given = permute_op(given, _index_first(given, dims, rank))
-    own, permuted = indices_of_all(flat_index, _count(shape, dims)), permute_op(expanded(input), order)
-    return permute_op(index_put_op(permuted, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
+        new_values = unsqueeze_op(new_values, 0)
+    new_values = expand_op(new_values, (size_of(input), *part))
+    new_values = permute_op(new_values, _index_first(new_values, dims, rank))
+    moved, permuted = indices_of_all(flat_index, _count(shape, dims)), permute_op(expanded(input), order)
+    return permute_op(index_put_op(permuted, moved, new_values, _indexed(dims), accumulate, distinct), _inverse(order))
 
 
 @index_put_op.gradient("input")
@@ -319,7 +319,7 @@ def _(grad, index, accumulate):
 @put_op.gradient("source")
 def _(grad, index, input_shape, source_shape, accumulate):
     """``take(grad, index)``, 0 for elements that later ones overwrote."""
-    taken = take_op(grad, index)
+    grad_source = take_op(grad, index)
     if not accumulate and index._layout.size > 1:
-        taken = choose(writes_last(index, numel(input_shape)), taken, 0)
-    return reshape(taken, source_shape)
+        grad_source = choose(writes_last(index, numel(input_shape)), grad_source, 0)
+    return reshape(grad_source, source_shape)

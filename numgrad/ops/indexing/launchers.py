@@ -33,9 +33,9 @@ def index_begin(dims: Ints) -> int:
 
 def part_shape(shape: Ints, dims: Ints, flat_index: Ints) -> Ints:
     """Return the shape of the part at a flat index of this shape."""
-    rest = tuple([extent for d, extent in enumerate(shape) if d not in dims])
+    others = tuple([extent for d, extent in enumerate(shape) if d not in dims])
     first = index_begin(dims)
-    return rest[:first] + flat_index + rest[first:]
+    return others[:first] + flat_index + others[first:]
 
 
 class _Walk(NamedTuple):
@@ -63,12 +63,12 @@ class _Walk(NamedTuple):
 def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -> _Walk:
     """Return the traversal of a part: in the order of a new tensor's memory if ``new``, else in row-major order."""
     first = index_begin(dims)
-    rest = [step for d, step in enumerate(strides) if d not in dims]
+    unindexed = [step for d, step in enumerate(strides) if d not in dims]
     extents = part_shape(shape, dims, flat_index)
-    steps = [*rest[:first], *[0] * len(flat_index), *rest[first:]]
+    steps = [*unindexed[:first], *[0] * len(flat_index), *unindexed[first:]]
     new_strides = contiguous_strides(extents)
     if new:
-        index = (1,) * first + flat_index + (1,) * (len(rest) - first)  # the shape of an index that broadcasts
+        index = (1,) * first + flat_index + (1,) * (len(unindexed) - first)  # the shape of an index that broadcasts
         new_strides = output_strides(extents, ((extents, tuple(steps)), (index, None)))
     order = sorted(range(len(extents)), key=lambda d: -new_strides[d])
     at = [number for number, d in enumerate(order) if first <= d < first + len(flat_index)]

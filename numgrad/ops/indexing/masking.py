@@ -148,7 +148,7 @@ def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
         tensor([2, 3])
     """
     check(mask.type.dtype is bool_, "masked_select: expected BoolTensor for mask, not {}", mask.type.dtype)
-    return p.found(_picked, *_selection(p, input, mask))
+    return p.returns_from(_picked, *_selection(p, input, mask))
 
 
 def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
@@ -204,10 +204,10 @@ def _scatter(
     check(count <= source.size, "Number of elements of source < number of ones in mask ({} < {})", source.size, count)
     target = tensor_of(layout, storage, start)
     flat_index, values = fresh(buffer, (count,), type), fresh(source[:count], (count,), layout.type)
-    how = dims, False, True
-    entry = index_put_op.recent_in_place.get((layout, flat_index._layout, values._layout, *how))
+    options = dims, False, True
+    entry = index_put_op.recent_in_place.get((layout, flat_index._layout, values._layout, *options))
     if entry is None:
-        entry = index_put_op.entry((target, flat_index, values, *how), True)[0]
+        entry = index_put_op.entry((target, flat_index, values, *options), True)[0]
     entry.launch(target, flat_index, values, target)
 
 
@@ -351,7 +351,7 @@ attach("where", _where_method)
 def nonzero_op(p: Plan, input: TensorRef, as_tuple: bool) -> Plan:
     """Return the indices of nonzero elements: (count, dimensions), or transposed if ``as_tuple``."""
     indices = p.backend.nonzero_indices(p, p.contiguous(input), input.shape or (1,))
-    return p.found(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, indices)
+    return p.returns_from(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, indices)
 
 
 def _as_indices(type: TensorType, rank: int, as_tuple: bool, indices: Any) -> tuple[Layout, Any]:
@@ -364,7 +364,7 @@ def _as_indices(type: TensorType, rank: int, as_tuple: bool, indices: Any) -> tu
 @operation("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
 def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
     """Return the flat index of the nonzero elements, as a vector."""
-    return p.found(flat_result, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
+    return p.returns_from(flat_result, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
 
 
 @nonzero_op.batched

@@ -66,8 +66,8 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     plan = _one_hot_plan(layout, num_classes)
     try:
         return tensor_of(plan.layout, plan(tensor))
-    except devices.OutOfBoundsError as found:
-        raise _no_class(found.index, num_classes) from None
+    except devices.OutOfBoundsError as error:
+        raise _no_class(error.index, num_classes) from None
 
 
 @functools.lru_cache(maxsize=2048)

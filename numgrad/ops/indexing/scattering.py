@@ -173,10 +173,10 @@ def _(grad, input, index, src, out, dim, reduce, include_self, needed):
         grad = div(grad, _counts(grad, index, dim, include_self))
     if reduce in ("sum", "mean"):
         return [_without_self(grad, index, dim, include_self), gather_op(grad, index, dim) if needed[1] else None]
-    own, given = convert(eq(input, out), grad.dtype), convert(eq(src, gather_op(out, index, dim)), grad.dtype)
-    own = _without_self(own, index, dim, include_self)
-    shares = div(grad, scatter_add_op(own, index, given, dim))  # evenly among all that equal the extreme
-    return [mul(shares, own), mul(gather_op(shares, index, dim), given)]
+    is_input, is_source = convert(eq(input, out), grad.dtype), convert(eq(src, gather_op(out, index, dim)), grad.dtype)
+    is_input = _without_self(is_input, index, dim, include_self)
+    shares = div(grad, scatter_add_op(is_input, index, is_source, dim))  # evenly among all that equal the extreme
+    return [mul(shares, is_input), mul(gather_op(shares, index, dim), is_source)]
 
 
 def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -194,8 +194,8 @@ def _of_factors(
     zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._layout.shape, dim), index, dim)
     alone = mul(zero, eq(zeros, 1))
     others = scatter_reduce_op(input, index, where(alone, 1, src), dim, "prod", include_self)
-    rest = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
-    return where(alone, gather_op(mul(grad, conj(others)), index, dim), rest)
+    quotient = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
+    return where(alone, gather_op(mul(grad, conj(others)), index, dim), quotient)
 
 
 # -- the public functions -----------------------------------------------------------------------------------------
@@ -311,8 +311,8 @@ def scatter(
         check_apart(*tensors)
     try:
         return (op.in_place if inplace else op)(*tensors, dim, *others)
-    except devices.OutOfBoundsError as found:
-        raise beyond(found, input, dim) from None
+    except devices.OutOfBoundsError as error:
+        raise beyond(error, input, dim) from None
 
 
 @lookup(outside=beyond, in_place=True)

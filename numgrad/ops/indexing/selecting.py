@@ -42,8 +42,8 @@ def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) 
 
 @operation(
     "IndexSelectBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
-    order=["input", "dim", "index"], outside=lambda found, *args, **names: RuntimeError(
-        f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
+    order=["input", "dim", "index"], outside=lambda error, *args, **names: RuntimeError(
+        f"INDICES element is out of DATA bounds, id={error.index} axis_dim={error.size}"
     ),
 )
 def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> TensorRef:
@@ -71,8 +71,8 @@ def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> Te
 def _(input, index, dim):
     row = _as_1d(input)
     check_indices(index, row._layout.shape[dim], False)
-    found = index_op(row, _as_1d(index), (dim,), False)
-    return found if input._layout.shape else reshape(found, ())
+    selected = index_op(row, _as_1d(index), (dim,), False)
+    return selected if input._layout.shape else reshape(selected, ())
 
 
 def _as_1d(input: Tensor) -> Tensor:
@@ -241,9 +241,9 @@ def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout
         raise RuntimeError(
             f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
         )
-    rest = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
+    shapes = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
     check(
-        rest[0] == rest[1] and bool(input.shape) >= bool(source.shape[1:]),
+        shapes[0] == shapes[1] and bool(input.shape) >= bool(source.shape[1:]),
         "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {} "
         "source.shape = {}", input, source,
     )
@@ -296,11 +296,11 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
     )
     shape, source_shape = input.shape, source.shape
     _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
-    rest = shape[:dim] + shape[dim + 1 :]
-    if source_shape and source_shape[:dim] + source_shape[dim + 1 :] != rest:
+    slice_shape = shape[:dim] + shape[dim + 1 :]
+    if source_shape and source_shape[:dim] + source_shape[dim + 1 :] != slice_shape:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
+            f"{' '.join(map(str, slice_shape))} at dimension {dim} and source slice shape: "
             f"{' '.join(map(str, source_shape[:dim] + source_shape[dim + 1 :]))} at dimension 0."
         )
     count, extent = index.size, _extent(source, dim)
@@ -341,5 +341,5 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, *, inplace: b
         check_apart(input, index)
     try:
         return (op.in_place if inplace else op)(input, index, *others)
-    except devices.OutOfBoundsError as found:
-        raise IndexError(str(beyond(found, input, dim))) from None
+    except devices.OutOfBoundsError as error:
+        raise IndexError(str(beyond(error, input, dim))) from None

@@ -138,8 +138,8 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
-            taken = int(bool(item))  # 1 or 0 elements of the new dimension
-            indices.append(zeros_of((taken,), tensor_type(int64, self._layout.type.device)))
+            size = int(bool(item))  # 1 or 0 elements of the new dimension
+            indices.append(zeros_of((size,), tensor_type(int64, self._layout.type.device)))
             dim += 1
             continue
         else:
@@ -285,9 +285,9 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     """
     cls, mode = index.__class__, state.mode
     if mode == GRAD and self._requires_grad and (cls is int or cls is slice):
-        known = _known_view(self._layout, index)
-        if known is not None:
-            entry, numbers = known
+        cached = _known_view(self._layout, index)
+        if cached is not None:
+            entry, numbers = cached
             return viewed(entry, (self, *numbers), mode)
     tensors = None if cls is int or cls is slice else only_tensors(index)
     if tensors is not None:
@@ -407,10 +407,10 @@ def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None
     layout, whole = mask._layout, part._layout
     if len(present) > 1 or layout.type.dtype is not bool_ or layout.type.device is not whole.type.device:
         return None
-    rest = len(whole.shape) - dim - len(layout.shape)
+    trailing = len(whole.shape) - dim - len(layout.shape)
     if layout.shape != whole.shape[dim : dim + len(layout.shape)]:
         return None
-    return view_as_shape(mask, layout.shape + (1,) * rest)
+    return view_as_shape(mask, layout.shape + (1,) * trailing)
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

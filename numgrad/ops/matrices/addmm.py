@@ -67,13 +67,13 @@ def _scaled(product, alpha):
 WEIGHTED, SCALED, ALONE = "weighted", "scaled", "alone"
 
 
-def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Given, how: str) -> TensorRef:
+def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Given, scaling: str) -> TensorRef:
     """Add the steps of ``beta * input + alpha * product`` in the product's memory; ``input`` is unused if beta is 0."""
-    if not how:
+    if not scaling:
         return fused(p, "addmm", _sum, (input, product), product.layout, into=product)
-    if how == WEIGHTED:
+    if scaling == WEIGHTED:
         return fused(p, "addmm", _weighted, (input, product, beta, alpha), product.layout, into=product)
-    return fused(p, "addmm", _scaled, (product, alpha), product.layout, into=product) if how == SCALED else product
+    return fused(p, "addmm", _scaled, (product, alpha), product.layout, into=product) if scaling == SCALED else product
 
 
 def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
@@ -87,7 +87,7 @@ def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
 
 @operation("AddmmBackward0", inputs=["input", "mat1", "mat2"], numbers=["beta", "alpha"])
 def addmm_op(
-    p: Plan, input: TensorRef, mat1: TensorRef, mat2: TensorRef, beta: Given, alpha: Given, how: str = ""
+    p: Plan, input: TensorRef, mat1: TensorRef, mat2: TensorRef, beta: Given, alpha: Given, scaling: str = ""
 ) -> TensorRef:
     check_matrices(mat1, mat2, "mat1")
     shape = mat1.shape[0], mat2.shape[1]
@@ -96,13 +96,13 @@ def addmm_op(
     for other in (input, mat1):
         check_types("self and mat2 must have the same dtype, but got {} and {}", other, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
-    if not how and input.layout.contiguous and input.shape == shape[1:]:
+    if not scaling and input.layout.contiguous and input.shape == shape[1:]:
         return multiplied(p, mat1, mat2, bias=p.contiguous(input))
-    return _added(p, input, multiplied(p, mat1, mat2), beta, alpha, how)
+    return _added(p, input, multiplied(p, mat1, mat2), beta, alpha, scaling)
 
 
 @addmm_op.decomposed
-def _(input, mat1, mat2, beta, alpha, how=""):
+def _(input, mat1, mat2, beta, alpha, scaling=""):
     return _combined(input, mm_op(mat1, mat2), beta, alpha)
 
 
@@ -145,20 +145,20 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
     """Call an operation; for new layouts and for factors other than 1, call ``first`` instead, unless it is None."""
-    how = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
+    scaling = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
     try:
-        if how and first is not None:
-            return first(input, left, right, _plain(beta), _plain(alpha), how)
-        if how:
+        if scaling and first is not None:
+            return first(input, left, right, _plain(beta), _plain(alpha), scaling)
+        if scaling:
             beta, alpha = _factors(left._layout.type.dtype, beta, alpha)
-        entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__, how))
+        entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__, scaling))
     except AttributeError:
         names = op.parameters[:3]
         check_tensors(op.name.removesuffix("_op"), **dict(zip(names, (input, left, right), strict=True)))
         raise
     if entry is not None:
         return perform(entry, (input, left, right, beta, alpha))
-    return (first or op)(input, left, right, _plain(beta), _plain(alpha), how)
+    return (first or op)(input, left, right, _plain(beta), _plain(alpha), scaling)
 
 
 def _plain(number: Any) -> Any:
@@ -174,7 +174,7 @@ def _factors(type: dtype, *factors: Any) -> list[Any]:
 
 @operation("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])
 def addmv_op(
-    p: Plan, input: TensorRef, mat: TensorRef, vec: TensorRef, beta: Given, alpha: Given, how: str = ""
+    p: Plan, input: TensorRef, mat: TensorRef, vec: TensorRef, beta: Given, alpha: Given, scaling: str = ""
 ) -> TensorRef:
     ranks = len(input.shape), len(mat.shape), len(vec.shape)
     fit = ranks[1:] == (2, 1) and ranks[0] <= 1
@@ -184,11 +184,11 @@ def addmv_op(
     check(fit, "size mismatch, got input ({}), mat ({}x{}), vec ({})", count, n, k, vec.size)
     check_types("addmv input tensors must have the same dtype, but got {}, {}, and {}", input, mat, vec)
     refuse_bools("addmv_impl_cpu", input, mat, vec)
-    return _added(p, input, mv_op.build(p, mat, vec), beta, alpha, how)
+    return _added(p, input, mv_op.build(p, mat, vec), beta, alpha, scaling)
 
 
 @addmv_op.decomposed
-def _(input, mat, vec, beta, alpha, how=""):
+def _(input, mat, vec, beta, alpha, scaling=""):
     return _combined(input, mv_op(mat, vec), beta, alpha)
 
 
@@ -220,19 +220,19 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 @operation("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
 def addr_op(
-    p: Plan, input: TensorRef, vec1: TensorRef, vec2: TensorRef, beta: Given, alpha: Given, how: str = ""
+    p: Plan, input: TensorRef, vec1: TensorRef, vec2: TensorRef, beta: Given, alpha: Given, scaling: str = ""
 ) -> TensorRef:
     column = vec1.viewed(unsqueeze_op.prepare(vec1.layout, 1)[0])
     shape = vec1.shape + vec2.shape
     strides = output_strides(shape, tuple([(tensor.shape, tensor.layout.strides) for tensor in (input, column, vec2)]))
     layout = layout_of(input.type, shape, strides)
-    if how in (SCALED, ALONE):
+    if scaling in (SCALED, ALONE):
         return fused(p, "addmm", _outer, (column, vec2, alpha), layout)
     return fused(p, "addmm", _with_outer, (input, column, vec2, beta, alpha), layout)
 
 
 @addr_op.decomposed
-def _(input, vec1, vec2, beta, alpha, how=""):
+def _(input, vec1, vec2, beta, alpha, scaling=""):
     return _combined(input, mul(unsqueeze_op(vec1, 1), vec2), beta, alpha)
 
 
@@ -264,7 +264,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     return call_weighted(addr_op, input, vec1, vec2, beta, alpha, _addr)
 
 
-def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how: str) -> Tensor:
+def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, scaling: str) -> Tensor:
     """Return ``addr`` of operands that may be invalid or need a conversion first."""
     layouts = input._layout, vec1._layout, vec2._layout
     for number, vector in enumerate(layouts[1:], 1):
@@ -282,7 +282,7 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
     converted = [convert(tensor, dtype) for tensor in (input, vec1, vec2)]
-    return addr_op(*converted, *_factors(dtype, beta, alpha), how)
+    return addr_op(*converted, *_factors(dtype, beta, alpha), scaling)
 
 
 # -- stacks of matrices -------------------------------------------------------------------------------------------
@@ -290,20 +290,20 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how:
 
 @operation("BaddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
 def baddbmm_op(
-    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
+    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, scaling: str = ""
 ) -> TensorRef:
     _check_batches("baddbmm", input, batch1, batch2, slice(0, 3))
-    return _added(p, input, multiplied(p, batch1, batch2), beta, alpha, how)
+    return _added(p, input, multiplied(p, batch1, batch2), beta, alpha, scaling)
 
 
 @baddbmm_op.decomposed
-def _(input, batch1, batch2, beta, alpha, how=""):
+def _(input, batch1, batch2, beta, alpha, scaling=""):
     return _combined(input, bmm_op(batch1, batch2), beta, alpha)
 
 
 @operation("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
 def addbmm_op(
-    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
+    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, scaling: str = ""
 ) -> TensorRef:
     # The sum over the stack is a single product: the first matrices side by side times the second ones stacked.
     _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
@@ -311,11 +311,11 @@ def addbmm_op(
     permuted = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])
     first = p.tensor(p.contiguous(permuted), batch1.type, (rows, count * inner))
     second = p.tensor(p.contiguous(batch2), batch2.type, (count * inner, batch2.shape[2]))
-    return _added(p, input, multiplied(p, first, second), beta, alpha, how)
+    return _added(p, input, multiplied(p, first, second), beta, alpha, scaling)
 
 
 @addbmm_op.decomposed
-def _(input, batch1, batch2, beta, alpha, how=""):
+def _(input, batch1, batch2, beta, alpha, scaling=""):
     return _combined(input, sum_dims(bmm_op(batch1, batch2), (0,), False), beta, alpha)
 
 

@@ -55,10 +55,10 @@ def _check(input1: Layout, input2: Layout, weight: Layout, bias: Layout | None) 
         len(weight.shape) == 3 and first,
         "bilinear(): expected inputs of at least one dimension and a weight of three dimensions", *tensors,
     )
-    for name, factor, wanted in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
+    for name, factor, size in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
         check(
-            factor.shape[-1] == wanted, "bilinear(): {} size does not match weight size: got {} but expected {}",
-            name, factor.shape[-1], wanted, *tensors,
+            factor.shape[-1] == size, "bilinear(): {} size does not match weight size: got {} but expected {}",
+            name, factor.shape[-1], size, *tensors,
         )
     check(
         bias is None or bias.shape[:1] == weight.shape[:1],

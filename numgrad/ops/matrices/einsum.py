@@ -119,9 +119,9 @@ class _Chain:
     def __init__(self, shape: Sequence[int]):
         self.recorded: list[_Step] = []
         self.short: list[_Step] = []
-        self._made(shape)
+        self._note_shape(shape)
 
-    def _made(self, shape: Sequence[int]) -> None:
+    def _note_shape(self, shape: Sequence[int]) -> None:
         """Set the shape of the tensor that both sequences have produced."""
         self.shape, self._sizes = list(shape), list(shape)
         #: The dimensions of the tensor that ``short`` has produced, in the order of ``shape``; None if it lacks one.
@@ -145,13 +145,13 @@ class _Chain:
         """Take the diagonal of two dimensions, in place of the first."""
         self._both((diagonal_op, (0, first, second)))
         kept = [extent for dim, extent in enumerate(self.shape) if dim not in (first, second)]
-        self._made([*kept, self.shape[first]])
+        self._note_shape([*kept, self.shape[first]])
         self.permute([*range(first), len(kept), *range(first, len(kept))])
 
     def sum(self, dims: Sequence[int], keepdim: bool) -> None:
         self._both((sum_dims, (tuple(dims), keepdim)))
         sizes = [1 if dim in dims else extent for dim, extent in enumerate(self.shape)]
-        self._made(sizes if keepdim else [extent for dim, extent in enumerate(sizes) if dim not in dims])
+        self._note_shape(sizes if keepdim else [extent for dim, extent in enumerate(sizes) if dim not in dims])
 
     def finish(self) -> tuple[tuple[_Step, ...], tuple[_Step, ...]]:
         """Return the operations of a recorded call, and those of an unrecorded one."""
@@ -174,7 +174,7 @@ class _Chain:
             if self.short and self.short[-1][0] is reshaped:
                 self.short.pop()
             self.short.append((reshaped, (tuple(shape),)))
-        self._made(shape)
+        self._note_shape(shape)
 
 
 def _covered(labels: Sequence[str], rank: int, number: int) -> int:
@@ -375,12 +375,12 @@ def einsum(*args: Any) -> Tensor:
         if len(args) % 2:
             equation += "->" + "".join([_of_number(n) for n in args[-1]])
     else:
-        equation, *rest = args
+        equation, *arguments = args
         if not isinstance(equation, str):
             raise TypeError(
                 f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
             )
-        operands = rest[0] if len(rest) == 1 and isinstance(rest[0], tuple | list) else rest
+        operands = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple | list) else arguments
     operands = checked_tensors("einsum", operands, 1)
     recorded, short = _planned(equation, tuple([operand._layout.shape for operand in operands]))
     records = state.mode & GRAD and any(operand._requires_grad for operand in operands)

@@ -64,10 +64,10 @@ def in_format(p: Plan, inputs: Sequence[Any], results: Any) -> Any:
 
 
 def _relaid(p: Plan, tensor: TensorRef) -> TensorRef:
-    layout, wanted = tensor.layout, with_channels_last(tensor.layout)
-    if layout is wanted or (layout.contiguous and wanted.contiguous):
-        return tensor._replace(layout=wanted)
-    copy = p.new_tensor(wanted)
+    layout, target = tensor.layout, with_channels_last(tensor.layout)
+    if layout is target or (layout.contiguous and target.contiguous):
+        return tensor._replace(layout=target)
+    copy = p.new_tensor(target)
     p.assign(tensor, copy)
     return copy
 

@@ -98,16 +98,16 @@ def to(
         elif not isinstance(argument, bool | None):
             dtype = argument
     check_memory_format(memory_format)
-    wanted = input.dtype if dtype is None else to_dtype(dtype)
+    new_dtype = input.dtype if dtype is None else to_dtype(dtype)
     if device is not None:
         target = numbered(to_device(device))
         if target is not input.device:
-            warn_of_loss(input.dtype, wanted)
-            moved = move_op(input, tensor_type(wanted, target), not non_blocking)
-            return _formatted(moved, wanted, memory_format) if memory_format else moved
+            warn_of_loss(input.dtype, new_dtype)
+            moved = move_op(input, tensor_type(new_dtype, target), not non_blocking)
+            return _formatted(moved, new_dtype, memory_format) if memory_format else moved
     if memory_format is not None and memory_format is not preserve_format:
-        return _formatted(input, wanted, memory_format, copy)
-    result = convert(input, wanted)
+        return _formatted(input, new_dtype, memory_format, copy)
+    result = convert(input, new_dtype)
     return to_type(input, input._layout.type) if copy and result is input else result
 
 

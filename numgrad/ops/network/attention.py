@@ -138,13 +138,14 @@ def attention_op(
     check_supported(query, "f", "flash_attention")
     shape = *query.shape[:3], 2
     if not _has_kernel(query, key):
-        (out,) = p.host(_attended, [layout_of(query.type, query.shape)], *_given(query, key, value), is_causal, scale)
+        layout = layout_of(query.type, query.shape)
+        (out,) = p.host(_attended, [layout], *_as_given(query, key, value), is_causal, scale)
         return out, p.new_tensor(layout_of(query.type, shape))
     out = p.new_tensor(_like(query))
     return out, p.tensor(p.backend.attention(p, query, key, value, out, is_causal, scale), query.type, shape)
 
 
-def _given(*tensors: TensorRef) -> list[Given]:
+def _as_given(*tensors: TensorRef) -> list[Given]:
     """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
     return [Given(tensor.memory.number) for tensor in tensors]
 
@@ -185,7 +186,7 @@ def attention_backward(
         p.backend.attention_backward(p, tensors, grads, p.contiguous(statistics), is_causal, scale)
     else:
         layouts = [layout_of(layout.type, layout.shape) for layout in inputs]
-        computed = p.host(_slopes, layouts, *_given(grad_output, *inputs), is_causal, scale)
+        computed = p.host(_slopes, layouts, *_as_given(grad_output, *inputs), is_causal, scale)
         for gradient, grad in zip(computed, grads, strict=True):
             p.assign(gradient, grad)
     return grads
@@ -254,11 +255,11 @@ def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
         RuntimeError: the number of heads does not divide the number of the queries' heads.
         IndexError: there is no dimension of heads.
     """
-    heads, wanted = x.size(-3), query.size(-3)
+    heads, query_heads = x.size(-3), query.size(-3)
     check(
-        heads != 0 and wanted % heads == 0,
+        heads != 0 and query_heads % heads == 0,
         "Number of heads in key and value must divide the number of heads in query", x, query,
     )
     shape = x._layout.shape
-    repeated = x.unsqueeze(-3).expand(*shape[:-2], wanted // heads, *shape[-2:])
-    return repeated.reshape(*shape[:-3], wanted, *shape[-2:])
+    repeated = x.unsqueeze(-3).expand(*shape[:-2], query_heads // heads, *shape[-2:])
+    return repeated.reshape(*shape[:-3], query_heads, *shape[-2:])

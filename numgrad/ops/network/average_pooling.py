@@ -61,23 +61,23 @@ def _avg_pool(rank: int) -> Any:
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
         window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
-        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
+        windows = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
         image, last = input, len(input.shape) - 1
         if rank == 1:  # an image of one row
             _check_lines(name, input)
             image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))
-            how = [(otherwise, *own) for own, otherwise in zip(how, (1, 1, 0), strict=True)]
+            windows = [(otherwise, *lengths) for lengths, otherwise in zip(windows, (1, 1, 0), strict=True)]
         check(divisor_override != 0, "divisor must be not zero")
-        ones = (1,) * len(how[0])
-        _check(image, *how)
-        window_counts(image, how[0], how[1], how[2], ones, ceil_mode)
+        ones = (1,) * len(windows[0])
+        _check(image, *windows)
+        window_counts(image, windows[0], windows[1], windows[2], ones, ceil_mode)
         whole = input.type.dtype is int64
         if not (whole or input.type.dtype.is_floating_point):
             raise not_implemented("avg_pool3d_out_frame" if rank == 3 else "avg_pool2d", input)
         divisors: tuple[Any, ...] = ("padded" if count_include_pad else "inside",) * len(ones)
         if divisor_override is not None:
             divisors = divisor_override, *ones[1:]
-        numbers = image.shape[-len(ones) :], *how, (ceil_mode,) * len(ones)
+        numbers = image.shape[-len(ones) :], *windows, (ceil_mode,) * len(ones)
         averages = each_dimension(_averages, *numbers, divisors)
         sums = each_dimension(_averages, *numbers, ones)
         op, *arguments = resampled(f"AvgPool{len(ones)}D", *(sums if whole else averages))

@@ -104,7 +104,7 @@ def _(grad_output, input, weight, mean, scale, training, eps):
     else:
         centre, scales = reshape(mean, shape), reshape(scale, shape)
         normal, of_input = mul(sub(input, centre), scales), mul(weighted, scales)
-    return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
+    return of_input, *[sum_dims(each, dims, False) for each in (mul(grad_output, normal), grad_output)]
 
 
 def _is_fused(p: Plan, input: TensorRef) -> bool:
@@ -178,8 +178,8 @@ def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> N
     present = [argument for argument in arguments.values() if argument is not None]
     if any(tensor.type is not input.type for tensor in present):
         others = any(tensor.type.dtype is not float32 for tensor in present)
-        wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."
-        raise RuntimeError(f"mixed dtype (CPU): {wanted}")
+        rule = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."
+        raise RuntimeError(f"mixed dtype (CPU): {rule}")
 
 
 @public(export=False)

@@ -41,10 +41,10 @@ def convolution_op(
 @convolution_op.gradient("input", "weight", "bias")
 def _(grad, input, weight, needed, stride, padding, dilation, groups):
     """``(convolution_input(grad, conj(weight)), convolution_weight(grad, conj(input)), sum(grad))``, what is needed."""
-    shape, how = input._layout.shape, (stride, padding, dilation, groups)
+    shape, geometry = input._layout.shape, (stride, padding, dilation, groups)
     return [
-        _for(input, convolution_input(grad, conj(weight), shape[2:], *how)) if needed[0] else None,
-        convolution_weight(grad, conj(input), weight._layout.shape[2:], *how) if needed[1] else None,
+        _for(input, convolution_input(grad, conj(weight), shape[2:], *geometry)) if needed[0] else None,
+        convolution_weight(grad, conj(input), weight._layout.shape[2:], *geometry) if needed[1] else None,
         sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
     ]
 
@@ -81,8 +81,8 @@ def convolution_weight(
         image, grad = spread(p, input, _padded_sizes(input.shape, padding), padding), p.contiguous(grad_output)
         out = p.backend.window_products(p, image, grad, windows, shape, stride, dilation, groups)
         if image is not input and type.numpy.kind in "fc":
-            how = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
-            p.backend.mend_weight(p, p.contiguous(image), grad, out, (image.shape, windows), *how)
+            geometry = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
+            p.backend.mend_weight(p, p.contiguous(image), grad, out, (image.shape, windows), *geometry)
     return p.tensor(out, type, shape)
 
 
@@ -129,10 +129,10 @@ def conv_transpose_op(
 @conv_transpose_op.gradient("input", "weight", "bias")
 def _(grad, input, weight, needed, stride, padding, output_padding, dilation, groups):
     """``(convolution(grad, conj(weight)), convolution_weight(conj(input), grad), sum(grad))``, what is needed."""
-    shape, how = input._layout.shape, (stride, padding, dilation, groups)
+    shape, geometry = input._layout.shape, (stride, padding, dilation, groups)
     return [
-        _for(input, convolved(grad, conj(weight), shape, *how)) if needed[0] else None,
-        convolution_weight(conj(input), grad, weight._layout.shape[2:], *how) if needed[1] else None,
+        _for(input, convolved(grad, conj(weight), shape, *geometry)) if needed[0] else None,
+        convolution_weight(conj(input), grad, weight._layout.shape[2:], *geometry) if needed[1] else None,
         sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
     ]
 
@@ -142,9 +142,9 @@ def _for(images: Tensor, grad: Tensor) -> Tensor:
     return grad if len(images._layout.shape) == 5 and images.dtype is not float32 else formatted_like(grad, images)
 
 
-def convolved(images: Tensor, weight: Tensor, shape: Ints, *how: Any) -> Tensor:
+def convolved(images: Tensor, weight: Tensor, shape: Ints, *geometry: Any) -> Tensor:
     """Return a convolution cut to ``shape``: a transposed convolution may leave room for further windows at the end."""
-    out = convolution_op(images, weight, None, *how)
+    out = convolution_op(images, weight, None, *geometry)
     for dim in range(2, len(shape)):
         if out._layout.shape[dim] > shape[dim]:
             out = slice_op(out, dim, 0, shape[dim], 1)
@@ -171,8 +171,8 @@ def _correlated(
         image, filters, added = spread(p, input, sizes, padding), p.contiguous(weight), bias and p.contiguous(bias)
         out = p.backend.correlation(p, image, filters, added, shape, kernel, stride, dilation, groups)
         if image is not input and type.numpy.kind in "fc":
-            how = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
-            p.backend.mend(p, p.contiguous(image), filters, added, out, (image.shape, shape), *how)
+            geometry = kernel, stride, dilation, groups, padding, _ends(input, padding, image)
+            p.backend.mend(p, p.contiguous(image), filters, added, out, (image.shape, shape), *geometry)
     return p.tensor(out, type, shape)
 
 

@@ -78,14 +78,14 @@ def _check(
             f"size [{list(weight.shape)}] instead"
         )
     setting = "transposed=1" if transposed else f"groups={groups}"
-    taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
+    inputs, outputs = (filters, groups * channels) if transposed else (groups * channels, filters)
     check(
-        input.shape[1] == taken, "Given {}, {}, expected input{} to have {} channels, but got {} channels instead",
-        setting, shown, input, taken, input.shape[1],
+        input.shape[1] == inputs, "Given {}, {}, expected input{} to have {} channels, but got {} channels instead",
+        setting, shown, input, inputs, input.shape[1],
     )
-    if bias is not None and bias.shape != (made,):
+    if bias is not None and bias.shape != (outputs,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}{shown}, expected bias to be 1-dimensional with {made} elements, "
+            f"Given {'transposed=1, ' * transposed}{shown}, expected bias to be 1-dimensional with {outputs} elements, "
             f"but got bias of size {list(bias.shape)} instead"
         )
     if any(extent > size for extent, size in zip(reach, sizes, strict=True)):
@@ -111,13 +111,13 @@ def _by(numbers: Ints) -> str:
     return " x ".join(map(str, numbers))
 
 
-def _of_one(op: Planned, how: tuple[Any, ...], widths: Sequence[int] = ()) -> Any:
+def _of_one(op: Planned, geometry: tuple[Any, ...], widths: Sequence[int] = ()) -> Any:
     """Return a call of an operation that accepts a single image and pads images by ``widths`` unless all are 0."""
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         single = len(input._layout.shape) < len(weight._layout.shape)
         images = unsqueeze_op(input, 0) if single else input
-        out = op(pad(images, widths) if any(widths) else images, weight, bias, *how)
+        out = op(pad(images, widths) if any(widths) else images, weight, bias, *geometry)
         return squeeze_dim(out, 0) if single else out
 
     return call, ()
@@ -143,10 +143,10 @@ def _convolution(rank: int) -> Any:
         sizes = tuple([size + total for size, total in zip(images.shape[2:], totals, strict=True)])
         _check(images, weight, bias, groups, False, sizes, reach)
         uneven = [width for total in reversed(totals) for width in (0, total % 2)]  # the odd zero goes to the end
-        how = steps, tuple([total // 2 for total in totals]), gaps, groups
+        geometry = steps, tuple([total // 2 for total in totals]), gaps, groups
         if images.shape == input.shape and not any(uneven):
-            return convolution_op, (input, weight, bias, *how)
-        return _of_one(convolution_op, how, uneven)
+            return convolution_op, (input, weight, bias, *geometry)
+        return _of_one(convolution_op, geometry, uneven)
 
     resolve.__name__ = resolve.__qualname__ = name
     resolve.__doc__ = f"""The convolution of images of {rank} dimensions with filters.
@@ -197,10 +197,10 @@ def _transposed_convolution(rank: int) -> Any:
                 for dim, number in zip(("depth", "height", "width")[-rank:], numbers, strict=True)
             ])
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {sizes}")
-        how = steps, widths, extras, gaps, groups
+        geometry = steps, widths, extras, gaps, groups
         if images.shape == input.shape:
-            return conv_transpose_op, (input, weight, bias, *how)
-        return _of_one(conv_transpose_op, how)
+            return conv_transpose_op, (input, weight, bias, *geometry)
+        return _of_one(conv_transpose_op, geometry)
 
     resolve.__name__ = resolve.__qualname__ = name
     resolve.__doc__ = f"""The transposed convolution of images of {rank} dimensions with filters.

@@ -51,14 +51,14 @@ def _dropped(
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
 
 
-def _forms(name: str, doc: str, **how: bool) -> tuple[Any, Any]:
+def _forms(name: str, doc: str, **options: bool) -> tuple[Any, Any]:
     """Return the public function ``name`` and its in-place form."""
 
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
-        return _dropped(input, p, train, inplace=False, **how)
+        return _dropped(input, p, train, inplace=False, **options)
 
     def drop_(input: Tensor, p: float, train: bool) -> Tensor:
-        return _dropped(input, p, train, inplace=True, **how)
+        return _dropped(input, p, train, inplace=True, **options)
 
     in_place = named(drop_, f"{name}_", f":func:`{name}` in place.")
     return public(named(drop, name, doc), method=False), public(in_place, method=False)

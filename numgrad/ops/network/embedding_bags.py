@@ -92,5 +92,5 @@ def embedding_bag_max_op(
 @embedding_bag_max_op.gradient("weight")
 def _(grad, chosen, weight_shape):
     """``zeros(weight_shape)``, with ``grad`` added at ``chosen``."""
-    found = ge(chosen, 0)
-    return scatter_zeros(where(found, grad, 0), where(found, chosen, 0), weight_shape, 0)
+    used = ge(chosen, 0)
+    return scatter_zeros(where(used, grad, 0), where(used, chosen, 0), weight_shape, 0)

@@ -45,7 +45,7 @@ def weighted_gather(p: Plan, input: TensorRef, index: TensorRef, weights: Tensor
     """``out[n, c, p] = sum(weights[n, p, t] * input[n, c, index[n, p, t]])`` over ``t``; index -1 stands for a 0."""
     (batch, channels, length), (count, taps) = input.shape, index.shape[1:]
     shape = batch, channels, count
-    matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights), _one(input.type)
+    matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights), _unit(input.type)
     out = p.backend.csr_axis(
         p, p.contiguous(input), batch * channels, length, 1, max(channels, 1), count, matrix, numel(shape) * taps, 0,
         True,
@@ -120,7 +120,7 @@ def _taps_of(count: int, type: TensorType) -> Any:
 
 
 @functools.cache
-def _one(type: TensorType) -> Any:
+def _unit(type: TensorType) -> Any:
     return devices.moved(np.ones(1, type.numpy), type.device)
 
 
@@ -198,16 +198,16 @@ def _sampled(input, grid, mode, padding, align_corners):
     rows = reshape(grid, (batch, count, rank))
     index: Any = None
     for dim, size in enumerate(sizes):
-        positions, own = _taps(select_op(rows, 2, rank - 1 - dim), size, mode, padding, align_corners, rank)
+        positions, factors = _taps(select_op(rows, 2, rank - 1 - dim), size, mode, padding, align_corners, rank)
         within = mul(ge(positions, 0), le(positions, size - 1))
         at = convert(where(within, positions, 0.0), int64)
         if index is None:
-            index, weights, inside = at, own, within
+            index, weights, inside = at, factors, within
             continue
         taps = index._layout.shape[2] * at._layout.shape[2]
         index, weights, inside = [
             reshape(join(unsqueeze_op(before, 3), unsqueeze_op(new, 2)), (batch, count, taps))
-            for join, before, new in ((add, mul(index, size), at), (mul, weights, own), (mul, inside, within))
+            for join, before, new in ((add, mul(index, size), at), (mul, weights, factors), (mul, inside, within))
         ]
     flat = reshape(input, (batch, channels, numel(tuple(sizes))))
     return reshape(weighted_gather(flat, where(inside, index, -1), weights), (batch, channels, *points))

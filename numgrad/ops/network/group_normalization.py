@@ -59,10 +59,10 @@ def _(input, weight, bias, groups, eps):
     images = expanded(input)
     size, *shape = images._layout.shape
     outs = group_norm_op(reshape(images, (size * shape[0], *shape[1:])), None, None, groups, eps)
-    out, mean, scale = [reshape(one, (size, -1, *one._layout.shape[1:])) for one in outs]
-    for one, combine in ((weight, mul), (bias, add)):
-        if one is not None:
-            out = combine(out, reshape(expanded(one), (size, 1, shape[1], *(1,) * len(shape[2:]))))
+    out, mean, scale = [reshape(each, (size, -1, *each._layout.shape[1:])) for each in outs]
+    for parameter, combine in ((weight, mul), (bias, add)):
+        if parameter is not None:
+            out = combine(out, reshape(expanded(parameter), (size, 1, shape[1], *(1,) * len(shape[2:]))))
     return out, mean, scale
 
 
@@ -102,10 +102,10 @@ def _(grad_output, input, weight, groups, eps):
     """
     shape = input._layout.shape
     divided = shape[0], groups, shape[1] // groups, numel(shape[2:])
-    grad, own = reshape(grad_output, divided), reshape(input, divided)
-    normal, divisor = standardized(own, (2, 3), eps)
+    grad, divided_input = reshape(grad_output, divided), reshape(input, divided)
+    normal, divisor = standardized(divided_input, (2, 3), eps)
     weighted = grad if weight is None else mul(grad, reshape(weight, (1, groups, -1, 1)))
-    sums = [reshape(sum_dims(one, (0, 3), False), (-1,)) for one in (mul(grad, normal), grad)]
+    sums = [reshape(sum_dims(each, (0, 3), False), (-1,)) for each in (mul(grad, normal), grad)]
     return reshape(projected(weighted, normal, divisor, (2, 3)), shape), *sums
 
 

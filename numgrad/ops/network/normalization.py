@@ -50,9 +50,9 @@ def layer_norm_op(
 def _(input, weight, bias, shape, eps):
     out, mean, scale = layer_norm_op(expanded(input), None, None, shape, eps)
     rank = len(input._layout.shape)
-    for one, combine in ((weight, mul), (bias, add)):
-        if one is not None:
-            out = combine(out, aligned(one, rank))
+    for parameter, combine in ((weight, mul), (bias, add)):
+        if parameter is not None:
+            out = combine(out, aligned(parameter, rank))
     return out, mean, scale
 
 
@@ -81,13 +81,13 @@ def layer_norm_backward(
 
 @layer_norm_backward.batched
 def _(grad_output, input, mean, scale, weight, shape, eps):
-    grads, *own = [expanded(one) for one in (grad_output, input, mean, scale)]
+    grads, *saved = [expanded(each) for each in (grad_output, input, mean, scale)]
     rank = len(input._layout.shape)
     weighted = grads if weight is None else mul(grads, aligned(weight, rank))
     dims = tuple(range(1, rank - len(shape) + 1))
-    normal = layer_norm_op(own[0], None, None, shape, eps)[0]  # recomputed to depend on the input, like mean and scale
-    sums = [sum_dims(one, dims, False) for one in (mul(grads, normal), grads)]
-    return layer_norm_backward(weighted, *own, None, shape, eps)[0], *sums
+    normal = layer_norm_op(saved[0], None, None, shape, eps)[0]  # recomputed, to depend on the input
+    sums = [sum_dims(each, dims, False) for each in (mul(grads, normal), grads)]
+    return layer_norm_backward(weighted, *saved, None, shape, eps)[0], *sums
 
 
 @differentiated_as(layer_norm_backward)
@@ -99,7 +99,7 @@ def _(grad_output, input, weight, shape, eps):
     dims = tuple(range(rank - len(shape), rank))
     normal, divisor = standardized(input, dims, eps)
     weighted = grad_output if weight is None else mul(grad_output, weight)
-    sums = [sum_to_shape(one, shape) for one in (mul(grad_output, normal), grad_output)]
+    sums = [sum_to_shape(each, shape) for each in (mul(grad_output, normal), grad_output)]
     return projected(weighted, normal, divisor, dims), *sums
 
 

@@ -74,7 +74,7 @@ def max_pool_backward(p: Plan, grad_output: TensorRef, indices: TensorRef, shape
 @max_pool_backward.gradient("grad_output")
 def _(grad, indices, grad_output_shape, rank):
     """``gather(grad, indices)``."""
-    return taken(grad, indices, rank)
+    return elements_at(grad, indices, rank)
 
 
 def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: int, mode: str) -> TensorRef:
@@ -84,7 +84,7 @@ def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: in
     return p.tensor(p.contiguous(out), source.type, shape)
 
 
-def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
+def elements_at(input: Tensor, indices: Tensor, rank: int) -> Tensor:
     """Return the elements at flat indices into the last ``rank`` dimensions."""
     values, index = [reshape(each, joined(each._layout.shape, rank)) for each in (input, indices)]
     return reshape(gather_op(values, index, len(values._layout.shape) - 1), indices._layout.shape)
@@ -136,17 +136,17 @@ def _max_pool(rank: int, indices: bool) -> Any:
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
         window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding, "dilation": dilation}
-        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
+        windows = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
         image, last = input, len(input.shape) - 1
         if rank == 1 and last > 0:  # an image of one row
             image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))
-            how = [(otherwise, *own) for own, otherwise in zip(how, (1, 1, 0, 1), strict=True)]
-        check_windows(image, *how)
+            windows = [(otherwise, *lengths) for lengths, otherwise in zip(windows, (1, 1, 0, 1), strict=True)]
+        check_windows(image, *windows)
 
         def call(input: Tensor) -> Any:
             images = input if image.shape == input._layout.shape else unsqueeze_op(input, last)
             count = 1 + (indices or return_indices)
-            out = (max_pool3d_op if rank == 3 else max_pool_op)(images, *how, ceil_mode)[:count]
+            out = (max_pool3d_op if rank == 3 else max_pool_op)(images, *windows, ceil_mode)[:count]
             out = out if images is input else tuple([squeeze_dim(tensor, last) for tensor in out])
             return out if count > 1 else out[0]
 

@@ -104,27 +104,27 @@ def recurrent_layer(
         kind: a key of ``recurrence.STEPS``.
         backwards: True to go from the last step to the first.
     """
-    own = _sizes(input, begin, sizes, kind, backwards)
-    _check(own, input, begin, weight, weight_hh, bias, bias_hh)
-    type, backend = own.type, p.backend
-    layouts = layout_of(type, (*input.shape[:-1], own.size)), layout_of(type, begin.shape)
-    if not (own.rows and own.size and backend.recurrence_is_fused(type)):
-        operands = _given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
+    layer = _sizes(input, begin, sizes, kind, backwards)
+    _check(layer, input, begin, weight, weight_hh, bias, bias_hh)
+    type, backend = layer.type, p.backend
+    layouts = layout_of(type, (*input.shape[:-1], layer.size)), layout_of(type, begin.shape)
+    if not (layer.rows and layer.size and backend.recurrence_is_fused(type)):
+        operands = _as_given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
         none = layout_of(type, (0,))
         return *p.host(_by_operations, layouts, *operands, kind, backwards), p.new_tensor(none), p.new_tensor(none)
     if bias is not None and bias_hh is not None and kind != "gru":  # the steps add both at once
         bias, bias_hh = None, add.op.build(p, bias, bias_hh)
     added, other = [None if tensor is None else p.contiguous(tensor) for tensor in (bias, bias_hh)]
-    rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
+    rows = p.tensor(p.contiguous(input), type, (layer.rows, input.shape[-1]))
     gates = multiplied(p, rows, weight, (False, True), added)
-    extra = p.new_tensor(layout_of(type, (own.rows, own.size if kind in ("lstm", "gru") else 0)))
+    extra = p.new_tensor(layout_of(type, (layer.rows, layer.size if kind in ("lstm", "gru") else 0)))
     out, end = [p.new_tensor(layout) for layout in layouts]
     p.assign(begin, end)
-    backend.recurrence(p, *own[1:], sizes, weight_hh, other, *map(p.contiguous, (gates, extra, end, out)))
+    backend.recurrence(p, *layer[1:], sizes, weight_hh, other, *map(p.contiguous, (gates, extra, end, out)))
     return out, end, gates, extra
 
 
-def _given(*tensors: TensorRef | None) -> list[Given | None]:
+def _as_given(*tensors: TensorRef | None) -> list[Given | None]:
     """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
     return [None if tensor is None else Given(tensor.memory.number) for tensor in tensors]
 
@@ -154,10 +154,10 @@ def _(
     """``S, first = through_the_steps(grad, gates, weight_hh); (S @ weight, first, transpose(S) @ input,
     transpose(S) @ hidden, sum(S), sum(S))``.
     """
-    found = recurrent_layer_backward(
+    gradients = recurrent_layer_backward(
         *grad, input, begin, weight, weight_hh, bias, bias_hh, sizes, out, gates, extra, kind, backwards, needed
     )
-    return [one if is_needed else None for one, is_needed in zip(found, needed, strict=True)]
+    return [tensor if is_needed else None for tensor, is_needed in zip(gradients, needed, strict=True)]
 
 
 _GRADIENTS = ["of_input", "of_begin", "of_weight", "of_weight_hh", "of_bias", "of_bias_hh"]
@@ -175,43 +175,43 @@ def recurrent_layer_backward(
     p: Plan, grad_out: TensorRef | None, grad_end: TensorRef | None, input: TensorRef, begin: TensorRef,
     weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None, bias_hh: TensorRef | None,
     sizes: TensorRef | None, out: TensorRef, gates: TensorRef, extra: TensorRef, kind: str, backwards: bool,
-    wanted: tuple[bool, ...],
+    output_mask: tuple[bool, ...],
 ) -> Sequence[TensorRef]:
-    """Add the steps that compute the gradients of the layer's inputs; those not ``wanted`` are empty tensors.
+    """Add the steps that compute the gradients of the layer's inputs; ``output_mask`` is False for empty tensors.
 
     The rule accounts for the layer's results being functions of these inputs.
     """
-    own, type = _sizes(input, begin, sizes, kind, backwards), input.type
-    _check(own, input, begin, weight, weight_hh, bias, bias_hh)
+    layer, type = _sizes(input, begin, sizes, kind, backwards), input.type
+    _check(layer, input, begin, weight, weight_hh, bias, bias_hh)
     if gates.shape == (0,):
-        shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (own.gates,), (own.gates,)
-        layouts = [layout_of(type, shape if tensor else (0,)) for shape, tensor in zip(shapes, wanted, strict=True)]
-        operands = _given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
-        return p.host(_gradients_by_operations, layouts, *operands, kind, backwards, wanted)
+        shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (layer.gates,), (layer.gates,)
+        layouts = [layout_of(type, shape if used else (0,)) for shape, used in zip(shapes, output_mask, strict=True)]
+        operands = _as_given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
+        return p.host(_gradients_by_operations, layouts, *operands, kind, backwards, output_mask)
     grads = p.new_tensor(layout_of(type, begin.shape), zeroed=grad_end is None)
     if grad_end is not None:
         p.assign(grad_end, grads)
     grad = p.new(out.size, type.numpy, zeroed=True) if grad_out is None else p.contiguous(grad_out)
-    known = [p.contiguous(tensor) for tensor in (begin, gates, extra, out)]
-    buffers = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
-    widths = own.gates, own.gates, own.size
-    slopes, shares, before = [p.tensor(tensor, type, (own.rows, w)) for tensor, w in zip(buffers, widths, strict=True)]
-    result = [p.new_tensor(layout_of(type, (0,))) for _ in wanted]
-    if wanted[1]:
+    forward = [p.contiguous(tensor) for tensor in (begin, gates, extra, out)]
+    buffers = p.backend.recurrence_backward(p, *layer[1:], sizes, weight_hh, *forward, grad, p.contiguous(grads))
+    widths = layer.gates, layer.gates, layer.size
+    slopes, shares, before = [p.tensor(x, type, (layer.rows, n)) for x, n in zip(buffers, widths, strict=True)]
+    result = [p.new_tensor(layout_of(type, (0,))) for _ in output_mask]
+    if output_mask[1]:
         result[1] = grads
-    if wanted[0]:
+    if output_mask[0]:
         result[0] = p.tensor(p.contiguous(multiplied(p, slopes, weight)), type, input.shape)
-    if wanted[2]:
-        rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
+    if output_mask[2]:
+        rows = p.tensor(p.contiguous(input), type, (layer.rows, input.shape[-1]))
         result[2] = multiplied(p, slopes, rows, (True, False))
-    if wanted[3]:
+    if output_mask[3]:
         result[3] = multiplied(p, shares, before, (True, False))
-    if wanted[4]:
+    if output_mask[4]:
         result[4] = sum_dims.build(p, slopes, (0,), False)
-    if wanted[5] and wanted[4] and kind != "gru":
+    if output_mask[5] and output_mask[4] and kind != "gru":
         result[5] = p.new_tensor(result[4].layout)
         p.assign(result[4], result[5])
-    elif wanted[5]:
+    elif output_mask[5]:
         result[5] = sum_dims.build(p, shares, (0,), False)
     return result
 
@@ -226,14 +226,14 @@ def _gradients_by_operations(*arguments: Any) -> list[Any]:
 def _gradients(
     grad_out: Tensor | None, grad_end: Tensor | None, input: Tensor, begin: Tensor, weight: Tensor, weight_hh: Tensor,
     bias: Tensor | None, bias_hh: Tensor | None, sizes: Tensor | None, kind: str, backwards: bool,
-    wanted: tuple[bool, ...],
+    output_mask: tuple[bool, ...],
 ) -> list[Tensor]:
     """Return the gradients of the inputs, from autograd through the single steps."""
     differentiable = input, begin, weight, weight_hh, bias, bias_hh
     nothing = input.new_empty(0)
     with recording_apart() as recorded:
-        chosen = zip(differentiable, wanted, strict=True)
-        variables = [as_variable(tensor) if is_wanted and tensor is not None else None for tensor, is_wanted in chosen]
+        chosen = zip(differentiable, output_mask, strict=True)
+        variables = [as_variable(tensor) if is_used and tensor is not None else None for tensor, is_used in chosen]
         used: list[Any] = [old if new is None else new for old, new in zip(differentiable, variables, strict=True)]
         outputs = steps_of_layer(*[*used, sizes, kind, backwards])
         pairs = [(output, grad) for output, grad in zip(outputs, (grad_out, grad_end), strict=True) if grad is not None]

@@ -138,7 +138,7 @@ _ROW_MAJOR = {
 def _(grad, input_layout, name, maps):
     """``resample(grad, name, transposed(maps))``."""
     back = name.removesuffix("Backward") if name.endswith("Backward") else f"{name}Backward"
-    operation, *arguments = resampled(back, *[own.transposed for own in maps])
+    operation, *arguments = resampled(back, *[axis_map.transposed for axis_map in maps])
     gradient = operation(grad, *arguments)
     return gradient if name.startswith("Upsample") or name in _ROW_MAJOR else formatted_like(gradient, input_layout)
 

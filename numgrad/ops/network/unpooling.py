@@ -28,7 +28,7 @@ from ..table.checks import check, check_index, check_supported, check_value
 from ..table.lookup import lookup, operation
 from ..table.op import public
 from .image_windows import Numbers, window_numbers
-from .pooling import joined, max_pool_backward, placed, taken
+from .pooling import elements_at, joined, max_pool_backward, placed
 
 #: The public functions of ``nn.functional`` defined here.
 __all__ = [
@@ -54,10 +54,10 @@ def _(grad, indices, input_layout, shape, rank):
     """``gather(grad, indices)``, 0 for elements that later ones overwrote."""
 
     def written(numbers: Tensor) -> Tensor:
-        return taken(max_unpool_op(numbers, indices, shape, rank), indices, rank)
+        return elements_at(max_unpool_op(numbers, indices, shape, rank), indices, rank)
 
     last = stays(indices, written)
-    return formatted_like(choose(last, taken(grad, indices, rank), 0), input_layout)
+    return formatted_like(choose(last, elements_at(grad, indices, rank), 0), input_layout)
 
 
 max_unpool3d_op = max_unpool_op.recorded_by("MaxUnpool3DBackward0")
@@ -80,10 +80,10 @@ def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints
         "output_size should be a sequence containing {} or {} elements, but it has a length of '{}'",
         rank, rank + 2, len(output_size),
     )
-    for dim, (size, wanted, step) in enumerate(zip(sizes, usual, stride, strict=True)):
-        if not wanted - step < size < wanted + step:
+    for dim, (size, expected, step) in enumerate(zip(sizes, usual, stride, strict=True)):
+        if not expected - step < size < expected + step:
             raise ValueError(
-                f'invalid output_size "{sizes}" (dim {dim} must be between {wanted - step} and {wanted + step})'
+                f'invalid output_size "{sizes}" (dim {dim} must be between {expected - step} and {expected + step})'
             )
     return sizes
 
@@ -129,11 +129,11 @@ def _max_unpool(rank: int) -> Any:
     ) -> Any:
         steps = kernel_size if stride is None else stride
         window_arguments = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
-        how = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
-        size = _unpooled_size(input, how[0], how[1], how[2], output_size)
+        windows = [window_numbers(name, argument, value, rank) for argument, value in window_arguments.items()]
+        size = _unpooled_size(input, windows[0], windows[1], windows[2], output_size)
         behind = (1,) * (dims - rank)  # images of one column
         image, index = [layout_of(each.type, (*each.shape, *behind)) for each in (input, indices)]
-        _check_unpooling(image, index, how[1], dims)
+        _check_unpooling(image, index, windows[1], dims)
         shape, last = (*image.shape[:-dims], *size, *behind), len(input.shape)
         op = max_unpool3d_op if rank == 3 else max_unpool_op
 
@@ -272,8 +272,8 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
         if samples is None:
             samples = rand(*images._layout.shape[:2], rank, dtype=input.dtype, device=input.device)
         check(samples.dtype is input.dtype, "Expect _random_samples to have the same dtype as input")
-        wanted = *images._layout.shape[:2], rank
-        check(samples._layout.shape == wanted, "Expect _random_samples of shape {}; got {}.", wanted, samples)
+        expected = *images._layout.shape[:2], rank
+        check(samples._layout.shape == expected, "Expect _random_samples of shape {}; got {}.", expected, samples)
         with no_grad():
             windows = _random_windows(samples, shape[-rank:], kernel, counts)
         op = fractional_max_pool3d_op if rank == 3 else fractional_max_pool_op

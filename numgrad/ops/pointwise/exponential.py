@@ -88,8 +88,8 @@ def tanh_backward(grad_output, input, output):
 
     1 - t is (1 + t) * exp(-2 * input).
     """
-    rest = 1 + scalar.signed_like(output, input)
-    return grad_output * conj(rest * rest * exp(-2 * scalar.signed_like(input, input)))
+    complement = 1 + scalar.signed_like(output, input)
+    return grad_output * conj(complement * complement * exp(-2 * scalar.signed_like(input, input)))
 
 
 @tanh_backward.gradient("grad_output")

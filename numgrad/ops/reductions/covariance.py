@@ -78,8 +78,8 @@ def _check_weights(name: str, weights: Tensor, count: int) -> None:
         "cov(): expected {} to have one or fewer dimensions but got {} with {} dimensions", name, name, len(shape),
     )
     if integral is not (name == "fweights"):
-        wanted = "integral" if name == "fweights" else "floating point"
-        raise RuntimeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {dtype.legacy} dtype")
+        kind = "integral" if name == "fweights" else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {dtype.legacy} dtype")
     check(
         weights.numel() == count,
         "cov(): expected {} to have the same numel as there are observations in the input but got {} != {}",

@@ -47,7 +47,7 @@ def unique_op(
             '_consecutive' * consecutive, dim, shape,
         )
     buffers = p.backend.unique_slices(p, p.contiguous(input), *sizes, consecutive)
-    return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *buffers)
+    return p.returns_from(_laid_out, input.layout, dim, return_inverse, return_counts, *buffers)
 
 
 def _laid_out(
@@ -115,7 +115,8 @@ def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength:
     if weights is not None and input.size:  # PyTorch's counts of an empty input are integers
         counted = p.contiguous(weights, float32 if weights.type.dtype is float32 else float64)
     counts = p.backend.bincount(p, p.contiguous(input), counted, minlength)
-    return p.found(flat_result, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
+    dtype = int64 if counted is None else to_dtype(counted.dtype)
+    return p.returns_from(flat_result, input.type.with_dtype(dtype), counts)
 
 
 @public
@@ -192,12 +193,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     nondifferentiable=["sorted_sequence", "input"],
 )
 def search_op(p: Plan, sorted_sequence: TensorRef, input: TensorRef, right: bool, out_int32: bool) -> TensorRef:
-    shape, wanted = sorted_sequence.shape, input.shape
+    shape, target = sorted_sequence.shape, input.shape
     positions = p.backend.search_rows(
-        p, p.contiguous(sorted_sequence), p.contiguous(input), shape[-1], input.size if len(shape) == 1 else wanted[-1],
+        p, p.contiguous(sorted_sequence), p.contiguous(input), shape[-1], input.size if len(shape) == 1 else target[-1],
         right, promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
     )
-    out = p.tensor(positions, input.type.with_dtype(int64), wanted)
+    out = p.tensor(positions, input.type.with_dtype(int64), target)
     return to_type.build(p, out, input.type.with_dtype(int32)) if out_int32 else out
 
 
@@ -227,23 +228,23 @@ def searchsorted(
         side != "left" or not right,
         "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True",
     )
-    how: Any = {"out_int32": out_int32, "right": right or side == "right"}
+    options: Any = {"out_int32": out_int32, "right": right or side == "right"}
     if not isinstance(input, Layout):
         return lambda rows, *sorter: searchsorted(
-            rows, tensor(input, device=rows.device), sorter=sorter[0] if sorter else None, **how
+            rows, tensor(input, device=rows.device), sorter=sorter[0] if sorter else None, **options
         ), ()
     check_one_device(sorted_sequence, input, sorter)
-    boundaries, wanted = sorted_sequence.shape, input.shape
+    boundaries, target = sorted_sequence.shape, input.shape
     check(
-        len(boundaries) <= 1 or wanted,
+        len(boundaries) <= 1 or target,
         "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
         "boundaries tensor dim({}) and input value's dim(0) numel(1)", len(boundaries),
     )
     check(
-        len(boundaries) == 1 or (len(boundaries) != 0 and boundaries[:-1] == wanted[:-1]),
+        len(boundaries) == 1 or (len(boundaries) != 0 and boundaries[:-1] == target[:-1]),
         "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
         "tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
-        boundaries, wanted,
+        boundaries, target,
     )
     if sorter is not None:
         check(
@@ -251,10 +252,10 @@ def searchsorted(
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {} and got "
             "sorter tensor {}", boundaries, sorter,
         )
-        return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
+        return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **options), ()
     for layout in (sorted_sequence, input):
         check_supported(layout, "bif", "searchsorted_out_cpu")
-    return search_op, (how["right"], out_int32)
+    return search_op, (options["right"], out_int32)
 
 
 @public(method=False)

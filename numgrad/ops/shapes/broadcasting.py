@@ -32,8 +32,8 @@ def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
 
 @expand_op.batched
 def _(input, shape):
-    size, own = size_of(input), input._layout.shape
-    return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(own)), *own)), (size, *shape))
+    size, inner = size_of(input), input._layout.shape
+    return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(inner)), *inner)), (size, *shape))
 
 
 @lookup(function=False)
@@ -43,15 +43,15 @@ def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     Raises:
         RuntimeError: if a size other than 1 would have to change.
     """
-    wanted = sizes_of(sizes, size, "expand(): argument 'size'")
-    missing = len(wanted) - len(input.shape)
+    target = sizes_of(sizes, size, "expand(): argument 'size'")
+    missing = len(target) - len(input.shape)
     check(
         missing >= 0,
         "expand({}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of "
-        "dimensions in the tensor ({})", input.type.name, input, wanted, len(wanted), len(input.shape),
+        "dimensions in the tensor ({})", input.type.name, input, target, len(target), len(input.shape),
     )
     shape = []
-    for position, goal in enumerate(wanted):
+    for position, goal in enumerate(target):
         extent = input.shape[position - missing] if position >= missing else None
         check(
             goal >= 0 or extent is not None,
@@ -61,7 +61,7 @@ def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
         if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
-                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input.shape)}"
+                f"dimension {position}.  Target sizes: {list(target)}.  Tensor sizes: {list(input.shape)}"
             )
         shape.append(extent if goal == -1 else goal)
     return expand_op, (tuple(shape),)

@@ -221,9 +221,9 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
         check(len(set(normal)) == len(normal), "movedim: repeated dim in `{}` ({})", name, dims)
     if not rank:
         return alias, ()
-    rest = iter([d for d in range(rank) if d not in origins])
+    others = iter([d for d in range(rank) if d not in origins])
     moved = dict(zip(destinations, origins, strict=True))
-    return permute_op, (tuple([moved[position] if position in moved else next(rest) for position in range(rank)]),)
+    return permute_op, (tuple([moved[position] if position in moved else next(others) for position in range(rank)]),)
 
 
 @lookup

@@ -26,7 +26,7 @@ from .parts import slice_op
 from .views import flatten, reshape, view
 
 
-def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a tuple of the tensors, passed separately or as one sequence."""
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
 
@@ -47,7 +47,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 [2, 2]]), tensor([[3, 4],
                 [3, 4]]))
     """
-    vectors = checked_tensors("meshgrid", _given(tensors))
+    vectors = checked_tensors("meshgrid", _sequence(tensors))
     check(vectors, "meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -96,7 +96,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
                 [2, 3],
                 [2, 4]])
     """
-    vectors = [_vector(tensor) for tensor in checked_tensors("cartesian_prod", _given(tensors))]
+    vectors = [_vector(tensor) for tensor in checked_tensors("cartesian_prod", _sequence(tensors))]
     if len(vectors) == 1:
         return vectors[0]
     return stack([flatten(grid) for grid in meshgrid(vectors, indexing="ij")], 1)
@@ -173,7 +173,7 @@ def block_diag(*tensors: Any) -> Tensor:
         tensor([[1., 0., 0.],
                 [0., 1., 1.]])
     """
-    matrices = checked_tensors("block_diag", _given(tensors))
+    matrices = checked_tensors("block_diag", _sequence(tensors))
     if not matrices:
         return public_functions["empty"](1, 0)
     dtype = matrices[0].dtype

@@ -118,17 +118,17 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     check(not input.requires_grad, "cannot resize variables that require grad", input)
     shape = sizes_of(sizes)
     check(all(size >= 0 for size in shape), "resize_: sizes must not be negative, but are {}", shape)
-    wanted = layout_of(input._layout.type, shape)
+    layout = layout_of(input._layout.type, shape)
     if memory_format is not None:
-        wanted = formatted_layout(wanted, new_format(memory_format))
-    if shape == input._layout.shape and (memory_format is None or wanted is input._layout):
+        layout = formatted_layout(layout, new_format(memory_format))
+    if shape == input._layout.shape and (memory_format is None or layout is input._layout):
         return input
     check_writable(input)
     place_read(input._storage, "resize_()")
     needed = input._offset + numel(shape)
     if needed > input._storage.size:
         input._storage = _enlarged(input, needed)
-    _show(input, tensor_of(wanted, input._storage, input._offset))
+    _show(input, tensor_of(layout, input._storage, input._offset))
     input._counter[0] += 1
     return input
 

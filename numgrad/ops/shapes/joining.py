@@ -72,9 +72,9 @@ def _concatenated(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layou
         p.backend.join_rows(p, parts, dim, out)
         return out
     start = 0
-    for one in parts:
-        p.assign(one, out.viewed(layout_of(out.type, one.shape, layout.strides), start * layout.strides[dim]))
-        start += one.shape[dim]
+    for each in parts:
+        p.assign(each, out.viewed(layout_of(out.type, each.shape, layout.strides), start * layout.strides[dim]))
+        start += each.shape[dim]
     return out
 
 
@@ -172,8 +172,8 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
             pass
         else:
             return call(*tensors)
-    op, joined, *how = resolve(checked_tensors(name, tensors), dim)
-    entry, operands = op.entry((joined, *how))
+    op, joined, *options = resolve(checked_tensors(name, tensors), dim)
+    entry, operands = op.entry((joined, *options))
     if key is not None and _calls.again(key) and all(map(operator.is_, operands, tensors)):
         _calls.keep(key, caller(entry))
     return perform(entry, operands)
@@ -198,10 +198,10 @@ def _cat(tensors: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
                 f"Tensors must have same number of dimensions: got {len(expected)} and {len(shape)} (shapes "
                 f"{list(expected)} and {list(shape)})"
             )
-        for d, (extent, wanted) in enumerate(zip(shape, expected, strict=True)):
-            if extent != wanted and d != dim:
+        for d, (extent, size) in enumerate(zip(shape, expected, strict=True)):
+            if extent != size and d != dim:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {size} but got size "
                     f"{extent} for tensor number {number} in the list (shapes {list(expected)} and {list(shape)})."
                 )
         extents.append(shape[dim])

@@ -34,8 +34,8 @@ def in_zeros(p: Plan, tensor: TensorRef, shape: tuple[int, ...], strides: tuple[
 )
 def select_op(input: Layout, dim: int, index: int) -> tuple[Layout, int]:
     shape, strides = input.shape, input.strides
-    rest = layout_of(input.type, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :])
-    return rest, strides[dim]
+    layout = layout_of(input.type, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :])
+    return layout, strides[dim]
 
 
 @select_op.gradient("input")
@@ -78,8 +78,8 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
 def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
     """Return zeros of ``shape`` with the gradient at the selected index."""
     strides = contiguous_strides(shape)
-    rest = strides[:dim] + strides[dim + 1 :]
-    return in_zeros(p, grad_output, shape, rest, Scaled(index.number, strides[dim]))
+    others = strides[:dim] + strides[dim + 1 :]
+    return in_zeros(p, grad_output, shape, others, Scaled(index.number, strides[dim]))
 
 
 @select_backward.gradient("grad_output")
@@ -160,8 +160,8 @@ def slice_backward(
 ) -> TensorRef:
     """Return zeros of ``shape`` with the gradient in place of the slice."""
     strides = contiguous_strides(shape)
-    taken = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
-    return in_zeros(p, grad_output, shape, taken, Scaled(start.number, strides[dim]))
+    steps = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
+    return in_zeros(p, grad_output, shape, steps, Scaled(start.number, strides[dim]))
 
 
 @slice_backward.gradient("grad_output")

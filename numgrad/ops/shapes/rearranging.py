@@ -41,8 +41,8 @@ def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int,
     # Along each dimension two segments are exchanged: (source, destination, length).
     segments = []
     for dim, total in totals.items():
-        rest = input.shape[dim] - total
-        segments.append([(dim, 0, total, rest), (dim, rest, 0, total)])
+        split = input.shape[dim] - total
+        segments.append([(dim, 0, total, split), (dim, split, 0, total)])
     for choice in itertools.product(*segments):
         source = cut(input, [(dim, start, start + length) for dim, start, _, length in choice])
         p.assign(source, cut(out, [(dim, goal, goal + length) for dim, _, goal, length in choice]))
@@ -277,4 +277,5 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     "RepeatInterleaveBackward0", aten="repeat_interleave", inputs=["repeats"], nondifferentiable=["repeats"]
 )
 def repeated_op(p: Plan, repeats: TensorRef) -> Plan:
-    return p.found(flat_result, repeats.type.with_dtype(int64), p.backend.repeated_indices(p, p.contiguous(repeats)))
+    indices = p.backend.repeated_indices(p, p.contiguous(repeats))
+    return p.returns_from(flat_result, repeats.type.with_dtype(int64), indices)

@@ -41,8 +41,8 @@ def _check_count(input: Layout, count: int) -> None:
 
 def _even(extent: int, size: int) -> tuple[int, ...]:
     """Return ``extent`` in pieces of ``size``, the last of which may be smaller."""
-    whole, rest = divmod(extent, size) if size else (1, 0)
-    return (size,) * whole + ((rest,) if rest or not whole else ())
+    whole, remainder = divmod(extent, size) if size else (1, 0)
+    return (size,) * whole + ((remainder,) if remainder or not whole else ())
 
 
 def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:

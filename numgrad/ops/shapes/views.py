@@ -89,15 +89,15 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
         check(sizes.count(-1) <= 1, "only one dimension can be inferred")
         for position, size in enumerate(sizes):
             check(size >= -1, "invalid shape dimension {} at index {} of shape {}", size, position, sizes)
-        rest = -numel(sizes)
+        known_size = -numel(sizes)
         check(
-            rest != 0 or count != 0,
+            known_size != 0 or count != 0,
             "cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be any "
             "value and is ambiguous", count, sizes,
         )
-        if rest == 0 or count % rest:
+        if known_size == 0 or count % known_size:
             raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
-        return tuple([count // rest if size == -1 else size for size in sizes])
+        return tuple([count // known_size if size == -1 else size for size in sizes])
     check(numel(sizes) == count, "shape '{}' is invalid for input of size {}", sizes, count)
     return sizes
 
@@ -175,8 +175,8 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
         mapping = input._mapped
         return mapped(mapping.level, viewed_as(mapping.tensor, dtype), mapping.batched)
     row = input._storage
-    rest = row.size * narrow % wide  # bytes that do not fill an element of the other dtype
-    whole = row[: row.size - rest // narrow] if rest else row
+    remainder = row.size * narrow % wide  # bytes that do not fill an element of the other dtype
+    whole = row[: row.size - remainder // narrow] if remainder else row
     out = tensor_of(layout_of(type, shape, strides), whole.view(type.numpy), offset)
     out._counter = input._counter
     return out
@@ -286,17 +286,17 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
     """
     shape = input.shape
     check(shape, "unflatten: dimension specified as 0 but tensor has no dimensions")
-    wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
-    check(wanted, "unflatten: sizes must be non-empty")
+    lengths = sizes_of((), sizes, "unflatten(): argument 'sizes'")
+    check(lengths, "unflatten: sizes must be non-empty")
     extent = shape[dim]
-    check(wanted.count(-1) <= 1, "unflatten: only one dimension can be inferred, but got sizes {}", wanted)
-    known = numel(tuple([size for size in wanted if size != -1]))
-    if known != extent if -1 not in wanted else known == 0 or extent % known:
+    check(lengths.count(-1) <= 1, "unflatten: only one dimension can be inferred, but got sizes {}", lengths)
+    given_size = numel(tuple([size for size in lengths if size != -1]))
+    if given_size != extent if -1 not in lengths else given_size == 0 or extent % given_size:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
+            f"unflatten: Provided sizes {list(lengths)} don't multiply up to the size of dim {dim} ({extent}) in the "
             f"input tensor (shape {list(input.shape)})"
         )
-    split = [extent // known if size == -1 else size for size in wanted]
+    split = [extent // given_size if size == -1 else size for size in lengths]
     return view_as_shape, ((*shape[:dim], *split, *shape[dim + 1 :]),)
 
 

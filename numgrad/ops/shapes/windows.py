@@ -50,7 +50,7 @@ def as_strided_op(
     """
     dims = zip(input.shape, input.strides, geometry[1], strict=True)
     check(
-        all(extent <= 1 or step == wanted for extent, step, wanted in dims),
+        all(extent <= 1 or step == dense for extent, step, dense in dims),
         "a view by as_strided of a tensor with gaps in its memory (shape {}) cannot follow a change in place; clone() "
         "that tensor before", input,
     )

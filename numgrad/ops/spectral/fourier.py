@@ -74,8 +74,8 @@ def _resized(input: Tensor, dim: int, length: int) -> Tensor:
     return slice_op(input, dim, 0, length, 1) if missing else input
 
 
-def _transform(input: Tensor, op: Any, dtype: dtype, dim: int, length: int, *how: Any) -> Tensor:
-    return op(_resized(convert(input, dtype), dim, length), (dim,), *how)
+def _transform(input: Tensor, op: Any, dtype: dtype, dim: int, length: int, *options: Any) -> Tensor:
+    return op(_resized(convert(input, dtype), dim, length), (dim,), *options)
 
 
 #: Codes of the divisors of forward transforms of ``n`` data points, by ``norm``: 0 stands for 1, 1 for the square root

@@ -40,7 +40,7 @@ LENGTH = 2
 _compiled = 0
 
 _process: subprocess.Popen[bytes] | None = None
-_wanted = True
+_enabled = True
 _submitting = threading.Lock()
 
 
@@ -59,7 +59,7 @@ def submit(job: Callable[[], Any]) -> None:
     """
     global _compiled
     compiled = devices.kernels_compiled()
-    if compiled == _compiled or not _wanted or not _submitting.acquire(blocking=False):
+    if compiled == _compiled or not _enabled or not _submitting.acquire(blocking=False):
         return
     try:
         _compiled = compiled
@@ -88,15 +88,15 @@ def _write(process: subprocess.Popen[bytes], message: bytes) -> None:
 
 
 def _start() -> subprocess.Popen[bytes] | None:
-    global _process, _wanted
+    global _process, _enabled
 
     environment = os.environ
-    _wanted = (
+    _enabled = (
         environment.get("NUMGRAD_BACKGROUND") != "0" and "PYTEST_VERSION" not in environment
         and bool(sys.executable) and not hasattr(sys, "frozen") and hasattr(os, "set_blocking")  # Windows: from 3.12 on
         and _processors() > 1 and devices.keeps_kernels()
     )
-    if not _wanted:
+    if not _enabled:
         return None
     path = os.pathsep.join([os.path.abspath(entry) for entry in sys.path])
     try:
@@ -108,7 +108,7 @@ def _start() -> subprocess.Popen[bytes] | None:
         os.set_blocking(_process.stdin.fileno(), False)  # type: ignore[union-attr]
         atexit.register(_stop)
     except OSError:
-        _wanted = False
+        _enabled = False
     return _process
 
 
@@ -118,8 +118,8 @@ def _processors() -> int:
 
 def _stop() -> None:
     """End the process and start no other."""
-    global _process, _wanted
-    process, _process, _wanted = _process, None, False
+    global _process, _enabled
+    process, _process, _enabled = _process, None, False
     if process is not None:
         process.kill()
         process.wait()
@@ -128,12 +128,12 @@ def _stop() -> None:
 
 def _forget() -> None:
     """Drop the parent's process in the child of a fork."""
-    global _process, _wanted, _submitting
+    global _process, _enabled, _submitting
     _submitting = threading.Lock()  # a thread that the fork did not copy may hold the old lock
     if _process is not None:
         _process.returncode = 0  # the child must not wait for it
         _process.stdin.close()  # type: ignore[union-attr]
-    _process, _wanted = None, False
+    _process, _enabled = None, False
 
 
 if hasattr(os, "register_at_fork"):

@@ -25,12 +25,12 @@ class Argument(NamedTuple):
     """Declaration of an argument: the type that users may pass, and its conversion to the form that an operation takes.
 
     Attributes:
-        given: the type that users may pass, besides None if that is the default.
+        accepted: the type that users may pass, besides None if that is the default.
         normal: converts a user's value, with the number of dimensions of the first tensor, to the operation's form.
         dimension: True if the argument is one dimension or several, which a batch dimension in front shifts.
     """
 
-    given: Any
+    accepted: Any
     normal: Callable[[Any, int], Any]
     dimension: bool = False
 
@@ -111,10 +111,10 @@ def check_arguments(
     annotations = argument_types(function)
     position = 1 - method
     for parameter, value in bound.items():
-        how = signature.parameters[parameter].kind
-        if how is inspect.Parameter.VAR_KEYWORD:
+        kind = signature.parameters[parameter].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
             continue
-        for item in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
+        for item in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
             annotation = annotations.get(parameter, Any)
             if not _fits(item, annotation) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(annotation))):
                 raise wrong_kind(name, parameter, None if parameter in kwargs else position, annotation, item) from None
@@ -154,7 +154,7 @@ def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
     types = get_type_hints(function)
     for name, argument in declared_arguments(function).items():
         optional = defaults(function).get(name, name) is None
-        types[name] = argument.given | None if optional else argument.given
+        types[name] = argument.accepted | None if optional else argument.accepted
     return types
 
 
@@ -170,8 +170,8 @@ def wrong_kind(name: str, parameter: str, position: int | None, annotation: Any,
             return TypeError(
                 f"{name}(): {where} must be {_title(part)}, but found element of type {actual} at pos {number}"
             )
-    wanted = " or ".join([_title(part) for part in _alternatives(annotation) if part is not types.NoneType])
-    return TypeError(f"{name}(): {where} must be {wanted}, not {_title(type(value))}")
+    expected = " or ".join([_title(part) for part in _alternatives(annotation) if part is not types.NoneType])
+    return TypeError(f"{name}(): {where} must be {expected}, not {_title(type(value))}")
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:

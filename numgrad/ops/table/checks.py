@@ -29,7 +29,7 @@ def _check(error: type[Exception]) -> Callable[..., None]:
         if condition:
             return
         as_is = [conversion for _, field, _, conversion in Formatter().parse(message) if field is not None]
-        shown = [value if how else _shown(value) for value, how in zip_longest(values, as_is)]
+        shown = [value if literal else _shown(value) for value, literal in zip_longest(values, as_is)]
         shapes = ", ".join(map(str, shown[len(as_is) :]))
         text = message.format(*shown)
         raise error(f"{text} (shape{'s' * (len(shown) > len(as_is) + 1)} {shapes})" if shapes else text)

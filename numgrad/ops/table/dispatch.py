@@ -65,7 +65,7 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
         return lambda *operands: perform(entry, operands)
     layout, delta, recorded = entry.layout, entry.delta or 0, entry.recorded
     launch = entry.launch if entry.plan is None else entry.plan.launcher()
-    known = entry.views
+    views = entry.views
     performed = entry.op.performed
 
     def in_general(*operands: Any) -> Any:
@@ -75,8 +75,8 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
         mode = state.mode
         if mode > ORDINARY:
             return performed(entry, (input,))
-        how = known.get(mode) if input._view is None else None
-        out = view_on(input, layout, delta, how or entry.view(input, mode))
+        step = views.get(mode) if input._view is None else None
+        out = view_on(input, layout, delta, step or entry.view(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
             record_one(entry, out, (input,))
         return out
@@ -89,7 +89,7 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
         out._storage, out._offset = memory
         return out
 
-    def one(input: Tensor) -> Tensor:
+    def unary(input: Tensor) -> Tensor:
         mode = state.mode
         if mode > ORDINARY:
             return performed(entry, (input,))
@@ -103,7 +103,7 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
             record_one(entry, out, (input,))
         return out
 
-    def two(input: Tensor, other: Tensor) -> Tensor:
+    def binary(input: Tensor, other: Tensor) -> Tensor:
         mode = state.mode
         if mode & GRAD or mode > ORDINARY:
             return perform(entry, (input, other))
@@ -130,8 +130,8 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
     if entry.step is not None:
         return retyped if entry.delta is None else view
     if entry.op.sequence:
-        return two if len(entry.details[0]) == 2 else computed
-    calls: dict[int, Callable[..., Any]] = {1: one, 2: two}
+        return binary if len(entry.details[0]) == 2 else computed
+    calls: dict[int, Callable[..., Any]] = {1: unary, 2: binary}
     return calls.get(len(entry.op.operand_positions), computed)
 
 
@@ -166,12 +166,12 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     return out
 
 
-def connect(input: Tensor, out: Any, how: Any) -> None:
+def connect(input: Tensor, out: Any, steps: Any) -> None:
     """Register the view ``out``, or each of several views, of a tensor with autograd, with the step that makes it."""
     if out.__class__ is not tuple:
-        out, how = (out,), (how,)
+        out, steps = (out,), (steps,)
     counter = input._counter
-    for tensor, view in zip(out, how):  # noqa: B905 - there are none where views pass for copies
+    for tensor, view in zip(out, steps):  # noqa: B905 - there are none where views pass for copies
         tensor._counter, tensor._requires_grad = counter, MAYBE
         view.connect(tensor, input)
 

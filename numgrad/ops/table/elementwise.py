@@ -336,12 +336,12 @@ class Pointwise(Op):
         except AttributeError:
             operands = self.prepared(operands)
             kinds = given_of(operands)
-        entry = self._found(kinds, attributes, None if into is None else into._layout)
+        entry = self._find_entry(kinds, attributes, None if into is None else into._layout)
         if entry is None:
             raise no_operand(self, self.inputs[0], operands[0], Tensor)
         return entry, operands
 
-    def _found(self, kinds: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
+    def _find_entry(self, kinds: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
         """Return the entry of a call with these operands; None if no tensor is among them."""
         key: Any = kinds
         if attributes is not self.attributes:
@@ -392,7 +392,7 @@ class Pointwise(Op):
             common_device(kinds, out)
         program = self.program(kinds_passed(kinds, out), attributes, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.attributes]) if self.attributes else ()
-        types = [own.type if isinstance(own, Layout) else None for own in kinds]
+        types = [kind.type if isinstance(kind, Layout) else None for kind in kinds]
         checks: list[Any] = []
         if compute.kind in "bi":
             if self.check_integers is not None:
@@ -404,9 +404,9 @@ class Pointwise(Op):
         outs = (out,) * len(self.outputs)
         plan = devices.pointwise_plan(program, [*kinds, *numbers], outs, into is not None, checks)
         node_class = self.node_class
-        for position, own in self.numbers.items():
+        for position, kind in self.numbers.items():
             if kinds[position].__class__ is not Layout:
-                node_class = own
+                node_class = kind
         recorded = self.has_gradient and out.type.dtype.differentiable
         positions = None if len(passed) == len(self.attributes) else (
             *range(len(kinds)), *[len(kinds) + n for n, name in enumerate(self.attributes) if name in passed]

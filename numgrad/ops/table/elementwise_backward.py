@@ -47,8 +47,8 @@ class Rules:
         self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
         self.names: tuple[str, ...] = ()
         for names in self.arguments.values():
-            known = {"grad", *constants, *self.names}
-            self.names += tuple([name for name in names if name not in known])
+            defined = {"grad", *constants, *self.names}
+            self.names += tuple([name for name in names if name not in defined])
         self.programs: dict[Any, devices.PointwiseProgram] = {}
 
     def program(
@@ -106,12 +106,12 @@ class PointwiseBackwardPlan(BackwardPlan):
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
         """Return the launcher that computes gradients of these types from these operands, and their layouts."""
-        given = given_of((gradient, *values))
+        kinds = given_of((gradient, *values))
         shape = gradient._layout.shape
-        strides = new_layout(given, shape, gradient._layout.type).strides
+        strides = new_layout(kinds, shape, gradient._layout.type).strides
         outs = [layout_of(type, shape, strides) for type in types]
-        program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
-        launch = devices.pointwise_plan(program, given, outs).launcher(self.plan.is_bound)
+        program = self.rules.program(kinds_passed(kinds, outs[0]), self.compute, [type.dtype for type in types])
+        launch = devices.pointwise_plan(program, kinds, outs).launcher(self.plan.is_bound)
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
         result = self.launches[key] = launch, outs
@@ -152,8 +152,8 @@ class PointwiseNode(OpNode):
                         return self._in_general(gradient)
                 buffers = launch(gradient, *saved)
             if len(layouts) == len(self.edges) == 2:
-                (first, second), (one, other) = layouts, buffers
-                return tensor_of(first, one), tensor_of(second, other)
+                (first, second), (first_buffer, second_buffer) = layouts, buffers
+                return tensor_of(first, first_buffer), tensor_of(second, second_buffer)
             if len(layouts) > 1:
                 return self._arranged([tensor_of(layout, buffer) for layout, buffer in zip(layouts, buffers)], gradient)  # noqa: B905
             computed = tensor_of(layouts[0], buffers)
@@ -176,9 +176,9 @@ class PointwiseNode(OpNode):
                 return (gradient,) * count
         elif len(computed) == count:
             return tuple(computed)
-        rest = iter(computed)
+        new = iter(computed)
         return tuple([
-            next(rest) if source == "kernel" else gradient if source == "passed" else None for source in rules.pattern
+            next(new) if source == "kernel" else gradient if source == "passed" else None for source in rules.pattern
         ])
 
     def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
@@ -221,9 +221,9 @@ class PointwiseNode(OpNode):
         """Return the computed gradients, from operations that are recorded or transformed themselves."""
         rules = plan.rules
         values = {name: self._operand(name, value) for name, value in self._unpacked(plan).items()}
-        known = {**rules.constants, **values, "grad": gradient}
+        arguments = {**rules.constants, **values, "grad": gradient}
         return tuple([
-            as_gradient(rule(*[known[name] for name in rules.arguments[i]]), gradient)
+            as_gradient(rule(*[arguments[name] for name in rules.arguments[i]]), gradient)
             for i, rule in rules.computed.items()
         ])
 

@@ -175,8 +175,8 @@ if hasattr(os, "register_at_fork"):
 def forget_calls() -> None:
     """Forget the entries of all operations."""
     with Entries._changing:
-        known = [*Entries._all]
-    for entries in known:
+        tables = [*Entries._all]
+    for entries in tables:
         entries.clear()
 
 

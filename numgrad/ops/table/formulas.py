@@ -46,10 +46,10 @@ def rule_formula(rule: Callable[..., Any], real: bool = False) -> str:
     It is the text in double backquotes at the start of the rule's docstring, if there is one.  Otherwise, it is the
     formula of the rule's code.  The arguments are those of :func:`formula`.
     """
-    before, mark, rest = " ".join((inspect.getdoc(rule) or "").split()).partition("``")
+    before, mark, following = " ".join((inspect.getdoc(rule) or "").split()).partition("``")
     if before or not mark:
         return formula(rule, real)
-    return _text(ast.parse(rest.partition("``")[0]).body, rule, real)
+    return _text(ast.parse(following.partition("``")[0]).body, rule, real)
 
 
 def _text(statements: list[ast.stmt], function: Callable[..., Any], real: bool) -> str:

@@ -215,10 +215,10 @@ class _Unseen:
             if isinstance(value, Tensor) and keyword not in _for_tensors(self.resolve)[1]:
                 raise TypeError(f"{self.name}(): argument '{keyword}' must not be a Tensor")
         if not bound.args or not isinstance(bound.args[0], Tensor):
-            return self.found(args, keywords, ())()  # raises the error with details
+            return self.find(args, keywords, ())()  # raises the error with details
         return self.call(*bound.args, **bound.kwargs)
 
-    def found(self, args: Any, keywords: Any, operands: Sequence[Any], again: bool = False) -> Any:
+    def find(self, args: Any, keywords: Any, operands: Sequence[Any], again: bool = False) -> Any:
         """Return the function of the tensors among the arguments that computes similar calls.
 
         Its plan is bound if it will be called ``again``.
@@ -228,16 +228,16 @@ class _Unseen:
             # A float in place of an int would be cached as equal to the int, and reach the operations of rules.
             self.check(args, keywords)
         try:
-            op, rest, *adapt = self.resolve(
+            op, arguments, *adapt = self.resolve(
                 *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
             )
             if self.in_place:
-                op, rest = overwriting(op), [value for value in rest if value.__class__ is not Layout]
+                op, arguments = overwriting(op), [value for value in arguments if value.__class__ is not Layout]
             if adapt:
-                return lambda *tensors: op(*adapt[0](*tensors), *rest)
+                return lambda *tensors: op(*adapt[0](*tensors), *arguments)
             if not isinstance(op, Planned):
-                return (lambda *tensors: op(*tensors, *rest)) if rest else op
-            return _called(op, rest, operands, again)
+                return (lambda *tensors: op(*tensors, *arguments)) if arguments else op
+            return _called(op, arguments, operands, again)
         except Exception:
             self.check(args, keywords)
             raise
@@ -257,7 +257,7 @@ def _looked_up(
             return unseen.in_order((input, *others) if others or input is not None else (), keywords)
         operands = None  # all tensors, if there are others
         if others or keywords:
-            rest: Any = others
+            arguments: Any = others
             position = 0
             for value in others:
                 cls = value.__class__
@@ -270,40 +270,40 @@ def _looked_up(
                     else:
                         part = _typed(cls, value)
                     if part is not value:
-                        if rest is others:
-                            rest = [*others]
-                        rest[position] = part
+                        if arguments is others:
+                            arguments = [*others]
+                        arguments[position] = part
                 position += 1  # noqa: SIM113 - enumerate() takes longer
             if keywords:
-                rest = [*rest]
+                arguments = [*arguments]
                 last = -1
                 for keyword, value in keywords.items():
                     cls = value.__class__
                     if keyword == "out":
                         return unseen.in_order((input, *others), keywords)
                     if cls is int:
-                        rest += keyword, value
+                        arguments += keyword, value
                     elif cls is bool:
-                        rest += keyword, cls, value
+                        arguments += keyword, cls, value
                     elif not isinstance(value, Tensor):
-                        rest += keyword, _typed(cls, value)
+                        arguments += keyword, _typed(cls, value)
                     elif _for_tensors(resolve)[1].get(keyword, -1) > last:
                         last = _for_tensors(resolve)[1][keyword]
-                        rest += keyword, value._layout
+                        arguments += keyword, value._layout
                         operands = [*(operands or (input,)), value]
                     else:
                         return unseen.in_order((input, *others), keywords)
-            key = layout, rest if rest is others else tuple(rest)
+            key = layout, arguments if arguments is others else tuple(arguments)
         try:
             run = recent[key]
         except KeyError:
             args = input, *others
             if operands is not None and unseen.numbers_in(args):
                 return unseen.with_numbers_read(args, keywords)
-            decide = functools.partial(unseen.found, args, keywords, operands or args[:1])
+            decide = functools.partial(unseen.find, args, keywords, operands or args[:1])
             run = entries.find(key) or entries.make(key, decide)
         except TypeError:  # an argument is not hashable
-            run = unseen.found((input, *others), keywords, operands or (input,))
+            run = unseen.find((input, *others), keywords, operands or (input,))
         try:
             out = run(input) if operands is None else run(*operands)
         except OutOfBoundsError as error:
@@ -333,20 +333,20 @@ def overwriting(op: Planned) -> Callable[..., Tensor]:
     return call
 
 
-def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor], again: bool) -> Callable[..., Any]:
+def _called(op: Planned, arguments: Sequence[Any], tensors: Sequence[Tensor], again: bool) -> Callable[..., Any]:
     """Return an operation's call as a function of the tensors.
 
-    ``rest`` are its other arguments, or all arguments, with layouts for tensors.
+    ``arguments`` are its other arguments, or all arguments, with layouts for tensors.
     """
-    if not any(value.__class__ is Layout for value in rest):
-        left, others = iter(tensors), iter(rest)
+    if not any(value.__class__ is Layout for value in arguments):
+        left, others = iter(tensors), iter(arguments)
         args = [
             next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
         ]
         done = caller(op.prepared(args, again=again), again)
         return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
-    done = caller(op.prepared(rest, again=again), again)
-    operands = [rest[position] for position in op.operand_positions]
+    done = caller(op.prepared(arguments, again=again), again)
+    operands = [arguments[position] for position in op.operand_positions]
     if len(operands) == len(tensors):
         return done
 

@@ -276,9 +276,9 @@ def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @with_options
-def composite(call: Callable[..., Any], /, **how: Any) -> Any:
+def composite(call: Callable[..., Any], /, **options: Any) -> Any:
     """Decorate a public function that is composed of operations of the table and list it with them; see ``public``."""
-    composites[call.__name__] = exported = public(call, **how)
+    composites[call.__name__] = exported = public(call, **options)
     return exported
 
 

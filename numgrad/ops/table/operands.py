@@ -119,8 +119,8 @@ def operand_of(op: Op, name: str, value: Any) -> Any:
     raise no_operand(op, name, value, Tensor | Number)
 
 
-def no_operand(op: Op, name: str, value: Any, wanted: Any) -> TypeError:
-    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, wanted, value)
+def no_operand(op: Op, name: str, value: Any, annotation: Any) -> TypeError:
+    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, annotation, value)
 
 
 def check_real(attributes: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 The function that decides computes nothing.  Its first parameter ``p`` is a plan (see
 ``devices.plan``).  It receives the arguments of a call, with tensors of the plan instead of tensors, adds steps, and
 returns the plan's tensor that is the result, or a tuple of several.  If the size of the result depends on values, it
-returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own plan.
+returns ``p.returns_from(...)``.  Other operations that need this one call its ``build`` with their own plan.
 
 The function of a view builds no plan.  It receives layouts instead of tensors, and returns the layout of the view and
 the number of elements by which the view begins after the tensor.  For several views, it returns two tuples.  For a view
@@ -184,8 +184,8 @@ class Planned(Op):
         """The parameters that are dimensions; None if batches of calls are not declared."""
         declared = declared_arguments(self._decides)
         dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
-        known = dims or self.shapes or self.batch or self.shared or self._dims is not None
-        return dims if known and self.decomposition is None else None
+        is_declared = dims or self.shapes or self.batch or self.shared or self._dims is not None
+        return dims if is_declared and self.decomposition is None else None
 
     @functools.cached_property
     def _last_dim(self) -> int:
@@ -324,14 +324,14 @@ class Planned(Op):
                     arguments[position] = p.operand(arguments[position])
         return p, arguments
 
-    def step(self, rest: Sequence[Any], count: int | None) -> Any:
+    def step(self, arguments: Sequence[Any], count: int | None) -> Any:
         """Return the step that makes the same view of a tensor again, with these remaining arguments.
 
         For several views, return a tuple of steps.
         """
         if count is None:
-            return self, rest
-        return tuple([(_nth_view, (self, rest, number)) for number in range(count if self.connected else 0)])
+            return self, arguments
+        return tuple([(_nth_view, (self, arguments, number)) for number in range(count if self.connected else 0)])
 
     def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
         """Return the view of another tensor for these numbers of a call with this entry."""
@@ -348,9 +348,9 @@ class Planned(Op):
 
     def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the arguments of a call with this entry, with samples for tensors, for Note [Kernels ahead]."""
-        wanted = [position for number, position in enumerate(self.positions) if needed >> number & 1]
+        differentiated = [position for number, position in enumerate(self.positions) if needed >> number & 1]
         args = [
-            Sample(value, position in wanted) if isinstance(value, Layout) else value
+            Sample(value, position in differentiated) if isinstance(value, Layout) else value
             for position, value in enumerate(entry.details)
         ]
         if self.sequence:
@@ -360,13 +360,13 @@ class Planned(Op):
     def backward_plan(self, entry: Entry, needed: int) -> RuleBackwardPlan:
         """Return the backward plan of a call if the inputs in the bits of ``needed`` need a gradient."""
         arguments = zip(self.parameters, entry.details, strict=False)
-        known: dict[str, Any] = {**defaults(self._decides), **dict(arguments)}
+        values: dict[str, Any] = {**defaults(self._decides), **dict(arguments)}
         operands = [self.parameters[position] for position in self.operand_positions]
         results = (*self.outputs, *self.extras)
-        known["needed"] = tuple([bool(needed >> number & 1) for number in range(len(self.differentiable))])
-        for name, value in tuple(known.items()):
+        values["needed"] = tuple([bool(needed >> number & 1) for number in range(len(self.differentiable))])
+        for name, value in tuple(values.items()):
             if isinstance(value, Layout):
-                known[f"{name}_shape"], known[f"{name}_layout"] = value.shape, value
+                values[f"{name}_shape"], values[f"{name}_layout"] = value.shape, value
         saved: dict[str, int] = {}
         constants: dict[str, Any] = {}
         rules: list[Any] = []
@@ -381,8 +381,8 @@ class Planned(Op):
                     saved[each] = OUTPUT - results.index(each)
                 elif each in operands:
                     saved[each] = operands.index(each)
-                elif each in known:
-                    constants[each] = known[each]
+                elif each in values:
+                    constants[each] = values[each]
                 elif each != "grad":
                     raise TypeError(
                         f"{self.name}: the rule for {name} has the parameter '{each}', which is no argument or result"

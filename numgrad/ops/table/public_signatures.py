@@ -68,7 +68,7 @@ def of_function(function: Callable[..., Any]) -> Signature:
             converted, declared, *_ = get_args(hint)
             if not isinstance(declared, Argument):
                 types[name] = declared
-            elif declared.given is Any:  # anything that can be converted
+            elif declared.accepted is Any:  # anything that can be converted
                 types[name] = converted
     return _with_types(signature(function), lambda name: types.get(name, Any))
 

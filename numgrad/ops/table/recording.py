@@ -159,7 +159,7 @@ class RuleBackwardPlan(BackwardPlan):
             constants, if it takes nothing else besides the gradient.  None for an edge whose gradient is not needed.
     """
 
-    __slots__ = ("calls", "known")
+    __slots__ = ("calls", "constant_values")
 
     def __init__(
         self, node_class: type[Any], saved: Mapping[str, int], constants: Mapping[str, Any],
@@ -169,7 +169,7 @@ class RuleBackwardPlan(BackwardPlan):
         shown = {name: value for name, value in constants.items() if name not in hidden}
         super().__init__(node_class, list(saved), list(saved.values()), shown)
         order = ["grad", *saved, *constants]
-        self.known = tuple(constants.values())
+        self.constant_values = tuple(constants.values())
         self.calls: list[Any] = []
         for call in rules:
             if call is None:
@@ -183,7 +183,7 @@ class RuleBackwardPlan(BackwardPlan):
 
     def gradients(self, gradient: Any, saved: Iterable[Any]) -> list[Any]:
         """Return the results of the rules."""
-        values = [gradient, *saved, *self.known]
+        values = [gradient, *saved, *self.constant_values]
         results: list[Any] = []
         for call in self.calls:
             if call is None:
@@ -217,7 +217,7 @@ class RuleNode(OpNode):
         _, slots, constants = plan.calls[0]
         if slots is None:
             return adder(total, gradient, *constants)
-        values = [gradient, *self.unpacked(), *plan.known]
+        values = [gradient, *self.unpacked(), *plan.constant_values]
         return adder(total, *[values[slot] for slot in slots])
 
     def unpacked(self) -> Any:

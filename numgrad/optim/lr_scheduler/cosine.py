@@ -91,11 +91,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
-            self.T_cur, self.T_i = self._place(epoch)
+            self.T_cur, self.T_i = self._cycle_at(epoch)
         self.last_epoch = math.floor(epoch)
         self._set_rates(self.get_lr)
 
-    def _place(self, epoch: float) -> tuple[float, int]:
+    def _cycle_at(self, epoch: float) -> tuple[float, int]:
         """Return the position of an epoch in its wave, and the number of epochs of that wave."""
         if epoch < self.T_0:
             return epoch, self.T_0

@@ -168,8 +168,8 @@ class Timer:
             self._time(1)  # kernels may be compiled here
             number = 1
             while number * 10 < 2**31:
-                taken = self._time(number)
-                if taken > min_run_time or (overhead <= 1e-4 * taken and taken >= min_run_time / 1000):
+                seconds = self._time(number)
+                if seconds > min_run_time or (overhead <= 1e-4 * seconds and seconds >= min_run_time / 1000):
                     break
                 number *= 10
         return number

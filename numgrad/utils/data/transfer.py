@@ -86,9 +86,9 @@ def send(connection: Connection, value: Packed) -> None:
     connection.send((data, [buffer.raw().nbytes for buffer in large]))
     for buffer in large:
         with _nameless_file() as file:
-            rest = buffer.raw()
-            while rest:
-                rest = rest[os.write(file.fileno(), rest) :]
+            remaining = buffer.raw()
+            while remaining:
+                remaining = remaining[os.write(file.fileno(), remaining) :]
             reduction.send_handle(connection, file.fileno(), None)
 
 

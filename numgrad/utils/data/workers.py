@@ -134,7 +134,7 @@ class WorkerIterator(Iterator[Any]):
             while self._turn < self._sent and self._turn not in self._pending and self._turn not in self._arrived:
                 self._turn += 1  # it was returned already, or its worker's samples had ended
             if self._turn in self._arrived:
-                return self._given(self._arrived.pop(self._turn))
+                return self._delivered(self._arrived.pop(self._turn))
             if not self._pending:
                 if not self._keeps:
                     self.close()
@@ -145,11 +145,11 @@ class WorkerIterator(Iterator[Any]):
                 self._reading[worker] = False
                 self._ask()
             elif number == self._turn or not self._in_order:
-                return self._given(result)
+                return self._delivered(result)
             else:
                 self._arrived[number] = result
 
-    def _given(self, result: Any) -> Any:
+    def _delivered(self, result: Any) -> Any:
         """Return a batch, after requesting another one in its place."""
         self._ask()
         if isinstance(result, Failure):
@@ -199,8 +199,8 @@ class WorkerIterator(Iterator[Any]):
         for process in ended:
             process.join(_NOTICE)  # it may not have exited completely
         pids = ", ".join(str(process.pid) for process in ended)
-        how = ", ".join(_manner(process.exitcode) for process in ended)
-        return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {how}")
+        manners = ", ".join(_manner(process.exitcode) for process in ended)
+        return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {manners}")
 
 
 def _manner(exitcode: int | None) -> str:

@@ -78,12 +78,12 @@ def live_objects(cls: type[_Class]) -> list[_Class]:
 def others_on_memory(tensor: Tensor) -> list[Tensor]:
     """Return the other tensors that share a tensor's memory."""
     memory = tensor._storage
-    own = set()  # results that nodes have saved, which are invisible to the program
+    saved_outputs = set()  # results that nodes have saved, which are invisible to the program
     for node in live_objects(SavingNode):
         saved: Any = getattr(node, "saved", None)
         if saved.__class__ is tuple:
-            own |= {id(value) for index, value in enumerate(saved) if node.saved_output(index) is not None}
-    others = [other for other in live_objects(Tensor) if other is not tensor and id(other) not in own]
+            saved_outputs |= {id(value) for index, value in enumerate(saved) if node.saved_output(index) is not None}
+    others = [other for other in live_objects(Tensor) if other is not tensor and id(other) not in saved_outputs]
     return [other for other in others if getattr(other, "_storage", None) is memory]
 
 

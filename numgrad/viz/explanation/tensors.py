@@ -23,7 +23,7 @@ def requires_text(subject: Subject) -> str:
     if tensor.requires_grad:
         if subject.node is None and subject.trouble is None:
             if tensor._view is not None:
-                origin = tensor._view.made
+                origin = tensor._view.creation
                 when = f"under {origin}" if origin is not None else "before that tensor did"
                 return f"True, as a view of a tensor that does; but it was made {when}, so gradients end here."
             return "True: backward adds to its grad."
@@ -78,10 +78,10 @@ def gradient_text(subject: Subject) -> str:
     tensor = subject.tensor
     if tensor._grad is None:
         return f"None. {_why_none(subject)}"
-    known = contributions_to(tensor)
+    contributions = contributions_to(tensor)
     start = f"{described(tensor._grad)}{anomalies(tensor._grad)}."
-    if known is not None and known.made(tensor._grad):
-        return f"{start} {_passes_text(known)}"
+    if contributions is not None and contributions.produced(tensor._grad):
+        return f"{start} {_passes_text(contributions)}"
     hooks = hook_names(tensor)
     changed = f"Incoming gradients pass its hooks ({listed(hooks)}) first, which may change them. " if hooks else ""
     return (
@@ -102,11 +102,11 @@ def anomalies(gradient: Tensor) -> str:
     return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in counts if count)
 
 
-def _passes_text(known: Contributions) -> str:
+def _passes_text(contributions: Contributions) -> str:
     """Return the contributions of backward passes to the gradient."""
-    passes = counted(known.count, "backward pass", "backward passes")
-    start = f"{passes} brought it" if known.complete else f"There was one before, to which {passes} added"
-    groups = [[next(same), *same] for _, same in itertools.groupby(known.latest)]
+    passes = counted(contributions.count, "backward pass", "backward passes")
+    start = f"{passes} brought it" if contributions.complete else f"There was one before, to which {passes} added"
+    groups = [[next(same), *same] for _, same in itertools.groupby(contributions.latest)]
     lines = [f"{start}, the latest here:" if len(groups) > SHOWN else f"{start}, here:"]
     for group in groups[-SHOWN:]:
         call, sources, changed_by = group[0]
@@ -130,9 +130,9 @@ def _why_none(subject: Subject) -> str:
         return "Only leaves keep their gradient: call retain_grad() on this tensor before backward()."
     if tensor._view is not None:
         return "Gradients of what is computed from a view made without recording end at the view."
-    known = contributions_to(tensor)
-    if known is not None:
-        return f"It had one, which was set to None, as zero_grad() does. {_passes_text(known)}"
+    contributions = contributions_to(tensor)
+    if contributions is not None:
+        return f"It had one, which was set to None, as zero_grad() does. {_passes_text(contributions)}"
     users = subject.users
     if not users:
         return (
@@ -299,7 +299,7 @@ def hooks_text(subject: Subject) -> str:
     if node is not None and node.attached is not None:
         parts.append(("register_prehook of its node", node.attached.pre_hooks))
         parts.append(("register_hook of its node", node.attached.post_hooks))
-    descriptions = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {how}" for how, hooks in parts if hooks]
+    descriptions = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {by}" for by, hooks in parts if hooks]
     if node is not None and subject.trouble is None and tensor.retains_grad:
         descriptions.append("retain_grad() was called")
     return f"{'; '.join(descriptions) or 'none'}."

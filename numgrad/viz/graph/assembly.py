@@ -15,8 +15,8 @@ from ...nn.modules.module import Module
 from ...tensors.tensor import Tensor, type_name
 from .boxes import Describer, entries_of
 from .module_calls import Fold, ModuleCall, calls_of, folded_calls
-from .names import Names, readable
-from .picture import Arrow, Box, Group, Picture, Row
+from .names import ObjectNames, readable
+from .picture import Arrow, Box, ModuleGroup, Picture, Row
 
 #: The key of the box that stands for everything not shown.
 REST = "rest"
@@ -29,7 +29,7 @@ class Assembly:
     identified by its key.
     """
 
-    def __init__(self, roots: Sequence[Root], module: Module | None, names: Names, fold: Fold):
+    def __init__(self, roots: Sequence[Root], module: Module | None, names: ObjectNames, fold: Fold):
         self.roots = roots
         self.names = names
         self.module = module
@@ -83,7 +83,7 @@ class Assembly:
         shown = nearest([self.unit[root.node.sequence] for root in self.roots], self.behind, max_depth, max_nodes)
         box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         boxes, arrows = self._outputs(describer, box_keys)
-        groups: dict[str, Group] = {}
+        groups: dict[str, ModuleGroup] = {}
         for unit, members in self.members.items():
             if unit in shown:
                 boxes.append(self._box(unit, members, describer, groups))
@@ -92,7 +92,7 @@ class Assembly:
         arrows += self._arrows(describer, box_keys) + data_arrows
         hidden = [node for node in self.nodes if box_keys[node.sequence] == REST]
         if hidden:
-            boxes.append(_rest(hidden))
+            boxes.append(_hidden_box(hidden))
         return Picture(
             tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_start_of)]),
             direction, arrowheads, self._summary(boxes, hidden), box_keys,
@@ -100,7 +100,7 @@ class Assembly:
 
     # -- boxes ----------------------------------------------------------------------------------------------
 
-    def _box(self, unit: str, members: list[Node], describer: Describer, groups: dict[str, Group]) -> Box:
+    def _box(self, unit: str, members: list[Node], describer: Describer, groups: dict[str, ModuleGroup]) -> Box:
         call = self.folded.get(unit)
         if call is not None:
             group = self._group(call.parent, groups)
@@ -111,14 +111,14 @@ class Assembly:
             return describer.leaf(unit, node, group)
         return describer.operation(unit, node, group)
 
-    def _group(self, call: ModuleCall | None, groups: dict[str, Group]) -> str | None:
+    def _group(self, call: ModuleCall | None, groups: dict[str, ModuleGroup]) -> str | None:
         """Return the key of a call's group, which is created together with the groups around it."""
         if call is None:
             return None
         for each in call.path():
             if each.key not in groups:
                 parent = each.parent.key if each.parent is not None else None
-                groups[each.key] = Group(each.key, self._title(each), type(each.module).__name__, parent)
+                groups[each.key] = ModuleGroup(each.key, self._title(each), type(each.module).__name__, parent)
         return call.key
 
     def _title(self, call: ModuleCall) -> str:
@@ -211,7 +211,7 @@ def _start_of(key: str) -> int:
     return int(key[1:])
 
 
-def _rest(hidden: Sequence[Node]) -> Box:
+def _hidden_box(hidden: Sequence[Node]) -> Box:
     rows = (Row("", "not shown", "quiet"),)
     return Box(REST, "rest", ((f"… {counted(len(hidden), 'more node')}", True),), rows, tip=(
         "further from the result: raise max_depth or max_nodes, or fold them by passing the module"

@@ -15,7 +15,7 @@ from ...ops.table.recording import shown_name
 from ...tensors.tensor import Tensor
 from ..values import values_text
 from .module_calls import ModuleCall
-from .names import Names, printable, readable
+from .names import ObjectNames, printable, readable
 from .picture import Box, Row, Run, Slot, gradient_row, leaves_row
 
 
@@ -28,7 +28,7 @@ class Describer:
         saved: True if the values saved by nodes are shown.
     """
 
-    def __init__(self, names: Names, values: bool, saved: bool):
+    def __init__(self, names: ObjectNames, values: bool, saved: bool):
         self.names = names
         self.values = values
         self.saved = saved
@@ -173,7 +173,7 @@ def hooks_at(node: Node) -> list[tuple[Any, str]]:
         parts.append((of_tensors.post_accumulate, "register_post_accumulate_grad_hook"))
     if attached is not None:
         parts.append((attached.post_hooks, "register_hook of the node"))
-    return [(hook, how) for hooks, how in parts if hooks for hook in hooks.values()]
+    return [(hook, method) for hooks, method in parts if hooks for hook in hooks.values()]
 
 
 #: The number of saved tensors listed in a box.
@@ -220,7 +220,7 @@ def has_changed_saved(node: Node) -> bool:
     )
 
 
-def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
+def saved_rows(node: Node, names: ObjectNames, values: bool) -> list[Row]:
     """Return the lines about a node's saved values, with the elements of tensors if ``values``."""
     blocks: list[list[Row]] = []  # the lines of each tensor
     others: list[str] = []
@@ -250,7 +250,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
     return [Row("saved", row.text, row.tone) if index == 0 else row for index, row in enumerate(rows)]
 
 
-def _called(tensor: Tensor, names: Names) -> str | None:
+def _called(tensor: Tensor, names: ObjectNames) -> str | None:
     """Return the name of a tensor, or of the base that it is a view of."""
     base = None if tensor._view is None else names.of(tensor._root)
     return names.of(tensor) or (base and f"view of {base}")

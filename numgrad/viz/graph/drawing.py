@@ -124,9 +124,9 @@ def draw(
     if compiled is not None:
         drawing = Drawing(program_picture(compiled, max_nodes, direction, arrows))
     else:
-        known = known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
-        assembly = Assembly(roots, module, known, fold)
-        drawing = Drawing(assembly.picture(Describer(known, values, saved), max_depth, max_nodes, direction, arrows))
+        named = known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
+        assembly = Assembly(roots, module, named, fold)
+        drawing = Drawing(assembly.picture(Describer(named, values, saved), max_depth, max_nodes, direction, arrows))
     if file is not None:
         drawing.save(file)
     return drawing

@@ -94,8 +94,8 @@ def folded_calls(
     names = [name for name, _ in module.named_modules()]
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
-            known = ", ".join(name for name in names[1:6])
-            raise ValueError(f"fold: {type(module).__name__} has no module '{pattern}'; it has {known}, ...")
+            examples = ", ".join(name for name in names[1:6])
+            raise ValueError(f"fold: {type(module).__name__} has no module '{pattern}'; it has {examples}, ...")
     return _outermost(calls, lambda call: any(fnmatch.fnmatch(call.name, pattern) for pattern in patterns))
 
 

@@ -20,7 +20,7 @@ MANY = 1000
 LONG = 60
 
 
-class Names:
+class ObjectNames:
     """Names of tensors and modules.  The first name of an object is kept.
 
     Attributes:
@@ -69,16 +69,16 @@ class Names:
                         self.add(f"{name}[{key!r}]", entry)
 
 
-def known_names(module: Module | None, tensors: Mapping[str, Tensor | None]) -> Names:
+def known_names(module: Module | None, tensors: Mapping[str, Tensor | None]) -> ObjectNames:
     """Return the names given by the caller, then those in the module, then those of the calling program's variables."""
-    known = Names()
+    names = ObjectNames()
     for name, tensor in tensors.items():
-        known.add(name, tensor)
+        names.add(name, tensor)
     if module is not None:
-        known.add_module(module)
+        names.add_module(module)
     for variables in _calling_variables():
-        known.add_variables(variables)
-    return known
+        names.add_variables(variables)
+    return names
 
 
 def printable(text: str) -> str:

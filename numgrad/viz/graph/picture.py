@@ -111,7 +111,7 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Group:
+class ModuleGroup:
     """The call of a module, which encloses the boxes that it recorded."""
 
     key: str
@@ -143,7 +143,7 @@ class Picture:
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ModuleGroup, ...]
     direction: str
     arrowheads: str
     summary: str
@@ -151,9 +151,9 @@ class Picture:
     lit: Mapping[str, str] = field(default_factory=dict)
     trail: frozenset[str | int] = frozenset()
 
-    def nested(self) -> Iterator[Box | Group | None]:
+    def nested(self) -> Iterator[Box | ModuleGroup | None]:
         """Yield boxes and groups in nested order: the items after a group are inside it, until None ends the group."""
-        inside: dict[str | None, list[Box | Group | None]] = {}
+        inside: dict[str | None, list[Box | ModuleGroup | None]] = {}
         for box in self.boxes:
             inside.setdefault(box.group, []).append(box)
         for group in self.groups:
@@ -162,5 +162,5 @@ class Picture:
         while waiting:
             item = waiting.pop()
             yield item
-            if isinstance(item, Group):
+            if isinstance(item, ModuleGroup):
                 waiting += [None, *inside.get(item.key, [])[::-1]]

@@ -136,8 +136,8 @@ def inspect_example(
 
 def _title(function: Any, args: tuple[Any, ...]) -> str:
     name = getattr(function, "__name__", type(function).__name__)
-    own = getattr(function, "__self__", None)  # of a method
-    arguments = [own, *args] if isinstance(own, Tensor) else args
+    bound = getattr(function, "__self__", None)  # of a method
+    arguments = [bound, *args] if isinstance(bound, Tensor) else args
     return f"{name.lstrip('_').removesuffix('_op')}({', '.join(map(_described, arguments))})"
 
 

@@ -62,8 +62,8 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
     if only_computes(function) and state() == before:
         launches = run_again(run, launches)
     if isinstance(function, Differentiable):
-        own = function.py_func.__name__
-        notes.append(f"Numba compiled {own} as a whole; {own}.adjoint_source(...) shows its derivative.")
+        title_of = function.py_func.__name__
+        notes.append(f"Numba compiled {title_of} as a whole; {title_of}.adjoint_source(...) shows its derivative.")
     elif not launches:
         notes.append("No kernel ran: views need none, and NumPy fills and copies memory.")
     return Inspection(title, inspected(launches), notes)

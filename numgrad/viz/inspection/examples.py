@@ -90,9 +90,9 @@ def function_named(name: str) -> Callable[..., Any]:
             return result
     op: Any = None if path else ops.get(name) or ops.get(f"{name}_op")
     if op is None:
-        known = {attribute for space in searched for attribute in dir(space) if _function(space, attribute) is not None}
-        known |= set() if path else {*ops}
-        near = [".".join([*path, matche]) for matche in difflib.get_close_matches(last, sorted(known), 3)]
+        names = {attribute for space in searched for attribute in dir(space) if _function(space, attribute) is not None}
+        names |= set() if path else {*ops}
+        near = [".".join([*path, matche]) for matche in difflib.get_close_matches(last, sorted(names), 3)]
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
     if isinstance(op, Pointwise):
         function: Any = function_of(op)
@@ -122,7 +122,7 @@ def example(
     if name != plain and plain in public_functions:  # in place
         return example(plain, public_functions[plain], size, dtype, device)
     if name in _ARGUMENTS:
-        return tuple([_made(value, size, dtype, device) for value in _ARGUMENTS[name]])
+        return tuple([_argument(value, size, dtype, device) for value in _ARGUMENTS[name]])
     if isinstance(op, Pointwise):
         whole = dtype.is_floating_point and "f" not in op.dtypes
         usual = int64 if whole else dtype
@@ -135,14 +135,14 @@ def example(
             break
         if "Tensor" not in str(parameter.annotation) and parameter.name not in _TENSORS:
             raise TypeError(f"no value is known for its parameter '{parameter.name}'")
-        arguments.append(_made(_MATRIX, size, dtype, device))
+        arguments.append(_argument(_MATRIX, size, dtype, device))
     return tuple(arguments)
 
 
-def _made(value: Any, size: int, dtype: dtype, device: str) -> Any:
+def _argument(value: Any, size: int, dtype: dtype, device: str) -> Any:
     """Return an argument of an example."""
     if isinstance(value, list):
-        return [_made(part, size, dtype, device) for part in value]
+        return [_argument(part, size, dtype, device) for part in value]
     if value == (_VECTOR,):  # a shape
         return _VECTOR.shape(size)
     return _tensor(value.shape(size), value.dtype or dtype, device) if isinstance(value, _Template) else value

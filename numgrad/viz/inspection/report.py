@@ -36,8 +36,8 @@ def kernel_text(kernel: InspectedKernel, sections: Collection[str] = ("python", 
     if kernel.kernel is not None:
         lines += [f"  {name}: {type}" for name, type in kernel.types.items()]
     lines += [f"  {line}" for line in (figures(kernel), origin(kernel)) if line]
-    wanted = [name if name in kernel.sections else "python" * (name == "cuda") for name in sections]
-    for name in dict.fromkeys(filter(None, wanted)) if kernel.kernel is not None else ():
+    names = [name if name in kernel.sections else "python" * (name == "cuda") for name in sections]
+    for name in dict.fromkeys(filter(None, names)) if kernel.kernel is not None else ():
         head, text = section(kernel, name)
         lines += ["", f"  {head}"] if head else [""]
         lines += [f"    {line}".rstrip() for line in text.splitlines()]

@@ -20,7 +20,7 @@ from ...programs.recorded_steps import CONSTANT, Block, DeviceCall, HostCall, Ke
 from ...programs.recorder import Recorder
 from ...programs.signatures import Guarded
 from ...programs.tiled import TiledGroup
-from .scratch import Scratch
+from .stepwise import StepwiseProgram
 
 #: Kinds of memory private to a program; the others are in ``programs.block_names``.
 TEMPORARY, CONSTANT_KIND, SAVED = "temporary", "constant", "saved"
@@ -106,9 +106,9 @@ class InspectedProgram:
         self.llvm: list[str] = program.executable.texts
 
     @cached_property
-    def scratch(self) -> Scratch:
+    def stepwise(self) -> StepwiseProgram:
         """The program with separate memory, where it can run without side effects."""
-        return Scratch(self._program, None if self._forward is None else self._forward.scratch)
+        return StepwiseProgram(self._program, None if self._forward is None else self._forward.stepwise)
 
     @property
     def times(self) -> list[float] | None:
@@ -116,13 +116,13 @@ class InspectedProgram:
 
         None if a kernel reports an error there, and for programs of a GPU.
         """
-        return None if self._program.recorder.device >= 0 else self.scratch.times
+        return None if self._program.recorder.device >= 0 else self.stepwise.times
 
 
 def compiled_of(subject: Any) -> Compiled | None:
     """Return the function itself if it is compiled, or the compiled function of a compiled module; otherwise None."""
-    own = subject if isinstance(subject, Compiled) else getattr(subject, "__dict__", {}).get("compiled")
-    return own if isinstance(own, Compiled) else None
+    compiled = subject if isinstance(subject, Compiled) else getattr(subject, "__dict__", {}).get("compiled")
+    return compiled if isinstance(compiled, Compiled) else None
 
 
 def parts_of(guarded: Guarded) -> Iterator[tuple[str, Program]]:
@@ -143,8 +143,8 @@ def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
         for number, guarded in enumerate(signature.programs):
             forward = None
             parts: Any = [*parts_of(guarded)]
-            if not parts and isinstance(guarded.program, Differentiated) and (known := guarded.program.preview()):
-                parts = [("", known)]
+            if not parts and isinstance(guarded.program, Differentiated) and (preview := guarded.program.preview()):
+                parts = [("", preview)]
             for which, program in parts:
                 title = f"{which}{compiled.name}{signature.call}{', an earlier program' * bool(number)}"
                 forward = InspectedProgram(title, program, forward)

@@ -73,9 +73,9 @@ class ProgramExplanation(Listing):
         programs = sum(len(signature.programs) for signature in self.signatures)
         head = f"{self.subject}: {counted(len(self), 'signature')}, {counted(programs, 'program')}"
         lines = [head if self.signatures else f"{self.subject}: not called yet"]
-        for one in self.signatures:
-            lines.append(f"{self._name}{one.call}")
-            lines += [f"  {line}" for line in _lines(one)]
+        for each in self.signatures:
+            lines.append(f"{self._name}{each.call}")
+            lines += [f"  {line}" for line in _lines(each)]
         return "\n".join(lines)
 
 

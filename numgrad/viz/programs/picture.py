@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...core.display import counted
 from ...programs.block_names import RESULT
 from ...programs.compiled import Compiled
-from ..graph.picture import Arrow, Box, Group, Picture, Row
+from ..graph.picture import Arrow, Box, ModuleGroup, Picture, Row
 from .description import CONSTANT_KIND, TEMPORARY, InspectedProgram, ProgramBuffer, ProgramStep, programs_of
 
 
@@ -27,7 +27,7 @@ def program_picture(compiled: Compiled, most: int | None, direction: str, arrowh
     return Picture(
         tuple([box for part in parts for box in reversed(part.boxes)]),
         tuple([arrow for part in parts for arrow in part.arrows]),
-        tuple([Group(part.key, part.program.title, part.program.title) for part in parts]),
+        tuple([ModuleGroup(part.key, part.program.title, part.program.title) for part in parts]),
         direction, arrowheads,
         f"compiled {compiled.name}: {counted(len(programs), 'program')} of {counted(steps, 'step')}",
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from ..graph.picture import Arrow, Box, Group, Picture
+from ..graph.picture import Arrow, Box, ModuleGroup, Picture
 from .sizes import CAPTION, LABEL, PADDING, ROW, TITLE, box_size, label_column, label_size, sans_width
 from .style import DARK, GREY, LIGHT_UP, QUIET, TONES, style_of
 
@@ -121,7 +121,7 @@ def _lines(picture: Picture) -> Iterator[str]:
         if isinstance(item, Box):
             width, height = box_size(item)
             yield f'"{item.key}" [width={width / 72:.4f}, height={height / 72:.4f}];'
-        elif isinstance(item, Group):
+        elif isinstance(item, ModuleGroup):
             width, height = caption_size(item)
             room = _blank(2 * width + CAPTION, height)  # on one side of an arrow there is room for the caption
             yield f"subgraph cluster_{item.key} {{ margin=10; labeljust=l; label=<{room}>;"
@@ -134,7 +134,7 @@ def _lines(picture: Picture) -> Iterator[str]:
     yield "}"
 
 
-def caption_size(group: Group) -> tuple[float, float]:
+def caption_size(group: ModuleGroup) -> tuple[float, float]:
     """Return the size of a group's caption."""
     return sans_width(group.caption, CAPTION, bold=True) + 6, CAPTION + 4
 
@@ -186,9 +186,9 @@ def _caption_start(group: Rectangle, y: float, width: float, curves: list[Curve]
 
 
 def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
-    mark, *rest = item["pos"].split()  # "e,x,y" for a tip at the end, "s,x,y" for one at the start; then the points
+    mark, *ends = item["pos"].split()  # "e,x,y" for a tip at the end, "s,x,y" for one at the start; then the points
     forward = mark.startswith("e")
-    points = [point(text) for text in rest]
+    points = [point(text) for text in ends]
     end = points[-1 if forward else 0], point(mark[2:])
     return Curve(points, end, forward, point(item["lp"]) if arrow.label else None)
 
@@ -216,7 +216,7 @@ def dot_text(picture: Picture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _group(group: Group) -> str:
+def _group(group: ModuleGroup) -> str:
     caption = f"<B>{escape(group.title)}</B>{escape(group.caption[len(group.title):])}"
     return (
         f'subgraph cluster_{group.key} {{ margin=10; labeljust=l; label=<{caption}>; style="rounded,filled"; '

@@ -115,13 +115,13 @@ def _mono(text: str, x: float, y: float, size: float, fill: str, anchor: str = "
 
 def _arrow(curve: Curve, label: str, dashed: bool, width: float, lit: bool) -> Iterator[str]:
     colour = LIGHT_UP if lit else GREY
-    start, *rest = curve.points
-    path = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
+    start, *further = curve.points
+    path = f"M{_xy(start)}C{' '.join(map(_xy, further))}"
     dashes = ' stroke-dasharray="3 3"' if dashed else ""
     near, tip = curve.end
     if lit and curve.forward:  # the gradient flows in the opposite direction
         path += f"L{_xy(tip)}"
-        near, tip = _short_of(rest[0], start), start
+        near, tip = _short_of(further[0], start), start
     yield f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
     yield f'<path d="{_head(near, tip)}" fill="{colour}"/>'
     if curve.label is not None and label:

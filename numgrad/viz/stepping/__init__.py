@@ -126,9 +126,9 @@ def _find_names(
     names = known_names(module, tensors)
     for step in steps:
         slots = [(step.node.sequence, number) for number in range(len(step.gradients))]
-        known = {slot: names.of_output(*slot) for slot in slots}
-        known.update({entry.slot: names.of(entry.tensor) for entry in step.accumulated})
-        run.names.update({slot: name for slot, name in known.items() if name is not None})
+        found_names = {slot: names.of_output(*slot) for slot in slots}
+        found_names.update({entry.slot: names.of(entry.tensor) for entry in step.accumulated})
+        run.names.update({slot: name for slot, name in found_names.items() if name is not None})
 
 
 class Steps(Sequence[BackwardStep]):

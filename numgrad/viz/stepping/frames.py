@@ -26,7 +26,7 @@ from .step import BackwardStep
 LINES, WIDTH = 3, 24
 
 
-class _Known(NamedTuple):
+class _Gradients(NamedTuple):
     """The facts written into a picture.
 
     Attributes:
@@ -60,63 +60,63 @@ class Frames:
             ValueError: the step's node is not part of the graph that was drawn.
         """
         past = self._steps[: step.number]
-        known = _known(past)
+        gradients = _gradients_after(past)
         keys = self._picture.box_keys
         visited = {keys[s.node.sequence] for s in past[:-1] if s.node.sequence in keys}
         crossed = [
             n for n, arrow in enumerate(self._picture.arrows)
-            if any(edge in known.sent for edge in arrow.edges)
+            if any(edge in gradients.sent for edge in arrow.edges)
             or (not arrow.edges and not arrow.dashed and arrow.tail in visited)  # the starting point of backward
         ]
-        picture = replace(_written(self._picture, known), trail=frozenset([*crossed, *visited]))
+        picture = replace(_written(self._picture, gradients), trail=frozenset([*crossed, *visited]))
         return self._largest.with_picture(picture).highlighted({step.outermost.node: _note(step)})
 
     @functools.cached_property
     def _largest(self) -> Drawing:
         """A drawing with the longest of all texts, whose layout all frames share."""
-        return Drawing(_written(self._picture, _known(self._steps, longest=True)))
+        return Drawing(_written(self._picture, _gradients_after(self._steps, longest=True)))
 
 
-def _known(steps: Sequence[BackwardStep], longest: bool = False) -> _Known:
+def _gradients_after(steps: Sequence[BackwardStep], longest: bool = False) -> _Gradients:
     """Return the facts known after the steps; for each slot the last text, or the longest."""
-    known = _Known({}, set(), {})
+    gradients = _Gradients({}, set(), {})
     for step in steps:
         for entry in step.accumulated:
             if entry.after is None:
                 continue
             text = _in_short(entry.after, 1)[0]
-            known.kept[entry.slot] = max(known.kept.get(entry.slot, ""), text, key=len) if longest else text
+            gradients.kept[entry.slot] = max(gradients.kept.get(entry.slot, ""), text, key=len) if longest else text
             if entry.before is None:
-                known.first.add(entry.slot)
+                gradients.first.add(entry.slot)
         for result in step.results:
-            known.sent[step.node.sequence, result.index] = "".join(_elements(result.gradient, 1))
-    return known
+            gradients.sent[step.node.sequence, result.index] = "".join(_elements(result.gradient, 1))
+    return gradients
 
 
-def _written(picture: Picture, known: _Known) -> Picture:
+def _written(picture: Picture, gradients: _Gradients) -> Picture:
     """Return the picture with the known gradients."""
-    boxes = tuple([_box(box, known) for box in picture.boxes])
-    return replace(picture, boxes=boxes, arrows=tuple([_arrow(arrow, known) for arrow in picture.arrows]))
+    boxes = tuple([_box(box, gradients) for box in picture.boxes])
+    return replace(picture, boxes=boxes, arrows=tuple([_arrow(arrow, gradients) for arrow in picture.arrows]))
 
 
-def _box(box: Box, known: _Known) -> Box:
+def _box(box: Box, gradients: _Gradients) -> Box:
     if not box.leaves:
-        return replace(box, rows=tuple([_row(row, known) for row in box.rows]))
+        return replace(box, rows=tuple([_row(row, gradients) for row in box.rows]))
     had = sum(row.have for row in box.rows if isinstance(row, GradientRow))
-    have = had + sum(slot in known.first for slot in box.leaves)
+    have = had + sum(slot in gradients.first for slot in box.leaves)
     rows = [row for row in box.rows if not isinstance(row, GradientRow)]
     return replace(box, rows=(*rows, leaves_row(box.leaves, have))) if have else box
 
 
-def _row(row: Row, known: _Known) -> Row:
-    if not isinstance(row, GradientRow) or row.slots[0] not in known.kept:
+def _row(row: Row, gradients: _Gradients) -> Row:
+    if not isinstance(row, GradientRow) or row.slots[0] not in gradients.kept:
         return row
-    return gradient_row(row.name, row.slots[0], known.kept[row.slots[0]])
+    return gradient_row(row.name, row.slots[0], gradients.kept[row.slots[0]])
 
 
-def _arrow(arrow: Arrow, known: _Known) -> Arrow:
+def _arrow(arrow: Arrow, gradients: _Gradients) -> Arrow:
     """Return the arrow with the gradient that was sent over it, if it stands for a single edge."""
-    sent = known.sent.get(arrow.edges[0]) if len(arrow.edges) == 1 else None
+    sent = gradients.sent.get(arrow.edges[0]) if len(arrow.edges) == 1 else None
     return replace(arrow, label="\n".join(filter(None, [arrow.label, sent]))) if sent else arrow
 
 
@@ -175,8 +175,8 @@ def steps_html(steps: Sequence[BackwardStep], frames: Frames | None) -> str:
     if drawing is not None and drawn is not None and not each:
         parts.insert(0, element("div", _image(drawing.svg, drawing), style="overflow:auto;max-height:40em"))
     if len(steps) > MANY:
-        rest = element("code", f"steps[{MANY}:]")
-        parts.append(element("div", f"and {len(steps) - MANY} more: look at ", rest))
+        omitted = element("code", f"steps[{MANY}:]")
+        parts.append(element("div", f"and {len(steps) - MANY} more: look at ", omitted))
     return element("div", *parts, class_="numgrad-steps")
 
 

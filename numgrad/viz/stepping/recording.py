@@ -53,14 +53,14 @@ class StepRecording(Watcher):
         #: For each pass and each output of a node, the results on their way there; None for an initial gradient.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
 
-    def begin(self, kind: str, subject: Any, given: Any) -> Any:
+    def begin(self, kind: str, subject: Any, value: Any) -> Any:
         if kind not in (NODE, RULE):
             return None
         with _unrecorded():
             if kind == NODE:
                 return partial(self._end_visit, self._begin_visit(subject))
             visit = self.visits[-1]
-            self._begin_rule(visit, given)
+            self._begin_rule(visit, value)
             return partial(self._end_rule, visit)
 
     def end(self, token: Any, result: Any) -> None:
@@ -88,7 +88,7 @@ class StepRecording(Watcher):
                 if result is not None:
                     result.step = step.number
         step.rules, step.remark = rules_of(node), remark(node)
-        step.hooks = tuple([f"{hook_name(hook)} ({how})" for hook, how in hooks_at(node)])
+        step.hooks = tuple([f"{hook_name(hook)} ({method})" for hook, method in hooks_at(node)])
         if node.__class__ is AccumulateGrad:
             arrived = [_sum(origins[0])] if step.hooks else [None]
         else:

@@ -76,8 +76,8 @@ def _rules_of_op(node: OpNode) -> list[Rule]:
     names: Sequence[str] = op.inputs if isinstance(op, Pointwise) else op.differentiable
     if op.joint:
         rule, together = op.rules[names[0]], ", ".join(names)
-        own = [f"{names[0]}[{index}]" for index in range(len(node.edges))] if op.sequence else names
-        return [Rule(name, rule, real, together) for name in own]
+        inputs = [f"{names[0]}[{index}]" for index in range(len(node.edges))] if op.sequence else names
+        return [Rule(name, rule, real, together) for name in inputs]
     return [
         Rule(name) if edge is None else Rule(name, op.rules[name], real)
         for name, edge in zip(names, node.edges, strict=True)
@@ -172,10 +172,10 @@ def _inputs(node: BackwardCFunction) -> list[str]:
 
 def _named(function: Callable[..., Any], count: int, skip: bool = True) -> list[str]:
     """Return the names of ``count`` positional arguments of a function; ``skip`` omits the first, its context."""
-    found: list[str] = []
+    names: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [f"{parameter.name}[{index}]" for index in range(count - len(found))]
+            names += [f"{parameter.name}[{index}]" for index in range(count - len(names))]
         elif parameter.kind is not parameter.KEYWORD_ONLY:
-            found.append(parameter.name)
-    return [*found, *[f"argument {index}" for index in range(len(found), count)]][:count]
+            names.append(parameter.name)
+    return [*names, *[f"argument {index}" for index in range(len(names), count)]][:count]

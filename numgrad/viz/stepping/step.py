@@ -155,10 +155,10 @@ class BackwardStep:
         """The node's name in short, and the tensors that it made or accumulates into."""
         name = self.name.removeprefix("torch::autograd::")
         slots = [(self.node.sequence, number) for number in range(len(self.gradients))]
-        made = [self.run.names[slot] for slot in slots if slot in self.run.names]
-        if isinstance(self.node, AccumulateGrad) and not made:
-            made = [f"a leaf of shape {list(self.node.variable.shape)}"]
-        return f"{name} of {', '.join(made)}" if made else name
+        targets = [self.run.names[slot] for slot in slots if slot in self.run.names]
+        if isinstance(self.node, AccumulateGrad) and not targets:
+            targets = [f"a leaf of shape {list(self.node.variable.shape)}"]
+        return f"{name} of {', '.join(targets)}" if targets else name
 
     def __repr__(self) -> str:
         return f"<Step {self.number}: {self.title}>"

@@ -34,7 +34,7 @@ class Stepper:
         count = len(steps)
         few = count <= LOOKED_AT
         self._lines = max([str(step).count("\n") + 1 for step in steps]) if few else HEIGHT
-        self._html = functools.lru_cache(maxsize=KEPT)(self._made)
+        self._html = functools.lru_cache(maxsize=KEPT)(self._rendered)
         self.slider = ipywidgets.IntSlider(
             value=1, min=1, max=count, description="Step", continuous_update=True,
             layout=ipywidgets.Layout(width="auto", min_width="200px", flex="1 1 200px", max_width="480px"),
@@ -63,7 +63,7 @@ class Stepper:
         self.back.disabled = number == 1
         self.next.disabled = number == len(self.steps)
 
-    def _made(self, index: int) -> str:
+    def _rendered(self, index: int) -> str:
         return step_html(self.steps[index], self.frames, self._lines)
 
 

@@ -184,13 +184,13 @@ def _(t: Translator, instruction: Instruction) -> None:
     if kind == "pred":
         type_ = "i1"
     a, b = (t.read(operand, type_) for operand in instruction.operands[1:3])
-    how = instruction.opcode[1]
+    operation = instruction.opcode[1]
     if type_ in INTEGER_OF:
-        value = t.do(f"fcmp {_COMPARISONS[how]} {type_} {a}, {b}")
+        value = t.do(f"fcmp {_COMPARISONS[operation]} {type_} {a}, {b}")
     else:
-        how = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(how, how)
-        sign = "" if how in ("eq", "ne") else "s" if kind.startswith("s") else "u"
-        value = t.do(f"icmp {sign}{how} {type_} {a}, {b}")
+        operation = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(operation, operation)
+        sign = "" if operation in ("eq", "ne") else "s" if kind.startswith("s") else "u"
+        value = t.do(f"icmp {sign}{operation} {type_} {a}, {b}")
     target, _, opposite = instruction.operands[0].partition("|")
     inverse = t.do(f"xor i1 {value}, true") if opposite else ""
     if len(instruction.operands) == 4:
@@ -232,9 +232,9 @@ def _(t: Translator, instruction: Instruction) -> None:
     bits = BITS[type_]
     far = t.do(f"icmp uge i32 {distance}, {bits}")  # undefined in LLVM's language
     near = t.convert(t.do(f"select i1 {far}, i32 {bits - 1}, i32 {distance}"), "i32", type_)
-    how = "shl" if instruction.opcode[0] == "shl" else "ashr" if kind.startswith("s") else "lshr"
-    value = t.do(f"{how} {type_} {value}, {near}")
-    if how != "ashr":
+    operation = "shl" if instruction.opcode[0] == "shl" else "ashr" if kind.startswith("s") else "lshr"
+    value = t.do(f"{operation} {type_} {value}, {near}")
+    if operation != "ashr":
         value = t.do(f"select i1 {far}, {type_} 0, {type_} {value}")
     t.write(instruction.operands[0], value, type_)
 
@@ -352,8 +352,8 @@ def _(t: Translator, instruction: Instruction) -> None:
     _, type_ = typed(instruction)
     classes = {"infinite": 516, "finite": 504, "number": 1020, "notanumber": 3}[instruction.opcode[1]]
     value = t.read(instruction.operands[1], type_)
-    found = t.call(f"llvm.is.fpclass.{SUFFIX[type_]}", "i1", (type_, value), ("i32", str(classes)))
-    t.write(instruction.operands[0], found, "i1")
+    is_of_class = t.call(f"llvm.is.fpclass.{SUFFIX[type_]}", "i1", (type_, value), ("i32", str(classes)))
+    t.write(instruction.operands[0], is_of_class, "i1")
 
 
 def _between_0_and_1(t: Translator, value: str, type_: str) -> str:
@@ -372,8 +372,8 @@ def _(t: Translator, instruction: Instruction) -> None:
         if rounding:
             value = _intrinsic(t, _ROUNDED[rounding], source, value)
         if target != source:
-            how = "fptrunc" if BITS[source] > BITS[target] else "fpext"
-            value = t.do(f"{how} {source} {value} to {target}")
+            operation = "fptrunc" if BITS[source] > BITS[target] else "fpext"
+            value = t.do(f"{operation} {source} {value} to {target}")
         if "sat" in instruction.opcode:
             value = _between_0_and_1(t, value, target)
     elif target in INTEGER_OF:
@@ -384,6 +384,6 @@ def _(t: Translator, instruction: Instruction) -> None:
         value = t.call(f"llvm.fpto{sign}i.sat.{target}.{SUFFIX[source]}", target, (source, value))
     elif BITS[target] != BITS[source]:
         signed = source_kind.startswith("s")
-        how = "trunc" if BITS[source] > BITS[target] else "sext" if signed else "zext"
-        value = t.do(f"{how} {source} {value} to {target}")
+        operation = "trunc" if BITS[source] > BITS[target] else "sext" if signed else "zext"
+        value = t.do(f"{operation} {source} {value} to {target}")
     t.write(instruction.operands[0], value, target, kind.startswith("s"))

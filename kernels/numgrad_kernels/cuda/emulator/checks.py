@@ -40,57 +40,57 @@ def _record(thread, block, block_epoch, warp_epoch):
 
 
 @njit
-def _is_ordered(record, own):
-    """Return True if the access of a record comes before that of the record ``own`` in every order of threads."""
+def _is_ordered(record, later):
+    """Return True if the access of a record comes before that of the record ``later`` in every order of threads."""
     if record == 0:
         return True
-    if record >> 48 != own >> 48:
+    if record >> 48 != later >> 48:
         return False
-    if record >> 32 != own >> 32:
+    if record >> 32 != later >> 32:
         return True
-    who, thread = record & 0xFFFF, (own & 0xFFFF) - 1
+    who, thread = record & 0xFFFF, (later & 0xFFFF) - 1
     if who == _SEVERAL:
         return False
-    other_warp_epoch = (record >> 16 & 0xFFFF) != (own >> 16 & 0xFFFF)
+    other_warp_epoch = (record >> 16 & 0xFFFF) != (later >> 16 & 0xFFFF)
     if who & _WARP:
         return (who & 0x7FFF) == thread // 32 and other_warp_epoch
     return who - 1 == thread or ((who - 1) // 32 == thread // 32 and other_warp_epoch)
 
 
 @njit
-def _joined(record, own):
-    """Return the record of an access by the threads of a record and the thread of ``own``."""
-    if _is_ordered(record, own):
-        return own
-    if record >> 48 != own >> 48:
+def _joined(record, later):
+    """Return the record of an access by the threads of a record and the thread of ``later``."""
+    if _is_ordered(record, later):
+        return later
+    if record >> 48 != later >> 48:
         return (0x7FFF << 48) | _SEVERAL  # of no block: in order with none
-    who, warp = record & 0xFFFF, ((own & 0xFFFF) - 1) // 32
+    who, warp = record & 0xFFFF, ((later & 0xFFFF) - 1) // 32
     if who != _SEVERAL and warp == (who & 0x7FFF if who & _WARP else (who - 1) // 32):
-        return (own & ~0xFFFF) | _WARP | warp
-    return own | _SEVERAL
+        return (later & ~0xFFFF) | _WARP | warp
+    return later | _SEVERAL
 
 
 @njit
-def _race(records, access, own, unchanged):
+def _race(records, access, later, unchanged):
     """Return the race of an access of one byte, or 0, and the record of the earlier access; update the records."""
     written, read, updated = records[0], records[1], records[2]
     fault, other = 0, 0
     if access == READ:
-        if not _is_ordered(written, own):
+        if not _is_ordered(written, later):
             fault, other = READ_OF_WRITTEN, written
-        records[1] = _joined(read, own)
+        records[1] = _joined(read, later)
     elif access == WRITE:
-        if not _is_ordered(read, own) and not unchanged:
+        if not _is_ordered(read, later) and not unchanged:
             fault, other = WRITE_OF_READ, read
-        elif not _is_ordered(updated, own):
+        elif not _is_ordered(updated, later):
             fault, other = WRITE_OF_READ, updated
-        elif not _is_ordered(written, own) and not unchanged:
+        elif not _is_ordered(written, later) and not unchanged:
             fault, other = TWO_WRITES, written
-        records[0] = own
+        records[0] = later
     else:
-        if not _is_ordered(written, own):
+        if not _is_ordered(written, later):
             fault, other = ATOMIC_OF_WRITTEN, written
-        records[2] = _joined(updated, own)
+        records[2] = _joined(updated, later)
     return fault, other
 
 
@@ -106,7 +106,7 @@ def _find(c, address, size):
 
 
 @cfunc("int32(int64,int32,int32,int32,int32,int32,voidptr,voidptr)", cache=True)
-def check(address, size, code, thread, block, place, written, context):
+def check(address, size, code, thread, block, position, written, context):
     """Return the fault of an access, or 0, and note it in the context."""
     c = carray(context, CONTEXT_SIZE, types.int64)
     access = code & 3
@@ -131,7 +131,7 @@ def check(address, size, code, thread, block, place, written, context):
         fault = MISALIGNED
     if not fault and c[RACES] and records:
         epochs = carray(int64_at(c[WARP_EPOCHS]), 32)
-        own = _record(thread, block, c[BLOCK_EPOCH], epochs[thread // 32])
+        current = _record(thread, block, c[BLOCK_EPOCH], epochs[thread // 32])
         unchanged = False
         if access == WRITE:
             new, old = carray(uint8_at(address_of(written)), size), carray(uint8_at(address), size)
@@ -140,12 +140,12 @@ def check(address, size, code, thread, block, place, written, context):
                 unchanged = unchanged and new[number] == old[number]
         table = carray(int64_at(records), 3 * size)
         for number in range(size):
-            found, record = _race(table[3 * number : 3 * number + 3], access, own, unchanged)
-            if found:
-                fault, other = found, record
+            race, record = _race(table[3 * number : 3 * number + 3], access, current, unchanged)
+            if race:
+                fault, other = race, record
     if fault:
         who = other & 0xFFFF
-        c[FAULT], c[FAULT_ADDRESS], c[FAULT_PLACE] = fault, address, place
+        c[FAULT], c[FAULT_ADDRESS], c[FAULT_PLACE] = fault, address, position
         c[FAULT_THREAD], c[FAULT_BLOCK] = thread, block
         c[FAULT_OTHER] = -1 if who & _WARP else who - 1
     return types.int32(fault)

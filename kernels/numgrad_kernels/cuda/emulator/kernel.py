@@ -91,7 +91,7 @@ class EmulatedKernel:
         shared_size = program.sizes["shared"] + dynamic_shared
         shared = _aligned(np.empty(0, np.uint8), shared_size)
         records = _aligned(np.empty(0, np.uint8), count * size).reshape(count, size)
-        given = _aligned(np.frombuffer(parameters, np.uint8), program.parameter_bytes)
+        arguments = _aligned(np.frombuffer(parameters, np.uint8), program.parameter_bytes)
         seen = np.zeros(3 * traced if races else 0, np.int64)
         shared_seen = np.zeros(3 * shared_size if races else 0, np.int64)
         epochs = np.zeros(32, np.int64)
@@ -111,7 +111,7 @@ class EmulatedKernel:
             shared_seen.fill(0)
             lanes, some_warps = _ordered(32, order, generator), _ordered(warps, order, generator)
             failure = scheduler.run_block(
-                self._step, records, given.ctypes.data, shared.ctypes.data, int(number), c, lanes, some_warps
+                self._step, records, arguments.ctypes.data, shared.ctypes.data, int(number), c, lanes, some_warps
             )
             if failure:
                 raise FaultError(self._description(failure, c, records, int(number)))
@@ -123,12 +123,12 @@ class EmulatedKernel:
             another = "another thread" if other < 0 else f"thread {other}"
             what = _ACCESS_FAULTS[int(c[checks.FAULT])].format(other=another)
             who = f"thread {thread} of block {block}, address {int(c[checks.FAULT_ADDRESS]):#x}"
-            place = int(c[checks.FAULT_PLACE])
+            position = int(c[checks.FAULT_PLACE])
         else:
             what, who = _WAITING_FAULTS[failure], f"block {block}"
             resumed = records.view(np.int32)[:, RESUME // 4]
-            place = self._translator.resumes[max(int(resumed.max()), 1) - 1]
-        part = self.program.code[place]
+            position = self._translator.resumes[max(int(resumed.max()), 1) - 1]
+        part = self.program.code[position]
         assert not isinstance(part, Label)
         return f"kernel {self.name}: {what}: {who}{self._place(part)}: {part.text}"
 

@@ -50,7 +50,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Variable:
+class PTXVariable:
     """A variable: the memory that contains it ("shared", "data", "local"), and its offset there."""
 
     memory: str
@@ -58,13 +58,13 @@ class Variable:
 
 
 @dataclass
-class Program:
+class PTXKernel:
     """A kernel: its code, what its names mean, and the size of each memory."""
 
     name: str = ""
     parameters: dict[str, tuple[int, int]] = field(default_factory=dict)  #: offset and size
     registers: dict[str, str] = field(default_factory=dict)  #: types
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, PTXVariable] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=lambda: {"shared": 0, "data": 0, "local": 0})
     data: bytearray = field(default_factory=bytearray)
     code: list[Instruction | Label] = field(default_factory=list)
@@ -88,13 +88,13 @@ class _Function:
     statements: list[str]
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> PTXKernel:
     """Return the program of the only kernel in a module of PTX.
 
     Raises:
         UntranslatedError: the module uses what the emulator does not support.
     """
-    program = Program()
+    program = PTXKernel()
     for number, path in re.findall(r'(?m)^\s*\.file\s+(\d+)\s+"([^"]*)"', text):
         program.files[int(number)] = path
     text = re.sub(r"//.*", "", text)
@@ -159,15 +159,15 @@ def _function_name(header: str) -> str:
     return match[1]
 
 
-def _declare(program: Program, statement: str, words: Sequence[str], scope: dict[str, str], prefix: str) -> None:
+def _declare(program: PTXKernel, statement: str, words: Sequence[str], scope: dict[str, str], prefix: str) -> None:
     """Add the registers or the variable of a declaration to the program; ignore other directives."""
     if words[:1] == [".reg"]:
         names = statement.split(None, 2)[2]
         for name in names.split(","):
             stem, _, count = name.strip().partition("<")
-            for own in [stem] if not count else [f"{stem}{number}" for number in range(int(count.rstrip(">")))]:
-                scope[own] = prefix + own
-                program.registers[prefix + own] = words[1].lstrip(".")
+            for register in [stem] if not count else [f"{stem}{number}" for number in range(int(count.rstrip(">")))]:
+                scope[register] = prefix + register
+                program.registers[prefix + register] = words[1].lstrip(".")
         return
     match = _VARIABLE.search(statement)
     if match is None or ".func" in words or ".entry" in words:
@@ -179,7 +179,7 @@ def _declare(program: Program, statement: str, words: Sequence[str], scope: dict
         total *= int(extent or 0)
     offset = program.place(memory, total, int(align or SIZES[type_]))
     scope[name] = prefix + name
-    program.variables[prefix + name] = Variable(memory, offset)
+    program.variables[prefix + name] = PTXVariable(memory, offset)
     if memory == "data":
         program.data.extend(bytes(offset + total - len(program.data)))
         if value is not None:
@@ -207,7 +207,7 @@ def number_bits(text: str, size: int) -> int:
 class _Inliner:
     """The expansion of functions into the code of a program."""
 
-    def __init__(self, program: Program, functions: dict[str, _Function]):
+    def __init__(self, program: PTXKernel, functions: dict[str, _Function]):
         self.program = program
         self.functions = functions
         self.copies = 0
@@ -236,8 +236,8 @@ class _Inliner:
             elif words[0] == ".loc":
                 self.location = (int(words[1]), int(words[2]))
             elif statement.startswith("."):
-                own = prefix if len(scopes) == 1 else f"{prefix}{self.copies}:"
-                _declare(self.program, statement, words, scopes[-1], own)
+                own_prefix = prefix if len(scopes) == 1 else f"{prefix}{self.copies}:"
+                _declare(self.program, statement, words, scopes[-1], own_prefix)
             else:
                 self._append(statement, scopes, end)
 
@@ -249,21 +249,21 @@ class _Inliner:
         def renamed(text: str) -> str:
             return _NAME.sub(lambda name: next((s[name[0]] for s in reversed(scopes) if name[0] in s), name[0]), text)
 
-        guard, opcode, rest = renamed(match[1] or ""), match[2], " ".join(match[3].split())
+        guard, opcode, arguments = renamed(match[1] or ""), match[2], " ".join(match[3].split())
         if opcode.partition(".")[0] == "call":
             if guard:
                 raise UntranslatedError(statement)
-            self._call(statement, renamed(rest))
+            self._call(statement, renamed(arguments))
         elif opcode in ("ret", "ret.uni") and end:
             self.program.code.append(Instruction(("bra",), (end,), guard, statement, self.location))
         else:
-            operands = tuple(split(renamed(rest)))
+            operands = tuple(split(renamed(arguments)))
             text = " ".join(statement.split())
             self.program.code.append(Instruction(tuple(opcode.split(".")), operands, guard, text, self.location))
 
-    def _call(self, statement: str, rest: str) -> None:
+    def _call(self, statement: str, text: str) -> None:
         """Expand ``call (result), function, (arguments)``."""
-        parts = split(rest)
+        parts = split(text)
         results = split(parts.pop(0)[1:-1]) if parts[0].startswith("(") else []
         name = parts[0]
         arguments = split(parts[1][1:-1]) if len(parts) > 1 else []

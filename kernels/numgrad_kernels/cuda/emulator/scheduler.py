@@ -35,8 +35,8 @@ def _exchange(narrow, wide, first, lanes):
                 return False
             wide[thread, RESULT // 8] = wide[first + source, VALUE // 8]
             continue
-        own = wide[thread, VALUE // 8]
-        result = own
+        value_of_lane = wide[thread, VALUE // 8]
+        result = value_of_lane
         if kind in (BALLOT, MATCH):
             result = 0
         for other in range(32):
@@ -46,7 +46,7 @@ def _exchange(narrow, wide, first, lanes):
             if kind == BALLOT:
                 result |= np.int64(value & 1) << other
             elif kind == MATCH:
-                result |= np.int64(value == own) << other
+                result |= np.int64(value == value_of_lane) << other
             elif other == lane:
                 pass
             elif kind == ADD:
@@ -97,12 +97,12 @@ def _release_warp(narrow, wide, states, first, count, lanes):
 def _warps_agree(narrow, states, count):
     """Return True if the threads of each warp wait at the same barrier, as its instruction requires."""
     for first in range(0, count, 32):
-        place = -1
+        position = -1
         for thread in range(first, min(first + 32, count)):
             if states[thread] == BARRIER:
-                if place >= 0 and narrow[thread, RESUME // 4] != place:
+                if position >= 0 and narrow[thread, RESUME // 4] != position:
                     return False
-                place = narrow[thread, RESUME // 4]
+                position = narrow[thread, RESUME // 4]
     return True
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import checks
-from .ptx import Instruction, Label, Program, UntranslatedError, number_bits
+from .ptx import Instruction, Label, PTXKernel, UntranslatedError, number_bits
 
 #: What ``step`` returns: the thread has ended; waits for its block, its warp, or a value from its warp; or is faulty.
 EXIT, BARRIER, WARP, EXCHANGE, FAULT = 0, 1, 2, 3, -1
@@ -54,7 +54,7 @@ def translates(*names: str) -> Callable[[Handler], Handler]:
 class Translator:
     """The translation of one program."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: PTXKernel):
         self.program = program
         self.lines: list[str] = []
         self.declarations: set[str] = set()
@@ -162,25 +162,25 @@ class Translator:
         pointer = self.do(f"getelementptr i64, ptr %C, i64 {number}")
         return self.do(f"load i64, ptr {pointer}")
 
-    def read(self, operand: str, wanted: str) -> str:
+    def read(self, operand: str, target: str) -> str:
         """Return the value of an operand, as bits of this type of LLVM."""
         if operand in self.offsets:
-            own = TYPES[self.program.registers[operand]]
-            return self.convert(self.do(f"load {own}, ptr {self.field(self.offsets[operand])}"), own, wanted)
+            stored = TYPES[self.program.registers[operand]]
+            return self.convert(self.do(f"load {stored}, ptr {self.field(self.offsets[operand])}"), stored, target)
         if operand.startswith("%"):
-            return self.convert(self._special(operand), "i32", wanted)
+            return self.convert(self._special(operand), "i32", target)
         if operand == "WARP_SZ":
             return "32"
         if operand in self.program.variables:
-            return self.convert(self.address_of(operand), "i64", wanted)
-        size = max(BITS[wanted] // 8, 1)
+            return self.convert(self.address_of(operand), "i64", target)
+        size = max(BITS[target] // 8, 1)
         floating = operand[:2].lower() in ("0f", "0d")
-        if wanted == "i1":
+        if target == "i1":
             return str(number_bits(operand, size) & 1)
-        integer = INTEGER_OF.get(wanted, wanted)
-        if wanted != integer and not floating:
-            raise UntranslatedError(f"the number {operand} as {wanted}")
-        return self.convert(str(number_bits(operand, size)), integer, wanted)
+        integer = INTEGER_OF.get(target, target)
+        if target != integer and not floating:
+            raise UntranslatedError(f"the number {operand} as {target}")
+        return self.convert(str(number_bits(operand, size)), integer, target)
 
     def _special(self, name: str) -> str:
         """Return a special register, of 32 bits."""
@@ -207,26 +207,26 @@ class Translator:
             value = self.do(f"udiv i32 {value}, {extent(before)}")
         return value if number == 2 else self.do(f"urem i32 {value}, {extent(number)}")
 
-    def convert(self, value: str, have: str, wanted: str) -> str:
+    def convert(self, value: str, old: str, new: str) -> str:
         """Return the bits of a value as those of another type: cut off, or extended by zeros."""
-        if have == wanted:
+        if old == new:
             return value
-        if have in INTEGER_OF:
-            return self.convert(self.do(f"bitcast {have} {value} to {INTEGER_OF[have]}"), INTEGER_OF[have], wanted)
-        if wanted in INTEGER_OF:
-            return self.do(f"bitcast {INTEGER_OF[wanted]} {self.convert(value, have, INTEGER_OF[wanted])} to {wanted}")
-        return self.do(f"{'trunc' if BITS[have] > BITS[wanted] else 'zext'} {have} {value} to {wanted}")
+        if old in INTEGER_OF:
+            return self.convert(self.do(f"bitcast {old} {value} to {INTEGER_OF[old]}"), INTEGER_OF[old], new)
+        if new in INTEGER_OF:
+            return self.do(f"bitcast {INTEGER_OF[new]} {self.convert(value, old, INTEGER_OF[new])} to {new}")
+        return self.do(f"{'trunc' if BITS[old] > BITS[new] else 'zext'} {old} {value} to {new}")
 
     def write(self, register: str, value: str, have: str, signed: bool = False) -> None:
         """Set a register to a value, which is extended by its sign if ``signed``."""
         if register == "_":
             return
-        own = TYPES[self.program.registers[register]]
-        if signed and own not in INTEGER_OF and have not in INTEGER_OF and BITS[have] < BITS[own]:
-            value = self.do(f"sext {have} {value} to {own}")
+        stored = TYPES[self.program.registers[register]]
+        if signed and stored not in INTEGER_OF and have not in INTEGER_OF and BITS[have] < BITS[stored]:
+            value = self.do(f"sext {have} {value} to {stored}")
         else:
-            value = self.convert(value, have, own)
-        self.emit(f"store {own} {value}, ptr {self.field(self.offsets[register])}")
+            value = self.convert(value, have, stored)
+        self.emit(f"store {stored} {value}, ptr {self.field(self.offsets[register])}")
 
     # Memory
 
@@ -280,5 +280,5 @@ def pick(instruction: Instruction, *choices: str, default: Any = None) -> str:
     Raises:
         StopIteration: none is, and there is no default.
     """
-    found = (part for part in instruction.opcode[1:] if part in choices)
-    return next(found) if default is None else next(found, default)
+    choice = (part for part in instruction.opcode[1:] if part in choices)
+    return next(choice) if default is None else next(choice, default)

@@ -18,7 +18,7 @@ from ...programs.recorded_steps import Block, HostCall, start_address
 RUNS = 5
 
 
-class Scratch:
+class StepwiseProgram:
     """A program whose steps are linked one by one, on copies of the memory that existed before.
 
     Args:
@@ -26,7 +26,7 @@ class Scratch:
         forward: for a program of backward, the one that saves its values.
     """
 
-    def __init__(self, program: Program, forward: Scratch | None = None):
+    def __init__(self, program: Program, forward: StepwiseProgram | None = None):
         self._forward = forward
         plan = copy.copy(program.plan)
         plan.steps = [
@@ -38,7 +38,7 @@ class Scratch:
         self._program.addresses[1] = start_address(self.saved)
         self._memory: list[np.ndarray] = []
         for line, what in enumerate(plan.lines, 2):
-            self._program.addresses[line] = self._place(what) if isinstance(what, Block) else self._kept(what.copy())
+            self._program.addresses[line] = self._address(what) if isinstance(what, Block) else self._kept(what.copy())
 
     @cached_property
     def times(self) -> list[float] | None:
@@ -61,7 +61,7 @@ class Scratch:
         self._memory.append(array)
         return start_address(array)
 
-    def _place(self, block: Block) -> int:
+    def _address(self, block: Block) -> int:
         """Return the address of a block's copy."""
         array = block.held if block.held is not None else block.array()
         if array is None:  # a result, or the array is gone
