@@ -153,7 +153,7 @@ subprocess.Popen = Slow
 x = torch.rand(5, 8, requires_grad=True)
 x * 2
 ahead._stop()
-ahead._wanted, started[:] = True, []
+ahead._enabled, started[:] = True, []
 def say():
     ahead._compiled = 0
     ahead.submit(lambda: ("", ()))
@@ -172,7 +172,7 @@ def test_there_is_none_where_it_is_not_wanted_or_nothing_is_compiled(program):
 
 
 def test_the_child_of_a_fork_leaves_it_alone(program):
-    fork = "import os\nif os.fork() == 0:\n    ahead._stop()\n    os._exit(ahead._wanted)\nprint(os.wait()[1])\n"
+    fork = "import os\nif os.fork() == 0:\n    ahead._stop()\n    os._exit(ahead._enabled)\nprint(os.wait()[1])\n"
     process, second = program(BEGIN + fork)
     assert process.stdout.readline() == "0\n"
     assert runs(second)
