@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -179,8 +179,29 @@ def contributions_to(leaf: Any) -> Contributions | None:
 # -- sums of gradients ---------------------------------------------------------------------------------------
 
 
+class Deferred:
+    """A gradient that is mostly zeros and not computed yet, on its way to a node that does without the zeros.
+
+    ``compute()`` returns the gradient.  ``pass_on(...)`` returns that of the node's input, and takes the other
+    arguments of the node's rule.
+    """
+
+    __slots__ = ("_layout", "compute", "pass_on")
+
+    _shared = True  # so that nothing is added to it in place
+
+    def __init__(self, layout: Layout, compute: Callable[[], Any], pass_on: Callable[..., Any]):
+        self._layout = layout
+        self.compute = compute
+        self.pass_on = pass_on
+
+
 def add_up(mode: int, present: Any, gradient: Any) -> Any:
     """Return the sum of two gradients of one shape, reusing the memory of one that only this pass uses."""
+    if present.__class__ is Deferred:
+        present = present.compute()
+    if gradient.__class__ is Deferred:
+        gradient = gradient.compute()
     if not mode & TRACED and present._layout.type is gradient._layout.type:
         if not present._shared and present._view is None:
             return operations.add_(present, gradient)

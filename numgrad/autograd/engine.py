@@ -11,7 +11,7 @@ from contextlib import closing
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from .accumulation import add_up, fit, note_contribution
+from .accumulation import Deferred, add_up, fit, note_contribution
 from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, with_recording
@@ -219,7 +219,7 @@ class _Pass:
             for node in order:
                 gradient = take(node)
                 if plain and gradient is not None and node.attached is None and node not in targets:
-                    results: Any = () if node.adds and self._added(node, gradient) else node.apply(gradient)
+                    results: Any = self._sparse(node, gradient) if node.is_sparse else node.apply(gradient)
                 else:
                     results = self._turn(node, gradient)
                     if results is None:
@@ -249,30 +249,34 @@ class _Pass:
             self._note(error, node, gradient)
             raise
 
-    def _added(self, node: Node, gradient: Any) -> bool:
-        """Return True if the node could add the nonzero part of its single gradient to the existing gradient.
+    def _sparse(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """Return the gradients of a node whose single gradient is mostly zeros; the zeros are not computed if possible.
 
-        The gradient of a part of a tensor then costs one pass over that part instead of two over the tensor.
+        The node adds the other elements to an existing gradient and returns none, or it defers its gradient.
         """
         edge = node.edges[0]
         if edge is None or self.mode & TRACED:
-            return False
+            return node.apply(gradient)
         target = edge[0]
         present = None if target.more_outputs else self.buffers.get(target)
+        if present is None:
+            return node.deferred(gradient, target) or node.apply(gradient)
         if (
-            present is None or present._shared or present._view is not None or not present._layout.contiguous
+            present._shared or present._view is not None or not present._layout.contiguous
             or present._layout.type is not gradient._layout.type or not node.add_to(present, gradient)
         ):
-            return False
+            return node.apply(gradient)
         if target.__class__ is AccumulateGrad:
             self._deliver_to_leaf(edge, None, node)
-        return True
+        return ()
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
         """Run a node that has hooks, is watched, is captured or has no gradient; return None if it does not run."""
         if gradient is None and node in self.skipped:
             self._skip(node)
             return None
+        if gradient.__class__ is Deferred and not self._is_unseen(node):
+            gradient = gradient.compute()
         attached = node.attached
         if attached is not None and attached.is_idle():
             attached = None
@@ -318,15 +322,15 @@ class _Pass:
         return gradients
 
     def _apply_watched(self, node: Node, gradient: Any) -> Sequence[Any]:
-        """Return a node's gradients and report them; as in ``_walk``, none if the node could add its gradient.
-
-        The last bits of the sum may depend on this, so a watched pass has to make the same choice as an unwatched one.
-        """
-        adds = node.adds and gradient is not None and node.attached is None and node not in self.targets
-        adds = adds and not self.mode & ANOMALY and not sees_gradients()
+        """Return a node's gradients and report them; sparse ones as in ``_walk``, as the last bits may depend on it."""
+        is_sparse = node.is_sparse and gradient is not None and self._is_unseen(node)
         with span(RULE, node, gradient) as rule:
-            rule.result = () if adds and self._added(node, gradient) else node.apply(gradient)
+            rule.result = self._sparse(node, gradient) if is_sparse else node.apply(gradient)
         return rule.result
+
+    def _is_unseen(self, node: Node) -> bool:
+        """Return True if the gradients that a node receives and returns are used by other nodes alone."""
+        return not (node.attached is not None or node in self.targets or self.mode & ANOMALY or sees_gradients())
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Convert a node's gradients to the shape and dtype of its inputs, with None where this pass needs none."""

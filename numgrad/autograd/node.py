@@ -15,7 +15,7 @@ from weakref import ref
 from ..core.display import picture_of_node
 from ..core.layout import Layout, layout_of
 from ..core.types import Size, device, dtype, size_of
-from .accumulation import accumulate, accumulating
+from .accumulation import Deferred, accumulate, accumulating
 from .anomaly_mode import note_forward
 from .checks import is_tensor, mismatch
 from .errors import freed_error
@@ -84,8 +84,8 @@ class Node:
     makes_fresh_gradients = True
     #: True if ``apply`` must be called even if no gradient arrived for any output.
     wants_undefined = False
-    #: True if ``add_to`` may replace ``apply``, for a gradient that is mostly zeros.
-    adds = False
+    #: True if the single gradient is mostly zeros, and ``add_to`` or ``deferred`` may replace ``apply``.
+    is_sparse = False
     #: True if the operation overwrites its whole first input, whose gradient is 0; ``of_others`` returns the others.
     clears = False
     #: Indices of ``edges`` that ``next_functions`` omits: operands that PyTorch does not count as inputs.
@@ -121,6 +121,10 @@ class Node:
     def add_to(self, total: Any, gradient: Any) -> bool:
         """Add the gradient of the first input to ``total``, in place and unrecorded; return True if that was done."""
         return False
+
+    def deferred(self, gradient: Any, target: Node) -> tuple[Deferred, ...]:
+        """Return the gradient of the first input for a node that does without its zeros; nothing for other nodes."""
+        return ()
 
     def release(self, freed_by: Location) -> None:
         """Drop the tensors saved for backward after the pass started by the call ``freed_by`` has used the node."""

@@ -23,7 +23,7 @@ def changed(monkeypatch):
 
     def change(before, after):
         def run_changed(kernel, *arguments):
-            run(EmulatedKernel(kernel.name, re.sub(before, after, kernel.ptx)), *arguments)
+            return run(EmulatedKernel(kernel.name, re.sub(before, after, kernel.ptx)), *arguments)
 
         monkeypatch.setattr(EmulatedKernel, "run", run_changed)
 

@@ -40,6 +40,12 @@ def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtyp
         given = cuda.buffer_from(grad), targets, on_gpu, divisors[1]
         gradient = run_steps(cuda, "likelihood_gradient", *given, shape, ignored)
         np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
+        logs, log_buffer = -np.abs(x), cuda.buffer_from(-np.abs(x))
+        given = grad, target, on_cpu, divisors[0], logs
+        expected = run_steps(cpu, "cross_entropy_gradient", *given, shape, ignored)
+        given = cuda.buffer_from(grad), targets, on_gpu, divisors[1], log_buffer
+        gradient = run_steps(cuda, "cross_entropy_gradient", *given, shape, ignored)
+        np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance, atol=tolerance)
 
 
 def loss_of(cuda, x, classes, target, ignored=-100, reduction="mean"):

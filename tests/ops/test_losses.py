@@ -8,6 +8,7 @@ import pytest
 from ops.gradients import check_gradients
 
 import numgrad
+from numgrad.devices import launches
 from numgrad.ops.network.losses import nll_loss_backward
 
 F = numgrad.nn.functional
@@ -151,6 +152,37 @@ def test_cross_entropy_does_not_depend_on_the_number_of_threads():
         finally:
             numba.set_num_threads(threads)
     assert len(found) == 1
+
+
+def _with_a_hook(logs, target):
+    logs.register_hook(lambda grad: None)
+    return F.nll_loss(logs, target)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3,), (2, 3, 20, 10), (0, 3)], ids=str)
+@pytest.mark.parametrize(("loss", "fused"), [
+    (F.nll_loss, True), (lambda logs, target: 2 * F.nll_loss(logs, target, reduction="sum"), True),
+    (_with_a_hook, False), (lambda logs, target: F.nll_loss(logs, target) + logs.sum(), False),
+    (lambda logs, target: F.nll_loss(logs, target) + F.nll_loss(logs, target, reduction="sum"), False),
+], ids=["mean", "sum", "hook", "other use", "two losses"])  # fmt: skip
+def test_the_gradient_of_cross_entropy_takes_one_kernel_unless_others_use_that_of_the_logarithms(shape, loss, fused):
+    x = scores(*shape, requires_grad=True)
+    target = numgrad.arange(math.prod(shape) // 3).reshape(shape[:1] + shape[2:] if len(shape) > 1 else ()) % 3
+    value = loss(F.log_softmax(x, min(1, len(shape) - 1)), target)
+    kernels = []
+    with launches.listening(lambda launch: kernels.append(launch.name)):
+        (gradient,) = numgrad.autograd.grad(value, x, retain_graph=True)
+    if x.numel():
+        assert ("cross_entropy_gradient" in kernels, "put_negative" in kernels) == (fused, not fused)
+    (recorded,) = numgrad.autograd.grad(value, x, create_graph=True)
+    numgrad.testing.assert_close(gradient, recorded.detach(), equal_nan=True)
+
+
+def test_the_logarithm_of_softmax_along_another_dimension_has_its_own_gradient():
+    x = scores(3, 3, requires_grad=True)
+    value = F.nll_loss(F.log_softmax(x, 0), numgrad.tensor([0, 2, 2]))
+    gradients = [numgrad.autograd.grad(value, x, create_graph=recorded)[0].detach() for recorded in (True, False)]
+    numgrad.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("wrong", [3, -1])

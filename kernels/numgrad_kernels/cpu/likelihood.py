@@ -10,7 +10,9 @@ from numba import prange
 
 from ..facts import Out, Report, reaches
 from ..local import local_array
-from .segments import total
+from ..scalar import exp
+from .segments import strip, strips, total
+from .softmax import COLUMNS
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -112,6 +114,42 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
                         out[outer * block + index * inner + column] = value
                     else:
                         wrong[0] = True
+
+
+def cross_entropy_gradient(grad, y, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Report):
+    """The gradient of scores, of which ``y`` is the logarithm of the softmax: see :func:`put_negative` for the others.
+
+    ``s * (1 - exp(y))`` at each target and ``-s * exp(y)`` elsewhere, where ``s`` is what :func:`put_negative` writes.
+    """
+    step = int(grad.size == target.size)
+    share = T(1) / divisor[0] if divisor.size else T(1)
+    for piece in prange(target.size // inner * strips(inner, COLUMNS)):
+        base, width = strip(piece, classes, inner, COLUMNS)
+        first = base // (classes * inner) * inner + base % inner
+        slopes = local_array(COLUMNS, T)
+        for column in range(width):
+            index = target[first + column]
+            slopes[column] = T(0)
+            if index != ignored:
+                if _is_class(index, classes):
+                    slope = -grad[(first + column) * step] * share
+                    slopes[column] = slope * weight[index] if weight.size else slope
+                else:
+                    wrong[0] = True
+        if inner == 1:
+            slope = slopes[0]
+            for row in range(classes):
+                out[base + row] = -exp(y[base + row]) * slope
+        else:
+            for row in range(classes):
+                line = base + row * inner
+                for column in range(width):
+                    out[line + column] = -exp(y[line + column]) * slopes[column]
+        for column in range(width):
+            index = target[first + column]
+            if index != ignored and _is_class(index, classes):
+                offset = base + index * inner + column
+                out[offset] = slopes[column] - exp(y[offset]) * slopes[column]
 
 
 def find_improbable(x, report: Report):

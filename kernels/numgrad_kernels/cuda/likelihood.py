@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..facts import InOut, Out
+from ..scalar import exp
 from .adapter import cuda
 from .indexing import note
-from .lines import line_totals
+from .lines import line_totals, read4, write4
+from .softmax import share_of_line
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -108,3 +110,37 @@ def put_negative(
                 out[_offset(i, index, classes, inner)] = -grad[i * step] * share * _weight(weight, weighted, index)
             else:
                 note(report, index, 0, classes)
+
+
+def _of_score(logarithm, slope, offset, chosen):
+    """The gradient for the score at ``offset``; ``chosen`` is the offset of the target's."""
+    return (slope if offset == chosen else T(0)) - exp(logarithm) * slope
+
+
+def cross_entropy_gradient(
+    grad, each, target, weight, weighted, ignored, divisor, divided, y, lines, classes, inner, columns, depth, shift,
+    along, out: Out, report: InOut
+):  # fmt: skip
+    """The gradient of scores, of which ``y`` is the logarithm of the softmax, for each line.
+
+    ``s * (1 - exp(y))`` at each target and ``-s * exp(y)`` elsewhere, where ``s`` is what :func:`put_negative` puts.
+    """
+    level, _, line, first, last, step, stride = share_of_line(lines, classes, inner, columns, depth, shift, along)
+    if line < lines:
+        index = target[line]
+        slope = T(0)
+        if index != ignored:
+            if index >= 0 and index < classes:
+                slope = -grad[line * each] * (T(1) / divisor[0] if divided else T(1)) * _weight(weight, weighted, index)
+            elif level == 0:
+                note(report, index, 0, classes)
+        chosen = last - (classes - 1 - index) * inner
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(y, offset, step, last)
+            write4(
+                out, offset, step, last, _of_score(a, slope, offset, chosen),
+                _of_score(b, slope, offset + step, chosen), _of_score(c, slope, offset + 2 * step, chosen),
+                _of_score(d, slope, offset + 3 * step, chosen),
+            )  # fmt: skip
+            offset += stride

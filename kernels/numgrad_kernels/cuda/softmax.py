@@ -49,7 +49,7 @@ def _joined(top, total, other, more):
     return highest, total * exp(top - zero) + more * exp(other - zero)
 
 
-def _share_of_line(lines, length, inner, columns, depth, shift, along):
+def share_of_line(lines, length, inner, columns, depth, shift, along):
     """The part of a line that a thread processes.
 
     Returns:
@@ -73,7 +73,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     tops = cuda.shared.array(THREADS, T)
     sums = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, apart, line, first, last, step, stride = _share_of_line(lines, length, inner, columns, depth, shift, along)
+    level, apart, line, first, last, step, stride = share_of_line(lines, length, inner, columns, depth, shift, along)
     top = T(-np.inf)
     total = T(0)
     offset = first
@@ -104,7 +104,7 @@ def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, 
     """``y * (grad - sum(grad * y))``, or the result of other ``summed`` and ``gradient``, for each line."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, apart, line, first, last, step, stride = _share_of_line(lines, length, inner, columns, depth, shift, along)
+    level, apart, line, first, last, step, stride = share_of_line(lines, length, inner, columns, depth, shift, along)
     total = T(0)
     offset = first
     while offset <= last:

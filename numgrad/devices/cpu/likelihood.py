@@ -17,8 +17,9 @@ from ..common import classes_of
 from ..memory import no_buffer, or_empty
 from ..plan import Bounds, Buffer, Plan, Report
 from .launching import launch
+from .softmax import WEIGHT
 
-__all__ = ["improbable", "likelihood", "likelihood_gradient"]
+__all__ = ["cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
 
 _INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
@@ -82,5 +83,23 @@ def likelihood_gradient(
     p.run(
         kernels.put_negative, dtype, grad, classes, inner, target, or_empty(weight, dtype), ignored,
         or_empty(divisor, dtype), out, Report(), reports=Bounds(target, 0, classes, ignored), work=out.size,
+    )
+    return out
+
+
+def cross_entropy_gradient(
+    p: Plan, grad: Buffer, target: Buffer, weight: Buffer | None, divisor: Buffer | None, logs: Buffer, shape: Ints,
+    ignored: int,
+) -> Buffer:
+    """Return the buffer of the gradient of scores, given the logarithm of their softmax.
+
+    The other arguments are those of ``likelihood_gradient``.
+    """
+    dtype = logs.dtype
+    classes, inner = classes_of(shape)
+    out = p.new(logs.size, dtype)
+    p.run(
+        kernels.cross_entropy_gradient, dtype, grad, logs, classes, inner, target, or_empty(weight, dtype), ignored,
+        or_empty(divisor, dtype), out, Report(), reports=Bounds(target, 0, classes, ignored), work=WEIGHT * out.size,
     )
     return out

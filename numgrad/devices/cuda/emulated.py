@@ -39,6 +39,10 @@ _MARGIN = 256
 order = os.environ.get("NUMGRAD_GPU", "").partition(":")[2] or "up"
 watch_races = True
 
+#: Functions that are called after each launch: with the name of the kernel, and the bytes that its threads have read
+#: from buffers and written to them.  After a filling of memory, the name is "fill".
+counters: list[Callable[[str, int, int], None]] = []
+
 _lock = threading.RLock()
 _launches = itertools.count()
 
@@ -64,6 +68,13 @@ def allocate(size: int, device: int) -> int:  # type: ignore[no-redef]
     address = simulated.allocate(size, device)
     ctypes.memset(address, 0xFF, size)
     return address
+
+
+def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:  # type: ignore[no-redef]
+    """Set ``size`` bytes to a value."""
+    simulated.fill_bytes(target, value, size, stream)
+    for counted in counters:
+        counted("fill", 0, size)
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:  # type: ignore[no-redef]
@@ -97,10 +108,12 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         for number, (offset, size) in enumerate(fields):
             parameters[offset : offset + size] = packed[8 * number : 8 * number + size]
         with _lock:
-            kernel.run(
+            read, written = kernel.run(
                 (count,), (threads,), bytes(parameters), _accessible(values, is_indirect), order, watch_races,
                 next(_launches),
             )
+            for counted in counters:
+                counted(name, read, written)
 
     result: Any = launch
     result.occupancy = lambda device: OCCUPANCY

@@ -14,10 +14,11 @@ from ..buffers import DeviceBuffer
 from ..common import classes_of
 from ..plan import Buffer, Plan, Report
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
+from .lines import arranged, packed
 from .memory import no_buffer, optional
 from .reports import message_number, report_buffer
 
-__all__ = ["improbable", "likelihood", "likelihood_gradient"]
+__all__ = ["cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
 
 #: Targets of a thread: enough for one block to process a small batch.
 TARGETS = 16
@@ -71,5 +72,25 @@ def likelihood_gradient(
     p.run(
         kernels.put_negative, dtype, grad, int(grad.size == count), count, classes, inner, target,
         *optional(weight, dtype), ignored, *optional(divisor, dtype), out, Report(), work=count,
+    )
+    return out
+
+
+def cross_entropy_gradient(
+    p: Plan, grad: Buffer, target: Buffer, weight: Buffer | None, divisor: Buffer | None, logs: Buffer, shape: Ints,
+    ignored: int,
+) -> Buffer:
+    """Return the buffer of the gradient of scores, given the logarithm of their softmax.
+
+    The other arguments are those of ``likelihood_gradient``.
+    """
+    dtype, count = logs.dtype, target.size
+    classes, inner = classes_of(shape)
+    out = p.new(logs.size, dtype)
+    *arrangement, blocks, threads = arranged(count if out.size else 0, classes, inner)
+    p.run(
+        kernels.cross_entropy_gradient, dtype, grad, int(grad.size == count), target, *optional(weight, dtype), ignored,
+        *optional(divisor, dtype), logs, count, classes, inner, *arrangement, out, Report(), grid=(blocks, threads),
+        aligned=packed(classes) if inner == 1 else None,
     )
     return out

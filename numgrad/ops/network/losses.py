@@ -26,6 +26,7 @@ from ..table.entries import Entry
 from ..table.lookup import operation
 from ..table.planned import Planned
 from .loss_reduction import loss, spread
+from .softmax import log_softmax_backward, log_softmax_op
 
 # -- of probabilities -------------------------------------------------------------------------------------------
 
@@ -358,3 +359,28 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
 
 nll_loss_op, nll_loss_backward = _operations("nll_loss", "NllLoss", "nll_loss")
 nll_loss_2d_op, nll_loss_2d_backward = _operations("nll_loss_2d", "NllLoss2D", "nll_loss2d")
+
+
+@operation(
+    "CrossEntropyBackwardBackward0", aten="_cross_entropy_backward",
+    inputs=["grad_output", "target", "weight", "total_weight", "output"],
+    nondifferentiable=["grad_output", "target", "weight", "total_weight", "output"],
+)
+def cross_entropy_backward(
+    p: Plan, grad_output: TensorRef, target: TensorRef, weight: TensorRef | None, total_weight: TensorRef,
+    output: TensorRef, ignored: int, reduction: str,
+) -> TensorRef:
+    """``log_softmax_backward`` of the result of ``nll_loss_backward``, in one pass; only for unrecorded gradients."""
+    divisor = total_weight if reduction == "mean" else None
+    operands = [tensor and p.contiguous(tensor) for tensor in (grad_output, target, weight, divisor, output)]
+    gradient = p.backend.cross_entropy_gradient(p, *operands, output.shape, ignored)
+    return p.tensor(gradient, output.type, output.shape)
+
+
+@nll_loss_op.passed_through(log_softmax_op)
+@nll_loss_2d_op.passed_through(log_softmax_op)
+def _(rule, given, out, dim):
+    grad, target, weight, total_weight, shape, ignored, reduction = given
+    if dim != min(1, len(shape) - 1):
+        return log_softmax_backward(rule(*given), out, dim)
+    return cross_entropy_backward(grad, target, weight, total_weight, out, ignored, reduction)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...autograd.accumulation import Deferred
 from ...core.layout import Layout, normal_dim
 from ...core.types import to_dtype
 from ...devices import Plan, TensorRef
@@ -69,7 +70,7 @@ def log_softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
 
 @log_softmax_op.gradient("input")
 def _(grad, out, dim):
-    return log_softmax_backward(grad, out, dim)
+    return grad.pass_on(out, dim) if grad.__class__ is Deferred else log_softmax_backward(grad, out, dim)
 
 
 @operation(

@@ -89,6 +89,7 @@ class Op:
         extras: the names of results, after the others, that have no gradient.
         graded: the number of results that may have a gradient; None for all.
         adder: the function that adds the gradient of the first input to a tensor: see ``accumulation``.
+        passage: an operation, and the function that passes the gradient of the first input on: see ``passed_through``.
         host: the host function that computes it on the CPU, for any device, if there is no kernel.
         baked_numbers: numbers that may be written into a kernel.
     """
@@ -100,6 +101,7 @@ class Op:
     graded: int | None = None
     host: HostFunction | None = None
     adder: Rule | None = None
+    passage: tuple[Op, Rule] | None = None
     baked_numbers: frozenset[Any] = frozenset()
 
     def __init__(
@@ -157,10 +159,24 @@ class Op:
         self.adder = rule
         return rule
 
+    def passed_through(self, other: Op) -> Callable[[Rule], Rule]:
+        """Decorate the function that returns the gradient of the input of ``other``, whose result is the first input.
+
+        It takes the rule of the first input, the list of its arguments, and those of the rule of ``other`` besides the
+        gradient.  It is called for gradients that are not recorded.
+        """
+
+        def register(rule: Rule) -> Rule:
+            self.passage = other, rule
+            return rule
+
+        return register
+
     def make_node_class(self, name: str, *numbers: str) -> type[Node]:
         """Return a class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        result = node_class(name, self.node_base, op=self, hidden=hidden, adds=self.adder is not None)
+        is_sparse = self.adder is not None or self.passage is not None
+        result = node_class(name, self.node_base, op=self, hidden=hidden, is_sparse=is_sparse)
         show_saved(result, self.saveable())
         return result
 

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...autograd.accumulation import Deferred
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.locations import Location
 from ...autograd.node import Node, edge_of, next_sequence
@@ -219,6 +220,15 @@ class RuleNode(OpNode):
             return adder(total, gradient, *constants)
         values = [gradient, *self.unpacked(), *plan.constant_values]
         return adder(total, *[values[slot] for slot in slots])
+
+    def deferred(self, gradient: Any, target: Any) -> tuple[Deferred, ...]:
+        plan, passage = self.backward_plan, self.op.passage
+        if passage is None or passage[0] is not getattr(target, "op", None):
+            return ()
+        rule, slots, _ = plan.calls[0]
+        values = [gradient, *self.unpacked(), *plan.constant_values]
+        given = [values[slot] for slot in slots]
+        return (Deferred(target.layout, functools.partial(rule, *given), functools.partial(passage[1], rule, given)),)
 
     def unpacked(self) -> Any:
         """Return the saved values in the order of the names.

@@ -7,7 +7,7 @@ import numgrad
 
 without("nll_loss_op", "0-d")
 without("nll_loss_backward", "0-d", "transposed")  # of a vector
-without("nll_loss_2d_op nll_loss_2d_backward", "0-d")
+without("nll_loss_2d_op nll_loss_2d_backward cross_entropy_backward", "0-d")
 
 _CLASSES = 3
 
@@ -30,6 +30,11 @@ def _nll_loss_backward(grad, target, weight, total_weight, shape, ignored, reduc
     return np.moveaxis(each[..., None] * _weighted_ones(target, weight, ignored, grad.dtype), -1, 1)
 
 
+def _cross_entropy_backward(grad, target, weight, total_weight, logs, ignored, reduction):
+    slopes = _nll_loss_backward(grad, target, weight, total_weight, logs.shape, ignored, reduction)
+    return slopes - np.exp(logs) * slopes.sum(1, keepdims=True)
+
+
 def _call(x, target, weight, ignored, reduction):
     return numgrad.nn.functional.nll_loss(x, target, weight, ignore_index=ignored, reduction=reduction)
 
@@ -46,3 +51,5 @@ for _name, _shape in (
                call=_call)
         sample(f"{_name}_backward", _nll_loss_backward, _target if _reduction == "none" else (), _target, _weight, (),
                args=(_shape, *_args), domain=(*_domain, POSITIVE), dtypes=FLOATS)
+        sample("cross_entropy_backward", _cross_entropy_backward, _target if _reduction == "none" else (), _target,
+               _weight, (), _shape, args=_args, domain=(*_domain, POSITIVE, ANY), dtypes=FLOATS)

@@ -24,7 +24,9 @@ THREADS_START, THREAD_SIZE, DATA, DATA_SIZE, BLOCK_EPOCH, WARP_EPOCHS = range(7,
 THREADS, BLOCKS = 13, 16
 #: What was found: a fault, its address, instruction, thread and block, and the other thread of a race (-1: several).
 FAULT, FAULT_ADDRESS, FAULT_PLACE, FAULT_THREAD, FAULT_BLOCK, FAULT_OTHER = range(19, 25)
-CONTEXT_SIZE = 25
+#: Bytes of buffers that threads have read and written.
+BYTES_READ, BYTES_WRITTEN = 25, 26
+CONTEXT_SIZE = 27
 
 #: Faults of accesses.
 MISALIGNED, BEYOND_SHARED, BEYOND_BUFFERS, READ_OF_WRITTEN, TWO_WRITES, WRITE_OF_READ, ATOMIC_OF_WRITTEN = range(1, 8)
@@ -120,7 +122,10 @@ def check(address, size, code, thread, block, position, written, context):
     else:
         records = _find(c, address, size)
         own_record = c[THREADS_START] + thread * c[THREAD_SIZE]
-        if records < 0:
+        if records >= 0:
+            c[BYTES_READ] += 0 if access == WRITE else size
+            c[BYTES_WRITTEN] += 0 if access == READ else size
+        else:
             if own_record <= address and address + size <= own_record + c[THREAD_SIZE]:
                 records = 0  # a local variable
             elif access == READ and c[DATA] <= address and address + size <= c[DATA] + c[DATA_SIZE]:

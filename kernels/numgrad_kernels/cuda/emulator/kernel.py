@@ -68,7 +68,7 @@ class EmulatedKernel:
         races: bool = True,
         seed: int = 0,
         dynamic_shared: int = 0,
-    ) -> None:
+    ) -> tuple[int, int]:
         """Launch the kernel, and wait for its end.
 
         Args:
@@ -80,6 +80,9 @@ class EmulatedKernel:
             races: whether races are looked for.
             seed: of the random order.
             dynamic_shared: bytes of shared memory besides those that the kernel declares.
+
+        Returns:
+            tuple: the bytes that all threads read from buffers and wrote to them; an atomic update counts as both.
 
         Raises:
             FaultError: an access is misaligned, out of bounds, or racing, or threads wait in vain.
@@ -115,6 +118,7 @@ class EmulatedKernel:
             )
             if failure:
                 raise FaultError(self._description(failure, c, records, int(number)))
+        return int(c[checks.BYTES_READ]), int(c[checks.BYTES_WRITTEN])
 
     def _description(self, failure: int, c: np.ndarray, records: np.ndarray, block: int) -> str:
         """Return what is wrong, and where."""
