@@ -161,6 +161,15 @@ def classes_of(shape: Ints) -> tuple[int, int]:
     return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
 
 
+def set_steps(channels: int, count: int, sets: int, across: bool) -> tuple[int, int, int]:
+    """Return the number of channels of a set, the distance between two sets, and the distance between its channels.
+
+    ``count`` is the number of channels of all examples.
+    """
+    members = count // max(sets, 1)
+    return (members, 1, channels) if across else (members, members, 1)
+
+
 def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
     """Return True if two arrays have an element in common, or if that is too hard to decide."""
     try:

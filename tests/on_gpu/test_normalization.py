@@ -107,3 +107,28 @@ def test_rows_whose_squares_are_too_large():
     """Variances are sums of squared distances from the mean, whose elements' squares may overflow."""
     x = numgrad.full((2, 8), 3e20, device="cuda")
     assert numgrad.nn.functional.layer_norm(x, (8,)).tolist() == [[0.0] * 8] * 2
+
+
+#: Examples, channels, and elements of a channel of an example: with and without accesses of 16 bytes, few and many.
+IMAGES = [((3, 4, 9), (64, 32, 49)), ((2, 6, 16), (40, 6, 1600)), ((2, 2, 70), (2, 2, 9001)), ((0, 2, 9), (0, 2, 9))]
+
+
+@pytest.mark.parametrize(("small", "real"), IMAGES)
+@pytest.mark.parametrize("across", [True, False], ids=["batch", "groups"])
+def test_channels_are_those_of_the_cpu(cuda, size, type, small, real, across):
+    examples, channels, inner = size(small, real)
+    sets = channels if across and examples else 2 * examples
+    x, grad = [numbers(examples * channels * inner, type.numpy, seed) for seed in range(2)]
+    factors, terms = [numbers(channels, type.numpy, seed) for seed in (2, 3)]
+    for weight, bias in ((factors, terms), (None, None)):
+        forward, backward = [], []
+        for device, (rows, slopes, *affine) in ((cpu, (x, grad, weight, bias)),
+                                                (cuda, on_gpu(cuda, x, grad, weight, bias))):
+            sizes = channels, inner, sets, across
+            found = run_steps(device, "normalized_channels", rows, *affine, *sizes, 1e-5)
+            forward.append(found)
+            given = slopes, rows, *found[1:3], affine[0], channels, inner, across
+            backward.append(run_steps(device, "normalized_channels_gradients", *given))
+        for results, scale in ((forward, 1), (backward, forward[0][2].max(initial=1))):
+            for expected, found in zip(*results, strict=True):
+                close(found, expected, 500, scale)

@@ -276,8 +276,14 @@ def moments_axis(x, columns, length, inner, shift, depth, pieces, piece_size, di
             out[target], out[target + 1], out[target + 2] = spread, centre, total
 
 
-def join_moments(moments, columns, length, pieces, piece_size, shift, depth, divisor, out: Out, means: Out):
-    """The variance and the mean of each column from those of its pieces, the last of which may be shorter."""
+def join_moments(
+    moments, columns, length, pieces, piece_size, members, first, step, shift, depth, divisor, out: Out, means: Out
+):  # fmt: skip
+    """The variance and the mean of sets of columns of ``length`` elements, from those of the columns' pieces.
+
+    The last piece of a column may be shorter.  Set ``r`` has ``members`` columns, from number ``r * first`` on by
+    ``step``.
+    """
     counts = cuda.shared.array(THREADS, T)
     centres = cuda.shared.array(THREADS, T)
     spreads = cuda.shared.array(THREADS, T)
@@ -285,11 +291,14 @@ def join_moments(moments, columns, length, pieces, piece_size, shift, depth, div
     thread = cuda.threadIdx.x
     level, apart, column, _ = share_of_column(thread, shift, 1, 1)
     count, centre, spread, total = T(0), T(0), T(0), T(0)
-    if column < columns and level < pieces:
-        centre = moments[(column * pieces + level) * 3 + 1]
-        for piece in range(level, pieces, depth):
-            source = (column * pieces + piece) * 3
+    if column < columns:
+        for part in range(level, members * pieces, depth):
+            member = np.int64(quotient(part, pieces))
+            piece = part - member * pieces
+            source = ((column * first + member * step) * pieces + piece) * 3
             more = T(min(length - piece * piece_size, piece_size))
+            if part == level:
+                centre = moments[source + 1]
             count, centre, spread = _join(count, centre, spread, more, moments[source + 1], moments[source])
             total += moments[source + 2]
     spread, centre, total = _tree(
@@ -297,4 +306,4 @@ def join_moments(moments, columns, length, pieces, piece_size, shift, depth, div
     )
     if level == 0 and column < columns:
         out[column] = finish(spread, T(0), T(divisor))
-        means[column] = divide(total, T(length))
+        means[column] = divide(total, T(members * length))

@@ -9,6 +9,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import normalization
 
+from ..common import set_steps
 from ..plan import Buffer, Plan
 from .reductions import fold_axis
 
@@ -82,7 +83,7 @@ def normalized_channels(
     affine = _or_repeated(weight, 1, channels, dtype), _or_repeated(bias, 0, channels, dtype)
     p.run(
         normalization.normalized_planes, dtype, x, *affine, inner, channels,
-        *_steps(channels, x.size // inner, sets, across), eps, out, means, scales, variances, work=WEIGHT * x.size,
+        *set_steps(channels, x.size // inner, sets, across), eps, out, means, scales, variances, work=WEIGHT * x.size,
     )  # fmt: skip
     return out, means, scales, variances
 
@@ -96,7 +97,7 @@ def normalized_channels_gradients(
     out, parts = p.new(x.size, dtype), p.new(2 * count, dtype)
     p.run(
         normalization.normalized_planes_gradients, dtype, grad, x, means, scales,
-        _or_repeated(weight, 1, channels, dtype), inner, channels, *_steps(channels, count, means.size, across), out,
+        _or_repeated(weight, 1, channels, dtype), inner, channels, *set_steps(channels, count, means.size, across), out,
         parts, work=WEIGHT * x.size,
     )  # fmt: skip
     sums = fold_axis(p, parts, 2, count // channels, channels, "sum", dtype)
@@ -111,12 +112,3 @@ def _or_repeated(buffer: Buffer | None, number: int, length: int, dtype: np.dtyp
 @functools.lru_cache(maxsize=64)
 def _repeated(number: int, length: int, dtype: np.dtype) -> np.ndarray:
     return np.full(length, number, dtype)
-
-
-def _steps(channels: int, count: int, sets: int, across: bool) -> tuple[int, int, int]:
-    """Return the number of channels of a set, the distance between two sets, and the distance between its channels.
-
-    ``count`` is the number of channels of all examples.
-    """
-    members = count // max(sets, 1)
-    return (members, 1, channels) if across else (members, members, 1)

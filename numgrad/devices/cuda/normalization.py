@@ -1,16 +1,21 @@
-"""Steps of normalization of rows, and of its gradients, on a GPU."""
+"""Steps of normalization of rows, and of sets of channels, and of its gradients, on a GPU."""
 
 from __future__ import annotations
 
-from numgrad_kernels.cuda import normalization
+from numgrad_kernels.cuda import normalization, planes
 
+from ..common import set_steps
 from ..plan import Buffer, Plan
 from .launching import MOST_BLOCKS, THREADS
 from .lines import arranged, packed, power_of_two
 from .memory import optional
-from .reductions import fold_axis
+from .reductions import fold_axis, set_moments, shared_out
+from .reductions import packed as packed_rows
 
-__all__ = ["channels_are_fused", "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows"]
+__all__ = [
+    "channels_are_fused", "layer_norm_backward_rows", "layer_norm_gradients", "layer_norm_rows", "normalized_channels",
+    "normalized_channels_gradients",
+]
 
 #: The gradients of weight and bias are summed in pieces: the largest number of pieces, and the fewest rows of a piece.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
@@ -81,6 +86,63 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
+#: Least number of elements of a channel of an example for kernels over channels: threads would be idle.
+SHORTEST_PLANE = 8
+
+
 def channels_are_fused(inner: int) -> bool:
-    """Return False: there are no kernels that normalize channels, and operations use reductions instead."""
-    return False
+    """Return True if kernels normalize channels of ``inner`` elements; otherwise operations use reductions."""
+    return inner >= SHORTEST_PLANE
+
+
+def normalized_channels(
+    p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
+    across: bool, eps: float,
+) -> tuple[Buffer, Buffer, Buffer, Buffer]:
+    """Return the buffers of normalized sets of channels, of the sets' means, of their scales, and of their variances.
+
+    See the function of the CPU for the arguments.
+    """
+    dtype, count = x.dtype, x.size // inner
+    out, scales = p.new(x.size, dtype), p.new(sets, dtype)
+    if not x.size:
+        return out, p.new(sets, dtype), scales, p.new(sets, dtype)
+    members, first, step = set_steps(channels, count, sets, across)
+    variances, means = set_moments(p, x, inner, sets, members, first, step)
+    *arrangement, _, blocks, threads = arranged(count, inner)
+    p.run(
+        planes.normalized_planes, dtype, x, count, inner, *optional(weight, dtype), *optional(bias, dtype), variances,
+        means, eps, channels, members, first, int(across), *arrangement, out, scales, grid=(blocks, threads),
+        aligned=packed(inner),
+    )  # fmt: skip
+    return out, means, scales, variances
+
+
+def normalized_channels_gradients(
+    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
+    across: bool,
+) -> tuple[Buffer, Buffer, Buffer]:
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
+    dtype, count, sets = x.dtype, x.size // inner, means.size
+    out, pieces, sums = p.new(x.size, dtype), 1, p.new(2 * count, dtype)
+    if x.size:
+        members, first, step = set_steps(channels, count, sets, across)
+        sums_blocks, shift, depth, pieces, piece_size = shared_out(count, inner, 1)
+        sums, of_sets = p.new(2 * count * pieces, dtype), p.new(2 * sets, dtype)
+        p.run(
+            planes.plane_sums, dtype, grad, x, means, scales, count, inner, channels, members, int(across), shift,
+            depth, pieces, piece_size, sums, grid=(sums_blocks, THREADS), aligned=packed_rows(dtype, count, inner, 1),
+        )  # fmt: skip
+        p.run(
+            planes.set_means, dtype, sums, sets, count, pieces, *optional(weight, dtype), channels, members, first,
+            step, float(members * inner), of_sets, grid=(-(-sets // (THREADS // min(THREADS, 32))), THREADS),
+        )  # fmt: skip
+        *arrangement, _, blocks, threads = arranged(count, inner)
+        p.run(
+            planes.planes_gradient, dtype, grad, x, count, inner, sets, *optional(weight, dtype), means, scales,
+            of_sets, channels, members, int(across), *arrangement, out, grid=(blocks, threads), aligned=packed(inner),
+        )  # fmt: skip
+    if pieces > 1:
+        sums = fold_axis(p, sums, 2 * count, pieces, 1, "sum", dtype)
+    sums = fold_axis(p, sums, 2, count // channels, channels, "sum", dtype)
+    return out, sums.part(0, channels), sums.part(channels, channels)

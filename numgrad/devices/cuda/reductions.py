@@ -143,9 +143,32 @@ def variance_axis(
     if pieces > 1:
         shift, depth, grid = _joining(columns, pieces)
         p.run(
-            reductions.join_moments, dtype, moments, columns, length, pieces, piece_size, shift, depth, freedom, out,
-            means, grid=grid, finish=finish,
+            reductions.join_moments, dtype, moments, columns, length, pieces, piece_size, 1, 1, 0, shift, depth,
+            freedom, out, means, grid=grid, finish=finish,
         )
+    return out, means
+
+
+def set_moments(
+    p: Plan, x: Buffer, length: int, sets: int, members: int, first: int, step: int
+) -> tuple[Buffer, Buffer]:
+    """Return the buffers of the variances and of the means of sets of rows of ``length`` elements, which are not 0.
+
+    Set ``r`` has ``members`` rows, from number ``r * first`` on by ``step``.
+    """
+    dtype, rows = x.dtype, x.size // length
+    out, means = p.new(sets, dtype), p.new(sets, dtype)
+    blocks, shift, depth, pieces, piece_size = shared_out(rows, length, 1)
+    moments = p.new(rows * pieces * 3, dtype)
+    p.run(
+        reductions.moments_axis, dtype, x, rows, length, 1, shift, depth, pieces, piece_size, 1.0, moments, means,
+        grid=(blocks, THREADS), aligned=packed(dtype, rows, length, 1), finish=reductions.share, WHOLE=0,
+    )
+    shift, depth, grid = _joining(sets, members * pieces)
+    p.run(
+        reductions.join_moments, dtype, moments, sets, length, pieces, piece_size, members, first, step, shift, depth,
+        float(members * length), out, means, grid=grid, finish=reductions.share,
+    )
     return out, means
 
 
