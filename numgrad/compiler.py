@@ -215,6 +215,14 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     """Return the function, or a decorator, marked as never compiled; its callers then cannot be compiled as a whole.
 
     ``recursive`` is accepted for compatibility with PyTorch.
+
+    Example:
+        >>> import numgrad
+        >>> @numgrad.compiler.disable
+        ... def plain(x):
+        ...     return x + 1
+        >>> plain(numgrad.tensor(1))
+        tensor(2)
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
@@ -242,7 +250,13 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 def is_compiling() -> bool:
-    """Return True while a program is being recorded."""
+    """Return True while a program is being recorded.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.compiler.is_compiling()
+        False
+    """
     return recording.recorder is not None
 
 

@@ -70,6 +70,12 @@ def schedule(
 
     Raises:
         ValueError: a number is negative, or ``active`` is 0.
+
+    Example:
+        >>> import numgrad
+        >>> schedule = numgrad.profiler.schedule(wait=1, warmup=1, active=2)
+        >>> [schedule(step).name for step in range(4)]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
     """
     counts = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
     if min(counts.values()) < 0 or active == 0:
@@ -125,6 +131,13 @@ class profile(Results):  # noqa: N801 - PyTorch's name
 
     Raises:
         ValueError: the CPU is not among the activities.
+
+    Example:
+        >>> import numgrad
+        >>> with numgrad.profiler.profile() as prof:
+        ...     total = numgrad.ones(3).sum()
+        >>> [event.key for event in prof.key_averages()]
+        ['aten::sum']
     """
 
     def __init__(

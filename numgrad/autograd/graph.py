@@ -56,6 +56,13 @@ def increment_version(tensor: Any) -> None:
 
     Raises:
         RuntimeError: the argument is neither a tensor nor an iterable of tensors.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.ones(2)
+        >>> numgrad.autograd.graph.increment_version(x)
+        >>> x._version
+        1
     """
     if is_tensor(tensor):
         tensor = (tensor,)

@@ -308,6 +308,11 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
 
     Raises:
         TypeError: the dtype is neither floating-point nor complex.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.finfo(numgrad.float32).eps
+        1.1920928955078125e-07
     """
 
     def __init__(self, type: Any = None):
@@ -339,6 +344,11 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
 
     Raises:
         TypeError: the dtype is not an integer type.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.iinfo(numgrad.int8).max
+        127
     """
 
     def __init__(self, type: dtype):

@@ -26,6 +26,12 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     Raises:
         ValueError: not exactly one of them is given.
+
+    Example:
+        >>> import numgrad
+        >>> coin = numgrad.distributions.Bernoulli(probs=0.25)
+        >>> coin.mean, coin.log_prob(numgrad.tensor(1.0))
+        (tensor(0.2500), tensor(-1.3863))
     """
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it

@@ -16,7 +16,14 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution, with the density ``rate * exp(-rate * x)``."""
+    """The exponential distribution, with the density ``rate * exp(-rate * x)``.
+
+    Example:
+        >>> import numgrad
+        >>> waiting = numgrad.distributions.Exponential(2.0)
+        >>> waiting.mean, waiting.cdf(numgrad.tensor(0.5))
+        (tensor(0.5000), tensor(0.6321))
+    """
 
     arg_constraints = {"rate": constraints.positive}  # noqa: RUF012 - as PyTorch has it
     support = constraints.nonnegative

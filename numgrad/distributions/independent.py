@@ -24,6 +24,13 @@ class Independent(Distribution):
 
     Raises:
         ValueError: the batch has fewer dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> normals = numgrad.distributions.Normal(numgrad.zeros(2, 3), numgrad.ones(2, 3))
+        >>> rows = numgrad.distributions.Independent(normals, 1)
+        >>> rows.batch_shape, rows.event_shape
+        (torch.Size([2]), torch.Size([3]))
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}  # noqa: RUF012 - as PyTorch has it

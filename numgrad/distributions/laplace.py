@@ -16,7 +16,14 @@ __all__ = ["Laplace"]
 
 
 class Laplace(LocationScale):
-    """The Laplace distribution with mean ``loc`` and the density ``exp(-|x - loc| / scale) / (2 * scale)``."""
+    """The Laplace distribution with mean ``loc`` and the density ``exp(-|x - loc| / scale) / (2 * scale)``.
+
+    Example:
+        >>> import numgrad
+        >>> noise = numgrad.distributions.Laplace(0.0, 1.0)
+        >>> noise.variance, noise.log_prob(numgrad.tensor(0.0))
+        (tensor(2.), tensor(-0.6931))
+    """
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Laplace, batch_shape, _instance)

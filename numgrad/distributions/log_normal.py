@@ -15,7 +15,13 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of ``exp(x)`` for a normal ``x`` with mean ``loc`` and standard deviation ``scale``."""
+    """The distribution of ``exp(x)`` for a normal ``x`` with mean ``loc`` and standard deviation ``scale``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.LogNormal(0.0, 1.0).log_prob(numgrad.tensor(1.0))
+        tensor(-0.9189)
+    """
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
         "loc": constraints.real, "scale": constraints.positive,

@@ -17,7 +17,14 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """The distribution of one-hot vectors of size K; the arguments are those of :class:`Categorical`."""
+    """The distribution of one-hot vectors of size K; the arguments are those of :class:`Categorical`.
+
+    Example:
+        >>> import numgrad
+        >>> letters = numgrad.distributions.OneHotCategorical(probs=numgrad.tensor([0.25, 0.75]))
+        >>> letters.mean, letters.log_prob(numgrad.tensor([0.0, 1.0]))
+        (tensor([0.2500, 0.7500]), tensor(-0.2877))
+    """
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
         "probs": constraints.simplex, "logits": constraints.real_vector,

@@ -155,7 +155,14 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """A composition of transforms; an empty one is the identity."""
+    """A composition of transforms; an empty one is the identity.
+
+    Example:
+        >>> import numgrad
+        >>> steps = [numgrad.distributions.AffineTransform(0.0, 2.0), numgrad.distributions.ExpTransform()]
+        >>> numgrad.distributions.ComposeTransform(steps)(numgrad.tensor(0.5))
+        tensor(2.7183)
+    """
 
     def __init__(self, parts: list[Transform], cache_size: int = 0):
         super().__init__(cache_size)

@@ -27,6 +27,13 @@ class TransformedDistribution(Distribution):
 
     Raises:
         ValueError: ``transforms`` is anything else, or the transforms need more dimensions than a sample has.
+
+    Example:
+        >>> import numgrad
+        >>> normal = numgrad.distributions.Normal(0.0, 1.0)
+        >>> transforms = [numgrad.distributions.AffineTransform(loc=5.0, scale=2.0)]
+        >>> numgrad.distributions.TransformedDistribution(normal, transforms).log_prob(numgrad.tensor(5.0))
+        tensor(-1.6121)
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}  # noqa: RUF012 - as PyTorch has it

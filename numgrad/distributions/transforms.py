@@ -39,7 +39,13 @@ class _Increasing(_ConstantTransform):
 
 
 class ExpTransform(_Increasing):
-    """``exp(x)``."""
+    """``exp(x)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.ExpTransform()(numgrad.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
 
     codomain = constraints.positive
 
@@ -54,7 +60,13 @@ class ExpTransform(_Increasing):
 
 
 class SigmoidTransform(_Increasing):
-    """``1 / (1 + exp(-x))``, clamped away from 0 and 1."""
+    """``1 / (1 + exp(-x))``, clamped away from 0 and 1.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.SigmoidTransform()(numgrad.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
+    """
 
     codomain = constraints.unit_interval
 
@@ -75,7 +87,13 @@ def _clipped(probs: Tensor) -> Tensor:
 
 
 class SoftplusTransform(_Increasing):
-    """``log(1 + exp(x))``."""
+    """``log(1 + exp(x))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.SoftplusTransform()(numgrad.tensor([0.0, 1.0]))
+        tensor([0.6931, 1.3133])
+    """
 
     codomain = constraints.positive
 
@@ -90,7 +108,13 @@ class SoftplusTransform(_Increasing):
 
 
 class TanhTransform(_Increasing):
-    """``tanh(x)``; with a cache, even values that round to 1 have an inverse."""
+    """``tanh(x)``; with a cache, even values that round to 1 have an inverse.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.TanhTransform()(numgrad.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -118,7 +142,13 @@ class AbsTransform(_ConstantTransform):
 
 
 class SoftmaxTransform(_ConstantTransform):
-    """Softmax over the last dimension; the inverse returns logarithms."""
+    """Softmax over the last dimension; the inverse returns logarithms.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.SoftmaxTransform()(numgrad.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -138,7 +168,13 @@ class SoftmaxTransform(_ConstantTransform):
 
 
 class PowerTransform(Transform):
-    """``x ** exponent`` of positive numbers."""
+    """``x ** exponent`` of positive numbers.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.PowerTransform(numgrad.tensor(2.0))(numgrad.tensor([1.0, 3.0]))
+        tensor([1., 9.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -180,6 +216,12 @@ class AffineTransform(Transform):
         loc, scale: tensors or numbers.
         event_dim: the number of dimensions of an event.
         cache_size: as for :class:`Transform`.
+
+    Example:
+        >>> import numgrad
+        >>> doubled = numgrad.distributions.AffineTransform(loc=1.0, scale=2.0)
+        >>> doubled(numgrad.tensor(3.0)), doubled.inv(numgrad.tensor(7.0))
+        (tensor(7.), tensor(3.))
     """
 
     bijective = True

@@ -17,7 +17,14 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """The uniform distribution from ``low`` to ``high``, excluding the latter."""
+    """The uniform distribution from ``low`` to ``high``, excluding the latter.
+
+    Example:
+        >>> import numgrad
+        >>> uniform = numgrad.distributions.Uniform(0.0, 4.0)
+        >>> uniform.mean, uniform.entropy()
+        (tensor(2.), tensor(1.3863))
+    """
 
     has_rsample = True
 

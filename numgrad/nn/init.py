@@ -40,6 +40,11 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
     Raises:
         ValueError: there is no such nonlinearity, or the slope is not a number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.calculate_gain("relu")
+        1.4142135623730951
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -57,12 +62,24 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with a number."""
+    """Fill with a number.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.constant_(numgrad.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.ones_(numgrad.empty(2))
+        tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
@@ -84,6 +101,12 @@ def eye_(tensor: Tensor) -> Tensor:
 
     Raises:
         ValueError: the tensor is not a matrix.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.eye_(numgrad.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
     """
     _check_matrix(tensor)
     return tensor.copy_(eye(*tensor.shape))
@@ -95,6 +118,12 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     Raises:
         ValueError: the tensor is not such a weight, or its outputs do not divide into the groups.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.init.dirac_(numgrad.empty(1, 2, 3))
+        tensor([[[0., 1., 0.],
+                 [0., 0., 0.]]])
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -115,13 +144,27 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the uniform distribution on [a, b)."""
+    """Fill from the uniform distribution on [a, b).
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.uniform_(numgrad.empty(3))
+        tensor([0.4963, 0.7682, 0.0885])
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the normal distribution."""
+    """Fill from the normal distribution.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.normal_(numgrad.empty(3))
+        tensor([ 1.5410, -0.2934, -2.1788])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -134,6 +177,12 @@ def trunc_normal_(
     Numbers are drawn until all are within the bounds.  If the bounds contain more than 30 % of the normal distribution,
     the numbers are drawn from it.  Otherwise they are drawn from the uniform distribution on [a, b], and each is
     accepted with the ratio of its density to the largest density within the bounds.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.trunc_normal_(numgrad.empty(3))
+        tensor([ 1.5410, -0.2934, -1.3986])
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -194,6 +243,13 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.xavier_normal_(numgrad.empty(2, 2))
+        tensor([[ 1.0896, -0.2075],
+                [-1.5406,  0.4019]])
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
@@ -213,6 +269,13 @@ def kaiming_uniform_(
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions, or there is no such mode or nonlinearity.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.kaiming_uniform_(numgrad.empty(2, 2))
+        tensor([[-0.0130,  0.9291],
+                [-1.4256, -1.2747]])
     """
     if 0 in tensor.shape:
         return _nothing_done(tensor)
@@ -223,7 +286,15 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill from the normal distribution of standard deviation ``gain / sqrt(fan)``; see ``kaiming_uniform_``."""
+    """Fill from the normal distribution of standard deviation ``gain / sqrt(fan)``; see ``kaiming_uniform_``.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.init.kaiming_normal_(numgrad.empty(2, 2))
+        tensor([[ 1.5410, -0.2934],
+                [-2.1788,  0.5684]])
+    """
     if 0 in tensor.shape:
         return _nothing_done(tensor)
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
@@ -258,6 +329,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> weight = numgrad.nn.init.orthogonal_(numgrad.empty(2, 4))
+        >>> numgrad.allclose(weight @ weight.T, numgrad.eye(2), atol=1e-6)
+        True
     """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

@@ -72,6 +72,13 @@ class Buffer(Tensor, metaclass=_MarkedTensor):
 
     The call returns a plain tensor on the memory of ``data``, marked as a buffer.  Unless it is ``persistent``, it is
     left out of the module's ``state_dict``.
+
+    Example:
+        >>> import numgrad
+        >>> module = numgrad.nn.Module()
+        >>> module.mean = numgrad.nn.Buffer(numgrad.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
     """
 
     _mark = "_is_buffer"

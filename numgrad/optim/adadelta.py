@@ -34,6 +34,15 @@ class Adadelta(FusedOptimizer):
 
     Raises:
         ValueError: an option is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.Adadelta([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.9997], requires_grad=True)
     """
 
     _kernel = "adadelta"

@@ -33,6 +33,15 @@ class Adamax(FusedOptimizer):
 
     Raises:
         ValueError: an option is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.Adamax([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.9000], requires_grad=True)
     """
 
     _kernel = "adamax"

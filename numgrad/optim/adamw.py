@@ -15,6 +15,15 @@ class AdamW(Adam):
 
     A step first shrinks the parameter, ``p = p - lr * weight_decay * p``, and then performs a step of :class:`Adam`
     without penalty.  The arguments are Adam's.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.AdamW([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.8990], requires_grad=True)
     """
 
     def __init__(

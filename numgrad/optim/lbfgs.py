@@ -35,6 +35,19 @@ class LBFGS(Optimizer):
 
     Raises:
         ValueError: there are several parameter groups, or the learning rate is negative.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([3.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((x - 1.0) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> loss = optimizer.step(closure)
+        >>> x
+        tensor([1.], requires_grad=True)
     """
 
     def __init__(

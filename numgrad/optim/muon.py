@@ -46,6 +46,15 @@ class Muon(Optimizer):
 
     Raises:
         ValueError: an option is out of range, or a parameter is not a matrix.
+
+    Example:
+        >>> import numgrad
+        >>> matrix = numgrad.eye(2).requires_grad_()
+        >>> optimizer = numgrad.optim.Muon([matrix], lr=0.1, weight_decay=0.0)
+        >>> (matrix * matrix).sum().backward()
+        >>> optimizer.step()
+        >>> matrix.shape
+        torch.Size([2, 2])
     """
 
     def __init__(

@@ -64,6 +64,16 @@ class Optimizer:
     Raises:
         TypeError: an item of ``params`` is not a tensor, or ``params`` is a single tensor.
         ValueError: there are no parameters, a parameter is in two groups or not a leaf, or only some are named.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.SGD([{"params": [x], "lr": 0.5}], momentum=0.9)
+        >>> (3 * x).sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.zero_grad()
+        >>> x, x.grad, optimizer.param_groups[0]["momentum"]
+        (tensor([-0.5000], requires_grad=True), None, 0.9)
     """
 
     param_groups: list[dict[str, Any]]

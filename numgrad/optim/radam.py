@@ -38,6 +38,15 @@ class RAdam(FusedOptimizer):
 
     Raises:
         ValueError: an option is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.RAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.8000], requires_grad=True)
     """
 
     _kernel = "radam"

@@ -37,6 +37,15 @@ class RMSprop(FusedOptimizer):
 
     Raises:
         ValueError: an option is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.RMSprop([x], lr=0.01)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.9000], requires_grad=True)
     """
 
     _kernel = "rmsprop"

@@ -31,6 +31,15 @@ class Rprop(FusedOptimizer):
 
     Raises:
         ValueError: an option is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> optimizer = numgrad.optim.Rprop([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([0.9000], requires_grad=True)
     """
 
     _kernel = "rprop"

@@ -100,6 +100,16 @@ class AveragedModel(Module):
 
     Raises:
         AssertionError: both ``avg_fn`` and ``multi_avg_fn`` are given.
+
+    Example:
+        >>> import numgrad
+        >>> model = numgrad.nn.Linear(1, 1, bias=False)
+        >>> average = numgrad.optim.swa_utils.AveragedModel(model)
+        >>> for value in [1.0, 3.0]:
+        ...     _ = numgrad.nn.init.constant_(model.weight, value)
+        ...     average.update_parameters(model)
+        >>> average.module.weight.item()
+        2.0
     """
 
     n_averaged: Tensor
@@ -195,6 +205,18 @@ class SWALR(LRScheduler):
     Raises:
         ValueError: the number of rates differs from that of the groups, the strategy is unknown, or ``anneal_epochs``
             is not an integer of at least 0.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.swa_utils.SWALR(optimizer, swa_lr=0.1, anneal_epochs=2, anneal_strategy="linear")
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 2) for rate in rates]
+        [1.0, 0.55, 0.1, 0.1]
     """
 
     def __init__(

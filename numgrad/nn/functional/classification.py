@@ -359,6 +359,12 @@ def kl_div(
     Raises:
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
         ValueError: the reduction is invalid.
+
+    Example:
+        >>> import numgrad
+        >>> uniform = numgrad.full((1, 2), 0.5)
+        >>> numgrad.nn.functional.kl_div(uniform.log(), numgrad.tensor([[0.25, 0.75]]), reduction="batchmean")
+        tensor(0.1308)
     """
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)

@@ -152,6 +152,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         hard: True to return that choice as a one-hot vector, with the gradient of the soft one.
         eps: ignored, accepted for compatibility with PyTorch.
         dim: the dimension along which to choose.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.manual_seed(0)
+        >>> numgrad.nn.functional.gumbel_softmax(numgrad.zeros(1, 3), hard=True).sum()
+        tensor(1.)
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)

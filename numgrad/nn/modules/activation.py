@@ -99,7 +99,13 @@ class ReLU(_InPlace, function=functional.relu):
 
 
 class LeakyReLU(_Activation, function=functional.leaky_relu):
-    """``max(0, x) + negative_slope * min(0, x)`` of each element."""
+    """``max(0, x) + negative_slope * min(0, x)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.LeakyReLU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.0200,  0.0000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(negative_slope=negative_slope, inplace=inplace)
@@ -119,7 +125,13 @@ class RReLU(_Activation):
 
 
 class PReLU(_Activation):
-    """``max(0, x) + weight * min(0, x)`` with a learnt weight, one for all or one per channel (dimension 1)."""
+    """``max(0, x) + weight * min(0, x)`` with a learnt weight, one for all or one per channel (dimension 1).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.PReLU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.5000,  0.0000,  2.0000], grad_fn=<PreluKernelBackward0>)
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__(num_parameters=num_parameters)
@@ -136,7 +148,13 @@ class PReLU(_Activation):
 
 
 class Hardtanh(_Activation, function=functional.hardtanh):
-    """Each element clamped to at least ``min_val`` and at most ``max_val``."""
+    """Each element clamped to at least ``min_val`` and at most ``max_val``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Hardtanh()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.,  0.,  1.])
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val, inplace=inplace)
@@ -148,7 +166,13 @@ class Hardtanh(_Activation, function=functional.hardtanh):
 
 
 class ReLU6(Hardtanh):
-    """``min(max(0, x), 6)`` of each element."""
+    """``min(max(0, x), 6)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ReLU6()(numgrad.tensor([-1.0, 3.0, 8.0]))
+        tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -161,21 +185,39 @@ class ReLU6(Hardtanh):
 
 
 class Hardsigmoid(_InPlace, function=functional.hardsigmoid):
-    """``min(max(0, x + 3), 6) / 6`` of each element."""
+    """``min(max(0, x + 3), 6) / 6`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Hardsigmoid()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1667, 0.5000, 0.8333])
+    """
 
     def extra_repr(self) -> str:
         return ""
 
 
 class Hardswish(_InPlace, function=functional.hardswish):
-    """``x * min(max(0, x + 3), 6) / 6`` of each element."""
+    """``x * min(max(0, x + 3), 6) / 6`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Hardswish()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.3333,  0.0000,  1.6667])
+    """
 
     def extra_repr(self) -> str:
         return ""
 
 
 class Threshold(_Activation, function=functional.threshold):
-    """Each element above ``threshold``, with ``value`` in place of the others."""
+    """Each element above ``threshold``, with ``value`` in place of the others.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Threshold(0.5, -1.0)(numgrad.tensor([0.0, 1.0, 2.0]))
+        tensor([-1.,  1.,  2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value, inplace=inplace)
@@ -185,38 +227,86 @@ class Threshold(_Activation, function=functional.threshold):
 
 
 class Hardshrink(_Shrink, function=functional.hardshrink):
-    """Each element more than ``lambd`` away from 0, with 0 in place of the others."""
+    """Each element more than ``lambd`` away from 0, with 0 in place of the others.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Hardshrink()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-2.,  0.,  2.])
+    """
 
 
 class Softshrink(_Shrink, function=functional.softshrink):
-    """Each element moved towards 0 by ``lambd``, with 0 in place of elements within ``lambd`` of 0."""
+    """Each element moved towards 0 by ``lambd``, with 0 in place of elements within ``lambd`` of 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Softshrink()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.5000,  0.0000,  1.5000])
+    """
 
 
 # -- smooth -----------------------------------------------------------------------------------------------------
 
 
 class Sigmoid(_NoArguments, function=functional.sigmoid):
-    """``1 / (1 + exp(-x))`` of each element."""
+    """``1 / (1 + exp(-x))`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Sigmoid()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1192, 0.5000, 0.8808])
+    """
 
 
 class LogSigmoid(_NoArguments, function=functional.logsigmoid):
-    """``log(1 / (1 + exp(-x)))`` of each element."""
+    """``log(1 / (1 + exp(-x)))`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.LogSigmoid()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-2.1269, -0.6931, -0.1269])
+    """
 
 
 class Tanh(_NoArguments, function=functional.tanh):
-    """The hyperbolic tangent of each element."""
+    """The hyperbolic tangent of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Tanh()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.9640,  0.0000,  0.9640])
+    """
 
 
 class Tanhshrink(_NoArguments, function=functional.tanhshrink):
-    """``x - tanh(x)`` of each element."""
+    """``x - tanh(x)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Tanhshrink()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.0360,  0.0000,  1.0360])
+    """
 
 
 class Softsign(_NoArguments, function=functional.softsign):
-    """``x / (1 + |x|)`` of each element."""
+    """``x / (1 + |x|)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Softsign()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.6667,  0.0000,  0.6667])
+    """
 
 
 class Softplus(_Activation, function=functional.softplus):
-    """``log(1 + exp(beta * x)) / beta`` of each element, or the element itself where ``beta * x > threshold``."""
+    """``log(1 + exp(beta * x)) / beta`` of each element, or the element itself where ``beta * x > threshold``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Softplus()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([0.1269, 0.6931, 2.1269])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__(beta=beta, threshold=threshold)
@@ -226,7 +316,13 @@ class Softplus(_Activation, function=functional.softplus):
 
 
 class GELU(_Activation, function=functional.gelu):
-    """``x`` times the normal distribution function of ``x``, exact or, with "tanh", approximate."""
+    """``x`` times the normal distribution function of ``x``, exact or, with "tanh", approximate.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.GELU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.0455,  0.0000,  1.9545])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__(approximate=approximate)
@@ -236,30 +332,66 @@ class GELU(_Activation, function=functional.gelu):
 
 
 class SiLU(_InPlace, function=functional.silu):
-    """``x * sigmoid(x)`` of each element."""
+    """``x * sigmoid(x)`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.SiLU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2384,  0.0000,  1.7616])
+    """
 
 
 class Mish(_InPlace, function=functional.mish):
-    """``x * tanh(softplus(x))`` of each element."""
+    """``x * tanh(softplus(x))`` of each element.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Mish()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.2525,  0.0000,  1.9440])
+    """
 
 
 class ELU(_ScaledInPlace, function=functional.elu):
-    """``x`` if it is positive, otherwise ``alpha * (exp(x) - 1)``."""
+    """``x`` if it is positive, otherwise ``alpha * (exp(x) - 1)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ELU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.8647,  0.0000,  2.0000])
+    """
 
 
 class CELU(_ScaledInPlace, function=functional.celu):
-    """``x`` if it is positive, otherwise ``alpha * (exp(x / alpha) - 1)``."""
+    """``x`` if it is positive, otherwise ``alpha * (exp(x / alpha) - 1)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.CELU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-0.8647,  0.0000,  2.0000])
+    """
 
 
 class SELU(_InPlace, function=functional.selu):
-    """A scaled ELU that preserves mean 0 and variance 1 from layer to layer."""
+    """A scaled ELU that preserves mean 0 and variance 1 from layer to layer.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.SELU()(numgrad.tensor([-2.0, 0.0, 2.0]))
+        tensor([-1.5202,  0.0000,  2.1014])
+    """
 
 
 # -- along a dimension ------------------------------------------------------------------------------------------
 
 
 class GLU(_Activation, function=functional.glu):
-    """The first half along ``dim`` times the sigmoid of the second half."""
+    """The first half along ``dim`` times the sigmoid of the second half.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.GLU()(numgrad.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
@@ -269,7 +401,14 @@ class GLU(_Activation, function=functional.glu):
 
 
 class Softmax(_AlongDim, function=functional.softmax):
-    """``exp(x)`` divided by its sum along ``dim``."""
+    """``exp(x)`` divided by its sum along ``dim``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Softmax(dim=1)(numgrad.tensor([[0.0, 1.0], [2.0, 2.0]]))
+        tensor([[0.2689, 0.7311],
+                [0.5000, 0.5000]])
+    """
 
 
 class Softmax2d(_NoArguments):
@@ -282,8 +421,22 @@ class Softmax2d(_NoArguments):
 
 
 class Softmin(_AlongDim, function=functional.softmin):
-    """``exp(-x)`` divided by its sum along ``dim``."""
+    """``exp(-x)`` divided by its sum along ``dim``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Softmin(dim=1)(numgrad.tensor([[0.0, 1.0], [2.0, 2.0]]))
+        tensor([[0.7311, 0.2689],
+                [0.5000, 0.5000]])
+    """
 
 
 class LogSoftmax(_AlongDim, function=functional.log_softmax):
-    """The logarithm of the softmax along ``dim``."""
+    """The logarithm of the softmax along ``dim``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.LogSoftmax(dim=1)(numgrad.tensor([[0.0, 1.0], [2.0, 2.0]]))
+        tensor([[-1.3133, -0.3133],
+                [-0.6931, -0.6931]])
+    """

@@ -128,7 +128,13 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """``BatchNorm1d`` of volumes (n, channels, depth, height, width)."""
+    """``BatchNorm1d`` of volumes (n, channels, depth, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.BatchNorm3d(2)(numgrad.ones(3, 2, 2, 2, 2)).shape
+        torch.Size([3, 2, 2, 2, 2])
+    """
 
     _ranks = (5,)
 

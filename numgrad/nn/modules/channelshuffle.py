@@ -9,7 +9,13 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(CallsFunction, function=functional.channel_shuffle):
-    """Images whose channels are taken from the groups of channels in turn."""
+    """Images whose channels are taken from the groups of channels in turn.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ChannelShuffle(2)(numgrad.arange(4).reshape(1, 4, 1)).flatten()
+        tensor([0, 2, 1, 3])
+    """
 
     _shown = ("groups=",)
 

@@ -123,7 +123,13 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv, function=functional.conv1d, rank=1):
-    """The convolution of inputs of shape (n, in_channels, length), or without n; see ``Conv2d``."""
+    """The convolution of inputs of shape (n, in_channels, length), or without n; see ``Conv2d``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Conv1d(2, 4, kernel_size=3, padding=1)(numgrad.ones(1, 2, 8)).shape
+        torch.Size([1, 4, 8])
+    """
 
 
 class Conv2d(_Conv, function=functional.conv2d, rank=2):
@@ -159,7 +165,13 @@ class Conv2d(_Conv, function=functional.conv2d, rank=2):
 
 
 class Conv3d(_Conv, function=functional.conv3d, rank=3):
-    """The convolution of images of shape (n, in_channels, layers, rows, columns), or without n; see ``Conv2d``."""
+    """The convolution of images of shape (n, in_channels, layers, rows, columns), or without n; see ``Conv2d``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Conv3d(1, 2, kernel_size=3)(numgrad.ones(1, 1, 4, 5, 6)).shape
+        torch.Size([1, 2, 2, 3, 4])
+    """
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -211,7 +223,13 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d, rank=1):
-    """The transposed convolution of inputs of shape (n, in_channels, length); see ``ConvTranspose2d``."""
+    """The transposed convolution of inputs of shape (n, in_channels, length); see ``ConvTranspose2d``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ConvTranspose1d(2, 4, kernel_size=2, stride=2)(numgrad.ones(1, 2, 8)).shape
+        torch.Size([1, 4, 16])
+    """
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d, rank=2):
@@ -238,6 +256,11 @@ class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d, ra
 
     Raises:
         ValueError: the channels do not divide into the groups, or ``padding_mode`` is not "zeros".
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ConvTranspose2d(2, 4, kernel_size=2, stride=2)(numgrad.ones(1, 2, 5, 6)).shape
+        torch.Size([1, 4, 10, 12])
     """
 
 
@@ -289,7 +312,14 @@ class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
 
 
 class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
-    """A lazy ``Conv2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
+    """A lazy ``Conv2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.LazyConv2d(8, kernel_size=3)
+        >>> layer(numgrad.ones(1, 3, 5, 5)).shape, layer.in_channels
+        (torch.Size([1, 8, 3, 3]), 3)
+    """
 
 
 class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):

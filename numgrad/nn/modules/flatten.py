@@ -33,6 +33,11 @@ class Unflatten(Configured):
 
     Raises:
         TypeError: the dimension or a size is not an int.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Unflatten(1, (2, 3))(numgrad.ones(5, 6)).shape
+        torch.Size([5, 2, 3])
     """
 
     _shown = "dim=", "unflattened_size="

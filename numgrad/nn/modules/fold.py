@@ -11,7 +11,13 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(CallsFunction, function=functional.fold):
-    """``nn.functional.fold``: images of ``output_size`` as sums of windows, given as columns."""
+    """``nn.functional.fold``: images of ``output_size`` as sums of windows, given as columns.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Fold(output_size=(4, 4), kernel_size=2)(numgrad.ones(1, 12, 9)).shape
+        torch.Size([1, 3, 4, 4])
+    """
 
     _shown = "output_size=", "kernel_size=", "dilation=", "padding=", "stride="
 
@@ -25,7 +31,13 @@ class Fold(CallsFunction, function=functional.fold):
 
 
 class Unfold(CallsFunction, function=functional.unfold):
-    """``nn.functional.unfold``: the windows of images as columns."""
+    """``nn.functional.unfold``: the windows of images as columns.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Unfold(kernel_size=2)(numgrad.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 12, 9])
+    """
 
     _shown = "kernel_size=", "dilation=", "padding=", "stride="
 

@@ -49,6 +49,11 @@ class InstanceNorm1d(_InstanceNorm):
 
     Mean and variance are those of each channel of each example or, in evaluation with ``track_running_stats``, the
     running ones.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.InstanceNorm1d(1)(numgrad.tensor([[[1.0, 2.0, 3.0]]]))
+        tensor([[[-1.2247,  0.0000,  1.2247]]])
     """
 
     _ranks = 2, 3

@@ -15,7 +15,13 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """A module that returns its input; any arguments are ignored."""
+    """A module that returns its input; any arguments are ignored.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Identity(54, unused="argument")(numgrad.arange(3))
+        tensor([0, 1, 2])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -62,7 +68,14 @@ class Linear(Configured):
 
 
 class LazyLinear(LazyLayer, Linear):
-    """A lazy ``Linear`` that infers ``in_features`` from its first input and then becomes an ordinary one."""
+    """A lazy ``Linear`` that infers ``in_features`` from its first input and then becomes an ordinary one.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.LazyLinear(2)
+        >>> layer(numgrad.ones(4, 3)).shape, layer.in_features
+        (torch.Size([4, 2]), 3)
+    """
 
     cls_to_become = Linear
     _inferred = "in_features"

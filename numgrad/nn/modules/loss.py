@@ -66,7 +66,13 @@ class MSELoss(_Loss, function=functional.mse_loss):
 
 
 class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
-    """``d**2 / (2 * beta)`` of the difference ``d`` where it is less than ``beta``, otherwise ``|d| - beta / 2``."""
+    """``d**2 / (2 * beta)`` of the difference ``d`` where it is less than ``beta``, otherwise ``|d| - beta / 2``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.SmoothL1Loss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(0.3125)
+    """
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
@@ -76,7 +82,13 @@ class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
 
 
 class HuberLoss(_Loss, function=functional.huber_loss):
-    """``d**2 / 2`` of the difference ``d`` where it is less than ``delta``, otherwise ``delta * (|d| - delta / 2)``."""
+    """``d**2 / 2`` of the difference ``d`` where it is less than ``delta``, otherwise ``delta * (|d| - delta / 2)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.HuberLoss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(0.3125)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -84,7 +96,13 @@ class HuberLoss(_Loss, function=functional.huber_loss):
 
 
 class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
-    """``(log(var) + (input - target)**2 / var) / 2``; ``var``, the third argument, is clamped to at least ``eps``."""
+    """``(log(var) + (input - target)**2 / var) / 2``; ``var``, the third argument, is clamped to at least ``eps``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.GaussianNLLLoss()(numgrad.zeros(2), numgrad.ones(2), var=numgrad.ones(2))
+        tensor(0.5000)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -95,7 +113,13 @@ class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
 
 
 class PoissonNLLLoss(_Loss, function=functional.poisson_nll_loss):
-    """``exp(input) - target * input`` or, unless ``log_input``, ``input - target * log(input + eps)``."""
+    """``exp(input) - target * input`` or, unless ``log_input``, ``input - target * log(input + eps)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.PoissonNLLLoss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(3.2689)
+    """
 
     def __init__(
         self,
@@ -117,7 +141,14 @@ class PoissonNLLLoss(_Loss, function=functional.poisson_nll_loss):
 
 
 class NLLLoss(_WeightedLoss, function=functional.nll_loss):
-    """The negative log-probability of the target class; the input holds log-probabilities."""
+    """The negative log-probability of the target class; the input holds log-probabilities.
+
+    Example:
+        >>> import numgrad
+        >>> log_probabilities = numgrad.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+        >>> numgrad.nn.NLLLoss()(log_probabilities, numgrad.tensor([0, 1]))
+        tensor(0.4904)
+    """
 
     def __init__(
         self,
@@ -205,7 +236,14 @@ class LinearCrossEntropyLoss(_Loss):
 
 
 class KLDivLoss(_Loss, function=functional.kl_div):
-    """``target * (log(target) - input)``: the input holds logarithms, as does the target with ``log_target``."""
+    """``target * (log(target) - input)``: the input holds logarithms, as does the target with ``log_target``.
+
+    Example:
+        >>> import numgrad
+        >>> uniform = numgrad.full((1, 2), 0.5)
+        >>> numgrad.nn.KLDivLoss(reduction="batchmean")(uniform.log(), numgrad.tensor([[0.25, 0.75]]))
+        tensor(0.1308)
+    """
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
@@ -225,7 +263,13 @@ class BCELoss(_WeightedLoss, function=functional.binary_cross_entropy):
 
 
 class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_with_logits):
-    """The binary cross entropy of ``sigmoid(input)``; ``pos_weight`` weights the positive targets."""
+    """The binary cross entropy of ``sigmoid(input)``; ``pos_weight`` weights the positive targets.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.BCEWithLogitsLoss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
+    """
 
     def __init__(
         self,

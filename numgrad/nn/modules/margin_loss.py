@@ -17,7 +17,13 @@ __all__ = [
 
 
 class SoftMarginLoss(_Loss, function=functional.soft_margin_loss):
-    """``log(1 + exp(-target * input))`` for targets 1 and -1."""
+    """``log(1 + exp(-target * input))`` for targets 1 and -1.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.SoftMarginLoss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
+    """
 
 
 class MultiLabelMarginLoss(_Loss, function=functional.multilabel_margin_loss):
@@ -61,7 +67,13 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
-    """The input for targets 1, ``max(0, margin - input)`` for targets -1."""
+    """The input for targets 1, ``max(0, margin - input)`` for targets -1.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.HingeEmbeddingLoss()(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(1.2500)
+    """
 
     def __init__(
         self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -70,14 +82,28 @@ class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
 
 
 class MarginRankingLoss(_MarginLoss, function=functional.margin_ranking_loss):
-    """``max(0, margin - target * (input1 - input2))``; the first should be larger for target 1, the second for -1."""
+    """``max(0, margin - target * (input1 - input2))``; the first should be larger for target 1, the second for -1.
+
+    Example:
+        >>> import numgrad
+        >>> x, y = numgrad.tensor([1.0]), numgrad.tensor([2.0])
+        >>> numgrad.nn.MarginRankingLoss(margin=0.5)(x, y, numgrad.tensor([1.0]))
+        tensor(1.5000)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input1, input2, target, **self._options())
 
 
 class CosineEmbeddingLoss(_MarginLoss, function=functional.cosine_embedding_loss):
-    """``1 - cos(input1, input2)`` for targets 1, ``max(0, cos(input1, input2) - margin)`` for targets -1."""
+    """``1 - cos(input1, input2)`` for targets 1, ``max(0, cos(input1, input2) - margin)`` for targets -1.
+
+    Example:
+        >>> import numgrad
+        >>> x, y = numgrad.tensor([[1.0, 0.0]]), numgrad.tensor([[0.0, 1.0]])
+        >>> numgrad.nn.CosineEmbeddingLoss()(x, y, numgrad.tensor([1.0]))
+        tensor(1.)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input1, input2, target, **self._options())
@@ -87,6 +113,12 @@ class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm as distance.
 
     With ``swap``, the distance from positive to negative is used if it is less than that from anchor to negative.
+
+    Example:
+        >>> import numgrad
+        >>> anchor, positive, negative = numgrad.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]).split(1)
+        >>> numgrad.nn.TripletMarginLoss(margin=6.0)(anchor, positive, negative)
+        tensor(1.0000)
     """
 
     def __init__(

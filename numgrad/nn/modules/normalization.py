@@ -67,6 +67,11 @@ class RMSNorm(AffineNorm):
 
     The weight has that shape and is initially ones; with ``elementwise_affine=False`` there is none.  ``eps`` defaults
     to the machine epsilon of the input's dtype.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.RMSNorm(2)(numgrad.tensor([3.0, 4.0]))
+        tensor([0.8485, 1.1314], grad_fn=<MulBackward0>)
     """
 
     _shown = "normalized_shape", "eps=", "elementwise_affine="
@@ -104,6 +109,11 @@ class GroupNorm(AffineNorm):
 
     Raises:
         ValueError: the channels do not divide into the groups.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.GroupNorm(num_groups=1, num_channels=2)(numgrad.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]], grad_fn=<NativeGroupNormBackward0>)
     """
 
     _shown = "num_groups", "num_channels", "eps=", "affine=", "bias="

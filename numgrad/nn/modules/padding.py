@@ -50,7 +50,13 @@ class _ConstantPad(_Pad, mode="constant"):
 
 
 class ConstantPad1d(_ConstantPad, rank=1):
-    """Padding with a constant at both ends of the last dimension."""
+    """Padding with a constant at both ends of the last dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ConstantPad1d((1, 2), 9.0)(numgrad.zeros(1, 2))
+        tensor([[9., 0., 0., 9., 9.]])
+    """
 
 
 class ConstantPad2d(_ConstantPad, rank=2):
@@ -74,7 +80,14 @@ class ZeroPad1d(_ZeroPad, rank=1):
 
 
 class ZeroPad2d(_ZeroPad, rank=2):
-    """Padding with zeros around the last two dimensions."""
+    """Padding with zeros around the last two dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ZeroPad2d((1, 0, 0, 1))(numgrad.ones(1, 1, 2))
+        tensor([[[0., 1., 1.],
+                 [0., 0., 0.]]])
+    """
 
 
 class ZeroPad3d(_ZeroPad, rank=3):
@@ -82,7 +95,13 @@ class ZeroPad3d(_ZeroPad, rank=3):
 
 
 class ReflectionPad1d(_Pad, rank=1, mode="reflect"):
-    """Padding with mirrored elements at both ends of the last dimension."""
+    """Padding with mirrored elements at both ends of the last dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ReflectionPad1d(2)(numgrad.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """
 
 
 class ReflectionPad2d(_Pad, rank=2, mode="reflect"):
@@ -94,7 +113,13 @@ class ReflectionPad3d(_Pad, rank=3, mode="reflect"):
 
 
 class ReplicationPad1d(_Pad, rank=1, mode="replicate"):
-    """Padding with the outermost elements at both ends of the last dimension."""
+    """Padding with the outermost elements at both ends of the last dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.ReplicationPad1d(2)(numgrad.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[1., 1., 1., 2., 3., 3., 3.]])
+    """
 
 
 class ReplicationPad2d(_Pad, rank=2, mode="replicate"):
@@ -119,7 +144,13 @@ class _CircularPad(_Pad, mode="circular"):
 
 
 class CircularPad1d(_CircularPad, rank=1):
-    """Padding with the elements of the opposite end at both ends of the last dimension."""
+    """Padding with the elements of the opposite end at both ends of the last dimension.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.CircularPad1d(2)(numgrad.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[2., 3., 1., 2., 3., 1., 2.]])
+    """
 
 
 class CircularPad2d(_CircularPad, rank=2):

@@ -28,7 +28,14 @@ def _line(key: Any, value: Any, type_name: str) -> str:
 
 
 class ParameterList(Module):
-    """A list that registers parameters; tensors become parameters, other values are kept unchanged."""
+    """A list that registers parameters; tensors become parameters, other values are kept unchanged.
+
+    Example:
+        >>> import numgrad
+        >>> layers = numgrad.nn.ParameterList([numgrad.ones(2), numgrad.ones(3)])
+        >>> [name for name, _ in layers.named_parameters()]
+        ['0', '1']
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -81,6 +88,12 @@ class ParameterDict(Module):
     """A dictionary that registers parameters; tensors become parameters, other values are kept unchanged.
 
     A plain dictionary is read in the order of its sorted keys, an ordered one in its own order.
+
+    Example:
+        >>> import numgrad
+        >>> layers = numgrad.nn.ParameterDict({"left": numgrad.ones(2), "right": numgrad.ones(3)})
+        >>> [name for name, _ in layers.named_parameters()]
+        ['left', 'right']
     """
 
     def __init__(self, parameters: Any = None) -> None:

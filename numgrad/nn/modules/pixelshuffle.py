@@ -9,7 +9,13 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(CallsFunction, function=functional.pixel_shuffle):
-    """``(..., c * r**2, h, w)`` becomes ``(..., c, h * r, w * r)``."""
+    """``(..., c * r**2, h, w)`` becomes ``(..., c, h * r, w * r)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.PixelShuffle(2)(numgrad.ones(1, 4, 3, 3)).shape
+        torch.Size([1, 1, 6, 6])
+    """
 
     _shown = ("upscale_factor=",)
 
@@ -18,7 +24,13 @@ class PixelShuffle(CallsFunction, function=functional.pixel_shuffle):
 
 
 class PixelUnshuffle(CallsFunction, function=functional.pixel_unshuffle):
-    """``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``."""
+    """``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.PixelUnshuffle(2)(numgrad.ones(1, 1, 6, 6)).shape
+        torch.Size([1, 4, 3, 3])
+    """
 
     _shown = ("downscale_factor=",)
 

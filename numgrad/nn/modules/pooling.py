@@ -81,7 +81,15 @@ class _MaxUnpool(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d, rank=1):
-    """Maxima of windows at the positions where :class:`MaxPool1d` found them, zeros elsewhere."""
+    """Maxima of windows at the positions where :class:`MaxPool1d` found them, zeros elsewhere.
+
+    Example:
+        >>> import numgrad
+        >>> pool = numgrad.nn.MaxPool1d(2, return_indices=True)
+        >>> values, indices = pool(numgrad.tensor([[[1.0, 4.0, 3.0, 2.0]]]))
+        >>> numgrad.nn.MaxUnpool1d(2)(values, indices)
+        tensor([[[0., 4., 3., 0.]]])
+    """
 
 
 class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d, rank=2):
@@ -168,11 +176,23 @@ class _AdaptiveAvgPool(_Pool):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1d):
-    """The means of a given number of windows of (n, channels, length) or (channels, length)."""
+    """The means of a given number of windows of (n, channels, length) or (channels, length).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AdaptiveAvgPool1d(2)(numgrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]))
+        tensor([[[1.5000, 3.5000]]])
+    """
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2d):
-    """The means of a given number of windows of (n, channels, height, width) or (channels, height, width)."""
+    """The means of a given number of windows of (n, channels, height, width) or (channels, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AdaptiveAvgPool2d((2, 1))(numgrad.ones(1, 3, 8, 6)).shape
+        torch.Size([1, 3, 2, 1])
+    """
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3d):
@@ -187,11 +207,23 @@ class _AdaptiveMaxPool(_Pool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
-    """The maxima of a given number of windows of (n, channels, length) or (channels, length)."""
+    """The maxima of a given number of windows of (n, channels, length) or (channels, length).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AdaptiveMaxPool1d(2)(numgrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]))
+        tensor([[[2., 4.]]])
+    """
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=functional.adaptive_max_pool2d):
-    """The maxima of a given number of windows of (n, channels, height, width) or (channels, height, width)."""
+    """The maxima of a given number of windows of (n, channels, height, width) or (channels, height, width).
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.AdaptiveMaxPool2d((2, 1))(numgrad.ones(1, 3, 8, 6)).shape
+        torch.Size([1, 3, 2, 1])
+    """
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool, function=functional.adaptive_max_pool3d):

@@ -238,6 +238,13 @@ class RNN(RNNBase):
 
     The arguments are those of :class:`RNNBase` except ``mode`` and ``proj_size``; ``num_layers`` is followed by
     ``nonlinearity``, "tanh" or "relu".
+
+    Example:
+        >>> import numgrad
+        >>> rnn = numgrad.nn.RNN(input_size=3, hidden_size=4)
+        >>> outputs, state = rnn(numgrad.ones(5, 2, 3))
+        >>> outputs.shape, state.shape
+        (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(

@@ -70,6 +70,11 @@ class RNNCell(RNNCellBase):
 
     ``cell(input, hx=None)`` takes an input of shape (batch, input_size) and a hidden state of shape (batch,
     hidden_size), 0 by default, or both without ``batch``, and returns the next hidden state.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.RNNCell(3, 4)(numgrad.ones(2, 3)).shape
+        torch.Size([2, 4])
     """
 
     def __init__(
@@ -94,6 +99,12 @@ class LSTMCell(RNNCellBase):
 
     ``cell(input, hx=None)`` takes an input of shape (batch, input_size) and a pair of the hidden state and the cell
     state, of shape (batch, hidden_size), 0 by default, or all without ``batch``, and returns the next pair.
+
+    Example:
+        >>> import numgrad
+        >>> hidden, cell = numgrad.nn.LSTMCell(3, 4)(numgrad.ones(2, 3))
+        >>> hidden.shape, cell.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
     """
 
     def __init__(
@@ -107,7 +118,13 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """A step of a GRU; see :class:`GRU`.  Arguments are those of :class:`RNNCell`."""
+    """A step of a GRU; see :class:`GRU`.  Arguments are those of :class:`RNNCell`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.GRUCell(3, 4)(numgrad.ones(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

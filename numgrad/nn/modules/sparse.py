@@ -126,6 +126,13 @@ class EmbeddingBag(_Table):
 
     Raises:
         AssertionError: ``padding_idx`` is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> bag = numgrad.nn.EmbeddingBag.from_pretrained(numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+        >>> bag(numgrad.tensor([[0, 1], [1, 1]]))
+        tensor([[4., 6.],
+                [6., 8.]])
     """
 
     _shown = "num_embeddings", "embedding_dim"

@@ -87,6 +87,12 @@ class TransformerEncoderLayer(_Layer):
     Raises:
         RuntimeError: there is no activation of this name.
         ValueError, AssertionError: as in :class:`MultiheadAttention` and :class:`Dropout`.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+        >>> layer(numgrad.ones(2, 5, 8)).shape
+        torch.Size([2, 5, 8])
     """
 
     _attentions = ("self_attn",)

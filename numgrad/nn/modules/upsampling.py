@@ -11,7 +11,13 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(CallsFunction, function=functional.interpolate):
-    """Images resized to a given size or by a factor; see :func:`nn.functional.interpolate`."""
+    """Images resized to a given size or by a factor; see :func:`nn.functional.interpolate`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.Upsample(scale_factor=2)(numgrad.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,

@@ -36,6 +36,11 @@ def get_total_norm(
 
     Raises:
         RuntimeError: ``error_if_nonfinite`` is set and the norm is infinite or NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.utils.get_total_norm([numgrad.tensor([3.0]), numgrad.tensor([4.0])])
+        tensor(5.)
     """
     tensors = _listed(tensors)
     norm_type = float(norm_type)
@@ -113,6 +118,15 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamp every element of the gradients to ``[-clip_value, clip_value]``."""
+    """Clamp every element of the gradients to ``[-clip_value, clip_value]``.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.zeros(2, requires_grad=True)
+        >>> (x * numgrad.tensor([0.5, 5.0])).sum().backward()
+        >>> numgrad.nn.utils.clip_grad_value_([x], 1.0)
+        >>> x.grad
+        tensor([0.5000, 1.0000])
+    """
     for gradient in _gradients(parameters):
         gradient.clamp_(min=-float(clip_value), max=float(clip_value))

@@ -27,6 +27,13 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises:
         TypeError: ``vec`` is not a tensor.
         RuntimeError: ``vec`` has too few elements; no parameter is changed.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.Linear(2, 1)
+        >>> numgrad.nn.utils.vector_to_parameters(numgrad.tensor([1.0, 2.0, 3.0]), layer.parameters())
+        >>> layer(numgrad.ones(2)).item()
+        6.0
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")

@@ -47,6 +47,12 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         ValueError: there is no such parameter.
 
     Source: Salimans and Kingma, Weight Normalization, 2016.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.utils.parametrizations.weight_norm(numgrad.nn.Linear(2, 3))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -128,6 +134,12 @@ def spectral_norm(
         IndexError: there is no such dimension.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks, 2018.
+
+    Example:
+        >>> import numgrad
+        >>> layer = numgrad.nn.utils.parametrizations.spectral_norm(numgrad.nn.Linear(2, 3))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'parametrizations.weight.original']
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -145,6 +145,13 @@ def pack_padded_sequence(
     Raises:
         RuntimeError: the lengths are not sorted, not one per sequence, or not between 1 and the number of steps; or the
             input is empty.
+
+    Example:
+        >>> import numgrad
+        >>> padded = numgrad.tensor([[1, 2, 3], [4, 0, 0]])
+        >>> packed = numgrad.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True)
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
     lengths = lengths.to(int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
     if lengths.dim() != 1 or lengths.device.type != "cpu":
@@ -208,6 +215,13 @@ def pad_packed_sequence(
 
     Raises:
         ValueError: a sequence is longer than ``total_length``.
+
+    Example:
+        >>> import numgrad
+        >>> packed = numgrad.nn.utils.rnn.pack_sequence([numgrad.tensor([1, 2, 3]), numgrad.tensor([4])])
+        >>> numgrad.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 0, 0]]), tensor([3, 1]))
     """
     sizes = sequence.batch_sizes.numpy()
     steps, sequences = len(sizes), int(sizes[0])
@@ -300,11 +314,24 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
     Raises:
         RuntimeError: they are not sorted, one is empty, or the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> packed = numgrad.nn.utils.rnn.pack_sequence([numgrad.tensor([1, 2, 3]), numgrad.tensor([4])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
     lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return the sequences of a packed sequence, the inverse of :func:`pack_sequence`."""
+    """Return the sequences of a packed sequence, the inverse of :func:`pack_sequence`.
+
+    Example:
+        >>> import numgrad
+        >>> packed = numgrad.nn.utils.rnn.pack_sequence([numgrad.tensor([1, 2, 3]), numgrad.tensor([4])])
+        >>> numgrad.nn.utils.rnn.unpack_sequence(packed)
+        [tensor([1, 2, 3]), tensor([4])]
+    """
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

@@ -94,7 +94,13 @@ def _whole(input: Any, *numbers: Any) -> tuple[Any, ...]:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input, 0), 6)``."""
+    """``min(max(input, 0), 6)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.relu6(numgrad.tensor([-2.0, 0.0, 8.0]))
+        tensor([0., 0., 6.])
+    """
     return activated("relu6", hardtanh_op, input, inplace, min_val=0, max_val=6)
 
 
@@ -196,7 +202,13 @@ _rrelu.inplace = overload(leaky_relu_op, "RreluWithNoiseBackward1").inplace
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, ``negative_slope * input`` elsewhere."""
+    """``input`` where it is positive, ``negative_slope * input`` elsewhere.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.leaky_relu(numgrad.tensor([-2.0, 0.0, 8.0]))
+        tensor([-0.0200,  0.0000,  8.0000])
+    """
     return activated("leaky_relu", leaky_relu_op, input, inplace, negative_slope=negative_slope)
 
 

@@ -175,7 +175,13 @@ def _(grad, grad_output, input):
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``, also called swish."""
+    """``input * sigmoid(input)``, also called swish.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.silu(numgrad.tensor([-2.0, 0.0, 8.0]))
+        tensor([-0.2384,  0.0000,  7.9973])
+    """
     return activated("silu", silu_op, input, inplace)
 
 
@@ -208,7 +214,13 @@ def _(grad, grad_output, input):
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``."""
+    """``input * tanh(softplus(input))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.mish(numgrad.tensor([-2.0, 0.0, 8.0]))
+        tensor([-0.2525,  0.0000,  8.0000])
+    """
     return activated("mish", mish_op, input, inplace)
 
 

@@ -35,7 +35,20 @@ class _Multiplied(LRScheduler):
 
 
 class StepLR(_Multiplied):
-    """A schedule that multiplies the learning rate by ``gamma`` every ``step_size`` epochs."""
+    """A schedule that multiplies the learning rate by ``gamma`` every ``step_size`` epochs.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 1.0, 0.1, 0.1]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size = step_size
@@ -50,7 +63,20 @@ class StepLR(_Multiplied):
 
 
 class MultiStepLR(_Multiplied):
-    """A schedule that multiplies the learning rate by ``gamma`` at each of the ``milestones``."""
+    """A schedule that multiplies the learning rate by ``gamma`` at each of the ``milestones``.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones = Counter(milestones)
@@ -65,7 +91,20 @@ class MultiStepLR(_Multiplied):
 
 
 class ConstantLR(_Multiplied):
-    """A schedule that multiplies the learning rate by ``factor`` until epoch ``total_iters``, then restores it."""
+    """A schedule that multiplies the learning rate by ``factor`` until epoch ``total_iters``, then restores it.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -86,7 +125,20 @@ class ConstantLR(_Multiplied):
 
 
 class LinearLR(_Multiplied):
-    """A schedule with a factor that goes linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
+    """A schedule with a factor that goes linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(
         self,
@@ -119,7 +171,20 @@ class LinearLR(_Multiplied):
 
 
 class ExponentialLR(_Multiplied):
-    """A schedule that multiplies the learning rate by ``gamma`` every epoch."""
+    """A schedule that multiplies the learning rate by ``gamma`` every epoch.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
@@ -133,7 +198,20 @@ class ExponentialLR(_Multiplied):
 
 
 class PolynomialLR(_Multiplied):
-    """A schedule with the factor ``(1 - epoch / total_iters) ** power`` until epoch ``total_iters``, then 0."""
+    """A schedule with the factor ``(1 - epoch / total_iters) ** power`` until epoch ``total_iters``, then 0.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters = total_iters

@@ -57,6 +57,20 @@ class ChainedScheduler(_Composed):
     Raises:
         ValueError: there are no schedulers, or one belongs to another optimizer or is a ReduceLROnPlateau.
         TypeError: one of the schedulers has no optimizer.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> first = numgrad.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> second = numgrad.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = numgrad.optim.lr_scheduler.ChainedScheduler([first, second])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.25, 0.25, 0.125]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
@@ -89,6 +103,20 @@ class SequentialLR(_Composed):
     Raises:
         ValueError: the numbers do not fit, or a scheduler belongs to another optimizer or is a ReduceLROnPlateau.
         TypeError: one of the schedulers has no optimizer.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> warmup = numgrad.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1)
+        >>> decay = numgrad.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = numgrad.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.1, 1.0, 0.5]
     """
 
     def __init__(

@@ -13,7 +13,20 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """A half cosine wave from the initial learning rate to ``eta_min`` in ``T_max`` epochs, and back."""
+    """A half cosine wave from the initial learning rate to ``eta_min`` in ``T_max`` epochs, and back.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.75, 0.25, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = T_max
@@ -54,6 +67,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Raises:
         ValueError: ``T_0`` or ``T_mult`` is not an integer of at least 1, ``eta_min`` is not a number, or an epoch is
             negative.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(

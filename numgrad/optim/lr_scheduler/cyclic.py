@@ -36,6 +36,20 @@ class CyclicLR(MomentumScheduler):
     Raises:
         ValueError: the mode is unknown, the optimizer has no momentum to cycle, or the number of values differs from
             that of the parameter groups.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.CyclicLR(
+        ...     optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2, cycle_momentum=False
+        ... )
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [0.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(

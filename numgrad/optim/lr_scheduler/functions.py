@@ -56,6 +56,18 @@ class LambdaLR(_OfFunctions):
 
     Args:
         lr_lambda: the function, or one for each parameter group.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.LambdaLR(optimizer, lr_lambda=lambda epoch: 1 / (epoch + 1))
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.5, 0.333, 0.25]
     """
 
     def get_lr(self) -> list[Any]:
@@ -73,6 +85,18 @@ class MultiplicativeLR(_OfFunctions):
 
     Raises:
         TypeError: a function is not callable.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [1.0, 0.5, 0.25, 0.125]
     """
 
     def __init__(

@@ -29,6 +29,20 @@ class OneCycleLR(MomentumScheduler):
     Raises:
         ValueError: an argument is out of range, the optimizer has no momentum to cycle, or the number of steps exceeds
             the cycle.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.OneCycleLR(
+        ...     optimizer, max_lr=1.0, total_steps=5, cycle_momentum=False
+        ... )
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> [round(rate, 3) for rate in rates]
+        [0.04, 0.95, 0.611, 0.188]
     """
 
     def __init__(

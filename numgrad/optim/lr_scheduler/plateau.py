@@ -30,6 +30,15 @@ class ReduceLROnPlateau(LRScheduler):
 
     Raises:
         ValueError: ``factor`` is 1 or more, a mode is unknown, or the number of ``min_lr`` does not fit.
+
+    Example:
+        >>> import numgrad
+        >>> optimizer = numgrad.optim.SGD([numgrad.zeros(1)], lr=1.0)
+        >>> scheduler = numgrad.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+        ...     scheduler.step(loss)
+        >>> optimizer.param_groups[0]["lr"]
+        0.1
     """
 
     def __init__(

@@ -62,6 +62,12 @@ class Timer:
     Raises:
         ValueError: the statement is not a string, ``global_setup`` is given, or the language is unknown.
         NotImplementedError: the language is C++.
+
+    Example:
+        >>> import numgrad
+        >>> timer = numgrad.utils.benchmark.Timer("x + 1", globals={"x": 1})
+        >>> timer.timeit(100).number_per_run
+        100
     """
 
     def __init__(

@@ -27,6 +27,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
         RuntimeError: tensors differ in shape, or lists in length.
         TypeError: the samples are of another type.
         KeyError: a key of the first dict is missing from another.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.utils.data.default_collate([{"x": 1, "y": 2.0}, {"x": 3, "y": 4.0}])
+        {'x': tensor([1, 3]), 'y': tensor([2., 4.], dtype=torch.float64)}
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -56,7 +61,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Return a sample with its arrays and NumPy scalars, at any depth, as tensors; other values stay unchanged."""
+    """Return a sample with its arrays and NumPy scalars, at any depth, as tensors; other values stay unchanged.
+
+    Example:
+        >>> import numpy
+        >>> import numgrad
+        >>> numgrad.utils.data.default_convert([numpy.ones(2), "text"])
+        [tensor([1., 1.], dtype=torch.float64), 'text']
+    """
     if isinstance(data, np.ndarray | np.generic):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
     return _converted(data, default_convert)

@@ -26,6 +26,16 @@ class Dataset(Generic[T]):
 
     A subclass may also define ``__getitems__``, which takes a list of indices and returns the list of their samples.
     :class:`DataLoader` calls it for a batch.
+
+    Example:
+        >>> import numgrad
+        >>> class Squares(numgrad.utils.data.Dataset):
+        ...     def __len__(self):
+        ...         return 4
+        ...     def __getitem__(self, index):
+        ...         return index * index
+        >>> list(numgrad.utils.data.DataLoader(Squares(), batch_size=2))
+        [tensor([0, 1]), tensor([4, 9])]
     """
 
     def __getitem__(self, index: Any) -> T:
@@ -42,7 +52,16 @@ def samples_at(dataset: Any, indices: list[Any]) -> list[Any]:
 
 
 class IterableDataset(Dataset[T]):
-    """Samples one after another: a subclass defines ``__iter__``."""
+    """Samples one after another: a subclass defines ``__iter__``.
+
+    Example:
+        >>> import numgrad
+        >>> class Countdown(numgrad.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([3, 2, 1])
+        >>> list(numgrad.utils.data.DataLoader(Countdown(), batch_size=2))
+        [tensor([3, 2]), tensor([1])]
+    """
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError(f"{type(self).__name__}: subclasses of IterableDataset should implement __iter__.")
@@ -83,6 +102,12 @@ class StackDataset(Dataset[Any]):
 
     Raises:
         ValueError: there are no data sets, some are named and some not, or their lengths differ.
+
+    Example:
+        >>> import numgrad
+        >>> data = numgrad.utils.data.StackDataset(x=[1, 2], y=["a", "b"])
+        >>> data[1]
+        {'x': 2, 'y': 'b'}
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -112,6 +137,12 @@ class ConcatDataset(Dataset[T]):
 
     Raises:
         AssertionError: there are no data sets, or one is an :class:`IterableDataset`.
+
+    Example:
+        >>> import numgrad
+        >>> data = numgrad.utils.data.ConcatDataset([[1, 2], [3]])
+        >>> len(data), data[2]
+        (3, 3)
     """
 
     def __init__(self, datasets: Iterable[Dataset[T]]) -> None:
@@ -140,7 +171,16 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Concatenation of several iterable data sets."""
+    """Concatenation of several iterable data sets.
+
+    Example:
+        >>> import numgrad
+        >>> class Letters(numgrad.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter("ab")
+        >>> list(numgrad.utils.data.ChainDataset([Letters(), Letters()]))
+        ['a', 'b', 'a', 'b']
+    """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
@@ -155,7 +195,13 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T]):
-    """The samples of a data set at some indices, in their order."""
+    """The samples of a data set at some indices, in their order.
+
+    Example:
+        >>> import numgrad
+        >>> list(numgrad.utils.data.Subset(["a", "b", "c"], [2, 0]))
+        ['c', 'a']
+    """
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
         self.dataset = dataset

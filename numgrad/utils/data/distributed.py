@@ -26,6 +26,11 @@ class DistributedSampler(Sampler[int]):
     Raises:
         RuntimeError: ``num_replicas`` or ``rank`` is not given, as there is no process group to obtain them from.
         ValueError: ``rank`` is not in [0, num_replicas - 1].
+
+    Example:
+        >>> import numgrad
+        >>> list(numgrad.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(

@@ -52,7 +52,13 @@ class Sampler(Generic[T]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All indices of ``data_source`` in order."""
+    """All indices of ``data_source`` in order.
+
+    Example:
+        >>> import numgrad
+        >>> list(numgrad.utils.data.SequentialSampler(["a", "b", "c"]))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -77,6 +83,12 @@ class RandomSampler(Sampler[int]):
     Raises:
         TypeError: ``replacement`` is not a bool.
         ValueError: ``num_samples`` is not a positive int.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.Generator().manual_seed(0)
+        >>> list(numgrad.utils.data.RandomSampler(range(4), generator=generator))
+        [0, 1, 3, 2]
     """
 
     def __init__(
@@ -116,7 +128,14 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order."""
+    """The given indices in random order.
+
+    Example:
+        >>> import numgrad
+        >>> generator = numgrad.Generator().manual_seed(0)
+        >>> list(numgrad.utils.data.SubsetRandomSampler([10, 20, 30], generator=generator))
+        [30, 10, 20]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -177,6 +196,12 @@ class BatchSampler(Sampler[list[int]]):
 
     Raises:
         ValueError: ``batch_size`` is not a positive int, or ``drop_last`` is not a bool.
+
+    Example:
+        >>> import numgrad
+        >>> indices = numgrad.utils.data.SequentialSampler(range(5))
+        >>> list(numgrad.utils.data.BatchSampler(indices, batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
