@@ -29,6 +29,17 @@ def test_transforms_and_their_gradients(name, kinds, shape):
         assert_same(transform(n=n, dim=0), *randoms(shape, dtype=kinds[0]))
 
 
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn", "fft2", "irfft2", "ihfft2"])
+def test_several_dimensions(name):
+    real = name.startswith(("rfft", "ihfft"))
+    for layout, options in itertools.product(("contiguous", "transposed", "stepped"), (
+        {}, {"dim": (0, 1)}, {"dim": (1, 0), "norm": "ortho"}, {"s": (4, 3)}, {"s": (2, -1), "dim": (2, 0)},
+    )):
+        assert_same(lambda m, x, options=options: getattr(m.fft, name)(x, **options),
+                    *randoms((3, 4, 5), layout=layout, dtype="float64" if real else "complex128"),
+                    graph=not name.startswith("ihfft"))
+
+
 @pytest.mark.parametrize(("name", "kind", "n"), [
     ("rfft", "float64", None), ("rfft", "float64", 3), ("irfft", "complex128", 5), ("irfft", "complex128", 8),
     ("fft", "complex128", 3), ("fft", "float64", None), ("ifft", "complex128", 5), ("ifft", "float64", None),
@@ -68,6 +79,9 @@ def test_into_a_tensor():
     lambda m: m.fft.rfft(m.ones(3), 2.5), lambda m: m.fft.rfft(m.ones(3), norm=2), lambda m: m.fft.irfft(m.ones(1)),
     lambda m: m.fft.irfft(m.ones(2, 3), 0), lambda m: m.fft.irfft(m.ones(3), norm="b"),
     lambda m: m.fft.irfft(m.tensor(1.0)), lambda m: m.fft.irfft(m.ones(3), dim=-2),
+    lambda m: m.fft.fftn(m.ones(3, 4), (2,), (0, 1)), lambda m: m.fft.fftn(m.ones(3), dim=(0, 0)),
+    lambda m: m.fft.fftn(m.ones(3), (2, 3)), lambda m: m.fft.rfftn(m.ones(3), dim=()), lambda m: m.fft.fft2(m.ones(3)),
+    lambda m: m.fft.ifft2(m.tensor(1.0)), lambda m: m.fft.ihfft(m.ones(3, dtype=m.complex64)),
     lambda m: m.fft.fft(m.ones(3), 0), lambda m: m.fft.ifft(m.ones(3), norm="c"),
 ])
 def test_what_is_refused(call):
