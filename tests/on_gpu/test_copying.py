@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import numgrad as torch
+from numgrad.devices import launches
 
 
 @pytest.fixture
@@ -55,3 +56,22 @@ def test_triangles_in_place_of_any_strides(cuda, generator):
     for x in (made, mine):
         x.permute(1, 3, 0, 2)[:, 1:].tril_(-1)
     np.testing.assert_array_equal(mine.cpu().numpy(), made.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool", "complex64", "complex128"])
+@pytest.mark.parametrize("view", [
+    lambda x: x[0].t(), lambda x: x.permute(0, 2, 1), lambda x: x.transpose(0, 2), lambda x: x[1:, :, 1:-2].mT,
+    lambda x: x[:, ::2].mT, lambda x: x[0, :, :1].t(),
+], ids=["matrix", "matrices", "other axes", "part", "every other row", "one column"])  # fmt: skip
+def test_transposed_copies(cuda, generator, dtype, view):
+    shape = cuda.pointwise.LEAST, cuda.pointwise.TILE + 8, cuda.pointwise.TILE + 5
+    made, mine = both(generator.integers(0, 99, shape).astype(dtype))
+    kernels = []
+    with launches.listening(lambda launch: kernels.append(launch.name)):
+        copy = view(mine).contiguous()
+    assert kernels == (["copy"] if 1 in view(made).shape[-2:] else ["transpose"])
+    np.testing.assert_array_equal(copy.cpu().numpy(), view(made).contiguous().numpy())
+    target, wanted = torch.zeros_like(mine), torch.zeros_like(made)
+    view(target).copy_(view(mine).contiguous())
+    view(wanted).copy_(view(made).contiguous())
+    np.testing.assert_array_equal(target.cpu().numpy(), wanted.numpy())

@@ -7,6 +7,7 @@ import pytest
 
 import numgrad as torch
 from numgrad.devices import launches
+from numgrad.nn import functional
 
 
 def launches_of(function, **options):
@@ -55,7 +56,10 @@ def test_bytes_are_those_that_must_be_moved(row):
     square = torch.ones(4, 6, device="cuda")
     other = torch.rand(6, device="cuda")
     assert moved(lambda: square + other) == [("add", 96 + 24, 96)]  # the repeated row counts once
-    assert moved(lambda: square.t().contiguous()) == [("copy", 96, 96)]
+    assert moved(lambda: square.t().contiguous()) == [("transpose", 96, 96)]
+    images = torch.ones(8, 3, 16, device="cuda")
+    found = moved(lambda: functional.batch_norm(images, None, None, training=True))
+    assert [name for name, _, _ in found] == ["moments_axis", "join_moments", "normalized_planes"]
     assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 32, 32)]  # the part of the memory that is reached
     assert [name for name, _, _ in moved(square.sum)] == ["fold_axis"]
     long = torch.ones(16384, device="cuda")  # four elements at once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..facts import Out
+from ..facts import Out, Part, reaches
 from .adapter import cuda
 from .indexing import floor_divide
 
@@ -45,6 +45,38 @@ def keep_triangle(
         kept = column - row <= diagonal if above else column - row >= diagonal
         value = x[start + matrix * x_step + row * x_row + column * x_column] if kept else T(0)
         out[target + matrix * out_step + row * out_row + column * out_column] = value
+
+
+#: Placeholders: threads in a block, the side of a tile, and the step from line to line of a tile in shared memory: one
+#: more than the side, so that neither lines nor columns of a tile lie in the same bank.
+THREADS, TILE, PITCH, ELEMENTS = 256, 32, 33, 1056
+
+
+@reaches(lambda args: args.matrices * args.rows * args.columns)
+def transpose(
+    x, start, x_step, x_row, out: Part, target, out_step, out_column, rows, columns, matrices, across, tiles
+):  # fmt: skip
+    """Copy matrices, of which the elements of a row are adjacent in ``x`` and those of a column in ``out``.
+
+    The matrices are ``x_step`` and ``out_step`` elements apart.  Each block copies one of the ``tiles`` of a matrix,
+    ``across`` of which lie side by side, and reads and writes adjacent elements by adjacent threads.
+    """
+    tile = cuda.shared.array(ELEMENTS, T)
+    near = cuda.threadIdx.x % TILE
+    far = cuda.threadIdx.x // TILE
+    matrix = np.int64(cuda.blockIdx.x) // tiles
+    number = np.int64(cuda.blockIdx.x) - matrix * tiles
+    row = number // across * TILE
+    column = number % across * TILE
+    source = start + matrix * x_step + row * x_row + column
+    for line in range(far, min(TILE, rows - row), THREADS // TILE):
+        if near < columns - column:
+            tile[np.uint64(line * PITCH + near)] = x[source + line * x_row + near]
+    cuda.syncthreads()
+    source = target + matrix * out_step + column * out_column + row
+    for line in range(far, min(TILE, columns - column), THREADS // TILE):
+        if near < rows - row:
+            out[source + line * out_column + near] = tile[np.uint64(near * PITCH + line)]
 
 
 # -- equally spaced numbers --------------------------------------------------------------------------------------------

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from numgrad_kernels.cuda import copying
 from numgrad_kernels.cuda import pointwise as kernels
 from numgrad_kernels.pointwise import PointwiseProgram
 
-from ...core.layout import Layout, loop_nest, numel
+from ...core.layout import Ints, Layout, loop_nest, numel
 from ..buffers import DeviceBuffer
-from ..common import NUMBERS, filler, may_share_elements
+from ..common import NUMBERS, copy_program, filler, may_share_elements, word_of
 from ..plan import Plan, PointwiseKernel, Step, TensorRef
 from ..recording import values_read
-from .launching import CudaKernel, compile_kernel, run_kernel
+from .launching import THREADS, CudaKernel, compile_kernel, run_kernel
 from .memory import empty_buffer, stream
 
 __all__ = [
@@ -107,8 +108,51 @@ def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layou
             operand, start = p.strided(operand)
             starts.append(start)
         memory.append(operand)
+    if (copied := layouts[0].type.numpy) is layouts[-1].type.numpy and program is copy_program(copied, copied):
+        found = _transposition(sizes, *strides)
+        if found is not None:
+            _transpose(p, *[buffer.view(word_of(copied)) for buffer in memory], *starts, found)
+            return
     kernel = PointwiseKernel(program, ("cuda", len(sizes), size < 2**32))
     p.steps.append(Step(kernel, (*memory, size, *sizes[1:], *itertools.chain(*strides), *starts), size))
+
+
+#: Side of the tiles in which transposed matrices are copied, and least number of rows and of columns for it.
+TILE, LEAST = (32, 16) if THREADS >= 32 else (2, 2)
+
+
+class Transposition(NamedTuple):
+    """Matrices to be transposed: their numbers and the steps of ``copying.transpose``."""
+
+    x_step: int
+    x_row: int
+    out_step: int
+    out_column: int
+    rows: int
+    columns: int
+    matrices: int
+
+
+def _transposition(sizes: Ints, x_steps: Ints, out_steps: Ints) -> Transposition | None:
+    """Return the transposition that a nest of two or three loops performs; None if it is another copy."""
+    if len(sizes) not in (2, 3) or 1 not in x_steps or 1 not in out_steps:
+        return None
+    column, row = x_steps.index(1), out_steps.index(1)
+    if row == column or min(sizes[row], sizes[column]) < LEAST:
+        return None
+    (outer,) = {*range(len(sizes))} - {row, column} or {None}
+    step, out_step, matrices = (0, 0, 1) if outer is None else (x_steps[outer], out_steps[outer], sizes[outer])
+    return Transposition(step, x_steps[row], out_step, out_steps[column], sizes[row], sizes[column], matrices)
+
+
+def _transpose(p: Plan, x: Any, out: Any, start: Any, target: Any, found: Transposition) -> None:
+    """Add the step that copies transposed matrices tile by tile."""
+    across, down = -(-found.columns // TILE), -(-found.rows // TILE)
+    p.run(
+        copying.transpose, x.dtype, x, start, found.x_step, found.x_row, out, target, found.out_step, found.out_column,
+        found.rows, found.columns, found.matrices, across, across * down,
+        grid=(across * down * found.matrices, THREADS), TILE=TILE, PITCH=TILE + 1, ELEMENTS=TILE * (TILE + 1),
+    )
 
 
 def is_small(program: PointwiseProgram, layouts: Sequence[Layout]) -> bool:
