@@ -70,6 +70,7 @@ def log_softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
 
 @log_softmax_op.gradient("input")
 def _(grad, out, dim):
+    """``log_softmax_backward(grad, out, dim)``."""
     return grad.pass_on(out, dim) if grad.__class__ is Deferred else log_softmax_backward(grad, out, dim)
 
 
