@@ -162,11 +162,18 @@ class Philox(Generator, device_type="cuda"):
             first = 1.0 / first
         elif distribution == "integers":
             second -= first
+        recording.on_gpu(self._next_draw().fill, (out, distribution, first, second), (out,))
+
+    def drop(self, x: Any, out: Any, mask: Any, kept: float) -> None:
+        """Store dropout of a buffer in ``out`` and ``mask``; see ``drop_random``."""
+        recording.on_gpu(self._next_draw().drop, (x, out, mask, kept), (out, mask))
+
+    def _next_draw(self) -> _Draw:
         draw = _Draw(self)
         draw.advance()
         if recording.recorder is not None:
             recording.recorder.repeat(draw)
-        recording.on_gpu(draw.fill, (out, distribution, first, second), (out,))
+        return draw
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
@@ -208,6 +215,10 @@ class _Draw(Effect):
     def fill(self, out: Any, distribution: str, first: float, second: float) -> None:
         """Fill a buffer with the numbers of this draw."""
         begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
+
+    def drop(self, x: Any, out: Any, mask: Any, kept: float) -> None:
+        """Apply dropout with the numbers of this draw."""
+        begin_cuda().drop_random(x, out, mask, kept, self._seed, self._offset)
 
 
 #: Size in bytes of a generator's state in PyTorch's format.

@@ -1,6 +1,7 @@
 """Tensors drawn on a GPU, and the generators that they come from."""
 
 import copy
+import math
 import pickle
 
 import pytest
@@ -23,7 +24,9 @@ from numgrad import (
     zeros,
 )
 from numgrad.cuda import random
+from numgrad.devices import launches
 from numgrad.nn.functional import alpha_dropout, dropout, dropout2d
+from numgrad.ops.creation.distributions import kept_
 from numgrad.utils.checkpoint import checkpoint, get_device_states, set_device_states
 
 pytestmark = pytest.mark.usefixtures("cuda")
@@ -108,6 +111,27 @@ def test_dropout_and_its_gradient():
     channels = dropout2d(ones(3, 4, 2, 2, device="cuda"), 0.5).reshape(12, 4)
     assert equal(channels, channels[:, :1].expand(12, 4))
     assert dropout(x, 1.0).tolist() == [0] * 200
+
+
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64], ids=str)
+@pytest.mark.parametrize("size", [1, 300])
+def test_dropout_multiplies_by_the_same_factors_in_one_kernel(dtype, size):
+    x = randn(size, device="cuda", dtype=dtype)
+    x[0] = math.inf
+    x.requires_grad_()
+    manual_seed(3)
+    kernels = []
+    with launches.listening(lambda launch: kernels.append(launch.name)):
+        result = dropout(x, 0.4)
+    assert kernels == ["drop"]
+    manual_seed(3)
+    factors = kept_(numgrad.empty_like(x.detach()), 0.6)
+    numgrad.testing.assert_close(result.detach(), x.detach() * factors, rtol=0, atol=0, equal_nan=True)
+    grad = ones(size, device="cuda", dtype=dtype, requires_grad=True)
+    (slope,) = numgrad.autograd.grad(result, x, grad, create_graph=True)
+    (again,) = numgrad.autograd.grad(slope, grad, grad.detach())
+    assert slope.equal(factors)
+    assert again.equal(factors)
 
 
 def test_generators():

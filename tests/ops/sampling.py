@@ -197,7 +197,7 @@ class Case:
 _REAL = """
     attention_op attention_backward safe_softmax softmax_op softmax_backward log_softmax_op log_softmax_backward
     glu_op layer_norm_op layer_norm_backward nll_loss_op nll_loss_backward nll_loss_2d_op nll_loss_2d_backward
-    cross_entropy_backward
+    cross_entropy_backward native_dropout
     mse_loss_op smooth_l1_loss_op huber_loss_op soft_margin_loss_op bce_op bce_with_logits_op max_all min_all
     max_dim min_dim amax_op amin_op aminmax_op cummax_op cummin_op logcumsumexp_op logsumexp_op nansum_op sort_op
     stable_sort_op topk_op kthvalue_op median_all median_dim nanmedian_all nanmedian_dim mode_op

@@ -158,6 +158,28 @@ def fill_wide(out: Out, size, seed, offset, first, second):
                 out[index + 32] = y
 
 
+def drop(x, size, seed, offset, probability, scale, out: Out, mask: Out):
+    """Multiply elements by ``scale`` with a probability, by 0 otherwise; the mask is 1 or 0.
+
+    The numbers are those that ``fill_narrow`` compares for :func:`bernoulli`.
+    """
+    for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
+        index = (call >> 5) * 128 + (call & 31)
+        if index < size:
+            a, b, c, d = philox(call, offset, seed)
+            _drop(x, index, size, a, probability, scale, out, mask)
+            _drop(x, index + 32, size, b, probability, scale, out, mask)
+            _drop(x, index + 64, size, c, probability, scale, out, mask)
+            _drop(x, index + 96, size, d, probability, scale, out, mask)
+
+
+def _drop(x, index, size, word, probability, scale, out, mask):
+    if index < size:
+        kept = unit(word) < T(probability)
+        out[index] = x[index] * (T(scale) if kept else T(0))
+        mask[index] = 1 if kept else 0
+
+
 def below(out: Out, size, draws, probabilities):
     """True where draws from [0, 1) are below probabilities."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):

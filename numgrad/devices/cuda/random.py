@@ -16,7 +16,7 @@ from .sorting import sort_axis
 
 __all__ = [
     "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
-    "draw_uniform", "draw_wide_integers", "fill_random",
+    "draw_uniform", "draw_wide_integers", "drop_random", "fill_random",
 ]
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -52,6 +52,15 @@ def fill_random(out: DeviceBuffer, distribution: str, seed: int, offset: int, fi
     blocks = blocks_for(-(-out.size // (32 * served)) * 32)
     launch(kernel, compute, target, out.size, _signed(seed), _signed(offset), first, second, blocks=blocks, **parts)
     return out
+
+
+def drop_random(x: DeviceBuffer, out: DeviceBuffer, mask: DeviceBuffer, kept: float, seed: int, offset: int) -> None:
+    """Store dropout of ``x`` in ``out``, and which elements were kept, each with the probability ``kept``, in ``mask``.
+
+    The random numbers are those of :func:`fill_random`.
+    """
+    numbers: Any = x.size, _signed(seed), _signed(offset), kept, 1 / kept
+    launch(random.drop, x.dtype, x, *numbers, out, as_numbers(mask), blocks=blocks_for(-(-x.size // 128) * 32))
 
 
 def _signed(number: int) -> int:

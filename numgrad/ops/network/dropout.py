@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from numgrad_kernels import scalar
+
+from ... import random
+from ...autograd.grad_mode import LEVELS, state
+from ...core.types import bool_
 from ...tensors.tensor import Tensor
 from ..batching.physical import like_examples
 from ..creation.distributions import bernoulli_, kept_
 from ..creation.factories import empty, empty_like, zeros
+from ..memory.copying import buffer_of
+from ..memory.overwriting import FilledNode, OverwriteCall
 from ..pointwise.arithmetic import add, div, mul
 from ..table.checks import check, not_implemented
+from ..table.declaring import pointwise
 from ..table.op import named, public
+from ..table.recording import begin, finish
 
 #: The negated limit of the SELU activation at minus infinity.
 _ALPHA = 1.7580993408473766
@@ -41,14 +50,47 @@ def _dropped(
     times = mul.inplace if inplace else mul
     if p == 1:
         return times(input, zeros((), dtype=input.dtype, device=input.device))
+    on_gpu = input.device.type == "cuda"
+    if on_gpu and input._layout.contiguous and not (inplace or feature or alpha or state.mode & LEVELS):
+        return _native(input, 1 - p)
     drawn = _channels(input) if feature else empty_like(input)
     if not alpha:
-        on_gpu = input.device.type == "cuda"
         return times(input, kept_(drawn, 1 - p) if on_gpu else div(bernoulli_(drawn, 1 - p), 1 - p))
     kept = bernoulli_(drawn, 1 - p)
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = add(mul(add(kept, -1), _ALPHA * scale), _ALPHA * scale * p)
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
+
+
+@pointwise(
+    "NativeDropoutBackward0", dtypes="f", nondifferentiable=["mask", "scale"], conditions=["mask"], export=False,
+    inplace=False,
+)
+def native_dropout(input, mask, scale):
+    """``input`` times ``scale`` where ``mask`` holds, times 0 elsewhere."""
+    return input * scalar.where(mask, scale, 0)
+
+
+@native_dropout.gradient("input")
+def _(grad, mask, scale):
+    return native_dropout(grad, mask, scale)
+
+
+def _native(input: Tensor, kept: float) -> Tensor:
+    """Return dropout of a tensor on a GPU: one kernel draws, multiplies, and stores a mask of bytes."""
+    out, mask = empty_like(input), empty_like(input, dtype=bool_)
+    source = random.given_or_default(None, input.device)
+
+    def write(target: Tensor) -> None:
+        source.drop(buffer_of(input), buffer_of(target), buffer_of(mask), kept)
+
+    OverwriteCall("native_dropout", write, FilledNode, out, draws=True).run()
+    out._counter[0] = 0
+    entry, operands = native_dropout.op.entry((input, mask, 1 / kept), native_dropout.op.attributes)
+    recorded = begin(entry, operands)
+    if recorded is not None:
+        finish(recorded, out)
+    return out
 
 
 def _forms(name: str, doc: str, **options: bool) -> tuple[Any, Any]:

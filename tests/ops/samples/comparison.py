@@ -1,7 +1,7 @@
 """Samples of operations that compare and choose."""
 
 import numpy as np
-from ops.sampling import ANY, CONDITION, NUMBERS, sample
+from ops.sampling import ANY, CONDITION, FLOATS, NUMBERS, sample
 
 import numgrad
 
@@ -12,6 +12,8 @@ sample("minimum_op", np.minimum)
 sample("fmax_op", np.fmax)
 sample("fmin_op", np.fmin)
 sample("choose", np.where, domain=(CONDITION, ANY, ANY), call=numgrad.where)
+sample("native_dropout", lambda x, mask, scale: x * np.where(mask, scale, 0), domain=(ANY, CONDITION, ANY),
+       dtypes=FLOATS)
 sample("eq", np.equal)
 sample("ne", np.not_equal)
 sample("lt", np.less)
