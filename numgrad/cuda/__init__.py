@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ..core.missing import found_later as _found_later
 from ..devices.needs import OutOfMemoryError
+from . import checking as _checking
 from . import gpus as _gpus
 from . import memory, random, streams
+from .checking import *  # noqa: F403
 from .gpus import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .random import *  # noqa: F403
 from .streams import *  # noqa: F403
 
 __all__ = ["OutOfMemoryError", "amp", "memory", "random", "streams"]
+__all__ += _checking.__all__
 __all__ += _gpus.__all__
 __all__ += memory.__all__
 __all__ += random.__all__

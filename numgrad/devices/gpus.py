@@ -15,7 +15,7 @@ from .buffers import set_driver
 from .cpu.pointwise import pointwise_kernels
 
 __all__ = [
-    "begin_cuda", "cuda_in_use", "cuda_text", "gpu_compilers", "gpu_count", "gpu_driver",
+    "begin_cuda", "checked_launch", "cuda_in_use", "cuda_text", "gpu_compilers", "gpu_count", "gpu_driver",
     "gpu_driver_version", "gpu_ptx", "ptx",
 ]  # fmt: skip
 
@@ -54,6 +54,17 @@ def gpu_compilers() -> tuple[str, str]:
     if release:
         versions["driver"] = int(release[1]), int(release[2])
     return toolkit.described(versions), toolkit.advice(versions)
+
+
+def checked_launch(kernel: Any, *launch: Any) -> Any:
+    """Run a user's kernel in the emulator and return the report (see ``numgrad_kernels/cuda/checked.py``).
+
+    Raises:
+        ImportError: numba-cuda or NVIDIA's compiler is not installed.
+    """
+    from numgrad_kernels.cuda import checked  # only here: numba-cuda is optional
+
+    return checked.checked_launch(kernel, *launch)
 
 
 def gpu_ptx(kernel: Any, device: int | None = None) -> str:
@@ -118,7 +129,6 @@ def ptx(kernel: Kernel) -> str:
         NotImplementedError: there is no such kernel, or Numba's simulator is on, which compiles nothing.
     """
     text = cuda_text(kernel)
-    from numgrad_kernels.cuda.adapter import compile_ptx  # only here: numba-cuda is optional
-    from numgrad_kernels.cuda.pointwise import argument_types
+    from numgrad_kernels.cuda import adapter, pointwise  # only here: numba-cuda is optional
 
-    return compile_ptx(kernel.name, text, argument_types(pointwise_kernels[kernel][0], 1))
+    return adapter.compile_ptx(kernel.name, text, pointwise.argument_types(pointwise_kernels[kernel][0], 1))

@@ -122,6 +122,11 @@ def _halves(x):
     ("mov.b32 %f1, 0f3F800000; add.rn.f32 %f2, %f1, 0f00000001; mov.b32 %r0, %f2;", lambda x: 0x3F800000),
     (".local .align 4 .b8 depot[8]; .reg .b64 %SP; mov.u64 %SP, depot; cvta.local.u64 %rd5, %SP; "
      "st.local.u32 [%SP+4], %r2; ld.u32 %r0, [%rd5+4];", lambda x: x),
+    (".shared .align 4 .b8 tile[256]; mov.u32 %r3, tile; mad.lo.u32 %r3, %r1, 4, %r3; "
+     "cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 0; "
+     "ld.shared.u32 %r0, [%r3];", lambda x: x),
+    ("and.b32 %r3, %r1, 1; mov.u32 %r0, 5; brx.idx %r3, targets;\ntargets: .branchtargets\nodd, even;\n"
+     "odd: mov.u32 %r0, 7;\neven:", lambda x: np.where(np.arange(64) % 2, 5, 7)),
 ])
 def test_instructions(code, expected):
     result = run(EmulatedKernel("planted", ASSEMBLY.format(code=code)), WORDS)
@@ -129,5 +134,5 @@ def test_instructions(code, expected):
 
 
 def test_an_unknown_instruction_is_named():
-    with pytest.raises(UntranslatedError, match=r"cannot run the kernel planted, which has cp\.async\.ca"):
-        EmulatedKernel("planted", ASSEMBLY.format(code="cp.async.ca.shared.global [%r1], [%rd1], 4;"))
+    with pytest.raises(UntranslatedError, match=r"cannot run the kernel planted, which has mbarrier\.init"):
+        EmulatedKernel("planted", ASSEMBLY.format(code="mbarrier.init.shared.b64 [%r1], 1;"))

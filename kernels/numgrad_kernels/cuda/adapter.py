@@ -78,15 +78,12 @@ def compile_ptx(
         NotImplementedError: Numba's simulator is on, which compiles nothing.
     """
     if lines:
-        from cuda.bindings.nvvm import nvvmError  # which need not be installed
-
-        with contextlib.suppress(nvvmError):
-            return compile_ptx_for(name, text, arguments, [capability], lines)[0]
+        return _with_lines(_function(name, text), arguments, capability)
     return compile_ptx_for(name, text, arguments, [capability])[0]
 
 
 def compile_ptx_for(
-    name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]], lines: bool = False
+    name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]]
 ) -> list[str]:
     """Return the PTX of a kernel for several capabilities, the lowest first; otherwise as :func:`compile_ptx`.
 
@@ -96,8 +93,35 @@ def compile_ptx_for(
         NotImplementedError: Numba's simulator is on, which compiles nothing.
         ImportError: numba-cuda or NVIDIA's compiler is not installed.
     """
-    if is_simulated():
-        raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
+    return _compiled(_function(name, text), arguments, capabilities)
+
+
+def users_ptx(kernel: Any, arguments: Sequence[Any]) -> str:
+    """Return the PTX, with lines, of a user's kernel, as ``@cuda.jit`` returns it, for these Numba ``arguments``.
+
+    Raises:
+        NotImplementedError: Numba's simulator is on, which compiles nothing.
+        ImportError: NVIDIA's compiler is not installed.
+        TypeError: this is no kernel.
+    """
+    _require_compiler()
+    if getattr(kernel, "targetoptions", {"device": True}).get("device"):
+        raise TypeError(f"expected a kernel, as numba.cuda.jit returns it, not {kernel!r}")
+    return _with_lines(kernel.py_func, arguments, CAPABILITY, fastmath=bool(kernel.targetoptions.get("fastmath")))
+
+
+def _with_lines(function: Any, arguments: Sequence[Any], capability: tuple[int, int], **options: Any) -> str:
+    from cuda.bindings.nvvm import nvvmError  # which need not be installed
+
+    with contextlib.suppress(nvvmError):
+        return _compiled(function, arguments, [capability], lineinfo=True, **options)[0]
+    return _compiled(function, arguments, [capability], **options)[0]
+
+
+def _compiled(
+    function: Any, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]], **options: Any
+) -> list[str]:
+    _require_compiler()
     from cuda.pathfinder import DynamicLibNotFoundError  # neither this nor numba-cuda need be installed
     from numba.cuda import compiler
 
@@ -105,11 +129,23 @@ def compile_ptx_for(
     try:
         with _lock, _for_capability(capabilities[0]):
             library, _ = compiler._compile_pyfunc_with_fixup(
-                _function(name, text), types.void(*arguments), cc=capabilities[0], lineinfo=lines, **_OPTIONS
+                function, types.void(*arguments), cc=capabilities[0], **_OPTIONS, **options
             )
             return ["\n".join(library.get_asm_strs(cc=capability)) for capability in capabilities]
     except DynamicLibNotFoundError as error:
         raise ImportError("NVIDIA's compiler is not installed: pip install 'numba-cuda[cu13]'") from error
+
+
+def _require_compiler() -> None:
+    if is_simulated():
+        raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
+
+
+def extents(blocks: Any, threads: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the extents of the grid and of a block, three each, of a launch ``kernel[blocks, threads]``."""
+    from numba.cuda.errors import normalize_kernel_dimensions  # numba-cuda need not be installed
+
+    return normalize_kernel_dimensions(blocks, threads)
 
 
 def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from . import checks
 from .ptx import Instruction, UntranslatedError, split
 from .translation import BITS, INTEGER_OF, TYPES, Translator, pick, translates, typed
 
+_COPIED = "shared", "global"
 _SPACES = ("global", "shared", "local", "param", "const")
 
 
@@ -64,6 +65,22 @@ def _(t: Translator, instruction: Instruction) -> None:
     for number, value in enumerate(values):
         at = t.do(f"getelementptr {type_}, ptr {pointer}, i64 {number}")
         t.emit(f"store {type_} {value}, ptr {at}, align 1")
+
+
+@translates("cp")
+def _(t: Translator, instruction: Instruction) -> None:
+    """Copy from global to shared memory at once: a copy that nothing waits for is not found."""
+    if instruction.opcode[:2] != ("cp", "async") or "bulk" in instruction.opcode:
+        raise UntranslatedError(instruction.text)
+    if not instruction.operands or "wait_group" in instruction.opcode:
+        return
+    size = int(instruction.operands[2])
+    target, source = (_address(t, instruction.operands[number], space) for number, space in enumerate(_COPIED))
+    t.check(source, size, _code(checks.READ, "global"))
+    value = t.do(f"load i{8 * size}, ptr {t.do(f'inttoptr i64 {source} to ptr')}, align 1")
+    t.emit(f"store i{8 * size} {value}, ptr %written, align 1")
+    t.check(target, size, _code(checks.WRITE, "shared"))
+    t.emit(f"store i{8 * size} {value}, ptr {t.do(f'inttoptr i64 {target} to ptr')}, align 1")
 
 
 @translates("atom", "red")

@@ -26,7 +26,14 @@ THREADS, BLOCKS = 13, 16
 FAULT, FAULT_ADDRESS, FAULT_PLACE, FAULT_THREAD, FAULT_BLOCK, FAULT_OTHER = range(19, 25)
 #: Bytes of buffers that threads have read and written.
 BYTES_READ, BYTES_WRITTEN = 25, 26
-CONTEXT_SIZE = 27
+#: The trace (see ``profile.py``), the number of its rows, and how many fit; the number of threads that ended before
+#: others waited at a barrier, and the number of that barrier.
+TRACE, ROWS, MOST_ROWS, ENDED, ENDED_AT = range(27, 32)
+CONTEXT_SIZE = 32
+
+#: Columns of the trace: an instruction, its thread, the address that it accesses (-1: it begins a basic block), and the
+#: race that was found there, with the record of the earlier access.
+PLACE, THREAD, ADDRESS, RACE, EARLIER, COLUMNS = range(6)
 
 #: Faults of accesses.
 MISALIGNED, BEYOND_SHARED, BEYOND_BUFFERS, READ_OF_WRITTEN, TWO_WRITES, WRITE_OF_READ, ATOMIC_OF_WRITTEN = range(1, 8)
@@ -107,9 +114,26 @@ def _find(c, address, size):
     return -1
 
 
+@njit
+def _note(c, place, thread, address, race, earlier):
+    """Append a row to the trace; return False if there is none, or it is full."""
+    if c[ROWS] >= c[MOST_ROWS]:
+        return False
+    row = carray(int64_at(c[TRACE] + 8 * COLUMNS * c[ROWS]), COLUMNS)
+    row[PLACE], row[THREAD], row[ADDRESS], row[RACE], row[EARLIER] = place, thread, address, race, earlier
+    c[ROWS] += 1
+    return True
+
+
+@cfunc("void(int32,int32,voidptr)", cache=True)
+def note(place, thread, context):
+    """Note in the trace that a thread begins a basic block."""
+    _note(carray(context, CONTEXT_SIZE, types.int64), place, thread, -1, 0, 0)
+
+
 @cfunc("int32(int64,int32,int32,int32,int32,int32,voidptr,voidptr)", cache=True)
 def check(address, size, code, thread, block, position, written, context):
-    """Return the fault of an access, or 0, and note it in the context."""
+    """Return the fault of an access, or 0, and note it in the context; with a trace, races are only noted there."""
     c = carray(context, CONTEXT_SIZE, types.int64)
     access = code & 3
     fault, other, records = 0, 0, 0
@@ -145,9 +169,12 @@ def check(address, size, code, thread, block, position, written, context):
                 unchanged = unchanged and new[number] == old[number]
         table = carray(int64_at(records), 3 * size)
         for number in range(size):
-            race, record = _race(table[3 * number : 3 * number + 3], access, current, unchanged)
-            if race:
-                fault, other = race, record
+            found, record = _race(table[3 * number : 3 * number + 3], access, current, unchanged)
+            if found:
+                fault, other = found, record
+    race = fault if fault >= READ_OF_WRITTEN else 0
+    if _note(c, position, thread, address, race, other) and race:
+        return types.int32(0)
     if fault:
         who = other & 0xFFFF
         c[FAULT], c[FAULT_ADDRESS], c[FAULT_PLACE] = fault, address, position

@@ -14,6 +14,7 @@ import numpy as np
 from . import accesses as accesses  # which registers the translations of its instructions
 from . import arithmetic as arithmetic
 from . import checks, scheduler
+from .profile import Line, Profile
 from .ptx import Instruction, Label, UntranslatedError, parse
 from .translation import RESUME, Translator
 
@@ -41,17 +42,24 @@ _lock = threading.RLock()
 class FaultError(RuntimeError):
     """A fault of a kernel, which a GPU need not report."""
 
+    def __init__(self, message: str, what: str, who: str, place: int, address: int | None):
+        super().__init__(message)
+        self.what, self.who, self.place, self.address = what, who, place, address
+
 
 class EmulatedKernel:
-    """A kernel, by the ``name`` for its faults and its PTX; ``run`` launches it."""
+    """A kernel, by the ``name`` for its faults and its PTX; ``run`` launches it.
 
-    def __init__(self, name: str, ptx: str):
+    If ``traced``, launches may have a profile, and take longer.
+    """
+
+    def __init__(self, name: str, ptx: str, traced: bool = False):
         self.name = name
         self.ptx = ptx
         try:
             self.program = parse(ptx)
-            self._translator = Translator(self.program)
-            text = self._translator.translate()
+            self.translator = Translator(self.program, traced)
+            text = self.translator.translate()
         except UntranslatedError as error:
             raise UntranslatedError(f"the emulator of GPUs cannot run the kernel {name}, which has {error}") from error
         with _lock:
@@ -68,6 +76,7 @@ class EmulatedKernel:
         races: bool = True,
         seed: int = 0,
         dynamic_shared: int = 0,
+        profile: Profile | None = None,
     ) -> tuple[int, int]:
         """Launch the kernel, and wait for its end.
 
@@ -80,6 +89,7 @@ class EmulatedKernel:
             races: whether races are looked for.
             seed: of the random order.
             dynamic_shared: bytes of shared memory besides those that the kernel declares.
+            profile: what counts the accesses and branches of a traced kernel, and collects races.
 
         Returns:
             tuple: the bytes that all threads read from buffers and wrote to them; an atomic update counts as both.
@@ -89,7 +99,7 @@ class EmulatedKernel:
         """
         grid, block = (tuple(extents) + (1,) * (3 - len(extents)) for extents in (blocks, threads))
         count, block_count = int(np.prod(block)), int(np.prod(grid))
-        program, size = self.program, self._translator.record_size
+        program, size = self.program, self.translator.record_size
         table, traced = _table(buffers)
         shared_size = program.sizes["shared"] + dynamic_shared
         shared = _aligned(np.empty(0, np.uint8), shared_size)
@@ -106,6 +116,8 @@ class EmulatedKernel:
         c[checks.DATA], c[checks.DATA_SIZE] = self._data.ctypes.data, self._data.size
         c[checks.WARP_EPOCHS] = epochs.ctypes.data
         c[checks.THREADS : checks.THREADS + 3], c[checks.BLOCKS : checks.BLOCKS + 3] = block, grid
+        if profile is not None:
+            c[checks.TRACE], c[checks.MOST_ROWS] = profile.trace.ctypes.data, len(profile.trace)
         generator = np.random.default_rng(seed)
         warps = -(-count // 32)
         for number in _ordered(block_count, order, generator):
@@ -113,38 +125,46 @@ class EmulatedKernel:
             records.fill(0xFF)
             shared_seen.fill(0)
             lanes, some_warps = _ordered(32, order, generator), _ordered(warps, order, generator)
+            c[checks.ROWS] = 0
             failure = scheduler.run_block(
                 self._step, records, arguments.ctypes.data, shared.ctypes.data, int(number), c, lanes, some_warps
             )
+            if profile is not None:
+                profile.add(c, int(number), count)
             if failure:
-                raise FaultError(self._description(failure, c, records, int(number)))
+                raise self._error(failure, c, records, int(number))
         return int(c[checks.BYTES_READ]), int(c[checks.BYTES_WRITTEN])
 
-    def _description(self, failure: int, c: np.ndarray, records: np.ndarray, block: int) -> str:
+    def _error(self, failure: int, c: np.ndarray, records: np.ndarray, block: int) -> FaultError:
         """Return what is wrong, and where."""
+        address = None
         if failure == scheduler.ACCESS:
             other, thread = int(c[checks.FAULT_OTHER]), int(c[checks.FAULT_THREAD])
             another = "another thread" if other < 0 else f"thread {other}"
             what = _ACCESS_FAULTS[int(c[checks.FAULT])].format(other=another)
-            who = f"thread {thread} of block {block}, address {int(c[checks.FAULT_ADDRESS]):#x}"
-            position = int(c[checks.FAULT_PLACE])
+            address = int(c[checks.FAULT_ADDRESS])
+            who = f"thread {thread} of block {block}"
+            place = int(c[checks.FAULT_PLACE])
         else:
             what, who = _WAITING_FAULTS[failure], f"block {block}"
             resumed = records.view(np.int32)[:, RESUME // 4]
-            position = self._translator.resumes[max(int(resumed.max()), 1) - 1]
-        part = self.program.code[position]
+            place = self.translator.resumes[max(int(resumed.max()), 1) - 1]
+        part = self.program.code[place]
         assert not isinstance(part, Label)
-        return f"kernel {self.name}: {what}: {who}{self._place(part)}: {part.text}"
+        file, line, text = self.line(place)
+        at = f", {file}, line {line}" + (f" ({text})" if text else "") if line else ""
+        whom = who if address is None else f"{who}, address {address:#x}"
+        return FaultError(f"kernel {self.name}: {what}: {whom}{at}: {part.text}", what, who, place, address)
 
-    def _place(self, instruction: Instruction) -> str:
-        """Return the place of an instruction in the Python text of the kernel."""
-        number, line = instruction.location
+    def line(self, place: int) -> Line:
+        """Return the line of Python that an instruction comes from; its number is 0 if that is unknown."""
+        part = self.program.code[place]
+        number, line = part.location if isinstance(part, Instruction) else (0, 0)
         path = self.program.files.get(number)
         if path is None or not line:
-            return ""
+            return Line("", 0, "")
         name = Path(path).name
-        text = linecache.getline(path, line) or linecache.getline(name, line)
-        return f", {name}, line {line}" + (f" ({text.strip()})" if text.strip() else "")
+        return Line(name, line, (linecache.getline(path, line) or linecache.getline(name, line)).strip())
 
 
 def _ordered(count: int, order: str, generator: np.random.Generator) -> np.ndarray:
@@ -188,6 +208,7 @@ def _machine_code(text: str) -> tuple[Any, int]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.add_symbol("numgrad_check", checks.check.address)
+    llvm.add_symbol("numgrad_note", checks.note.address)
     module = llvm.parse_assembly(text)
     module.verify()
     engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine(opt=1))

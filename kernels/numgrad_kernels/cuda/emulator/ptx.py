@@ -69,6 +69,7 @@ class PTXKernel:
     data: bytearray = field(default_factory=bytearray)
     code: list[Instruction | Label] = field(default_factory=list)
     files: dict[int, str] = field(default_factory=dict)
+    targets: dict[str, list[str]] = field(default_factory=dict)  #: the labels of each list for indexed branches
 
     @property
     def parameter_bytes(self) -> int:
@@ -233,6 +234,10 @@ class _Inliner:
                 scopes.pop()
             elif statement.endswith(":"):
                 self.program.code.append(Label(prefix + statement[:-1]))
+            elif words[0] == ".branchtargets":
+                labels = self.program.code.pop()
+                assert isinstance(labels, Label)
+                self.program.targets[labels.name] = [prefix + name for name in split(statement[len(words[0]) :])]
             elif words[0] == ".loc":
                 self.location = (int(words[1]), int(words[2]))
             elif statement.startswith("."):
@@ -251,9 +256,13 @@ class _Inliner:
 
         guard, opcode, arguments = renamed(match[1] or ""), match[2], " ".join(match[3].split())
         if opcode.partition(".")[0] == "call":
+            after = f"{self.copies}:after"
             if guard:
-                raise UntranslatedError(statement)
+                opposite = guard[1:] if guard.startswith("!") else f"!{guard}"
+                self.program.code.append(Instruction(("bra",), (after,), opposite, statement, self.location))
             self._call(statement, renamed(arguments))
+            if guard:
+                self.program.code.append(Label(after))
         elif opcode in ("ret", "ret.uni") and end:
             self.program.code.append(Instruction(("bra",), (end,), guard, statement, self.location))
         else:

@@ -168,6 +168,8 @@ def run_block(step, records, parameters, shared, block, c, lane_order, warp_orde
             return BROKEN_WARP
         if not _warps_agree(narrow, states, count):
             return BROKEN_BARRIER
+        if ended > c[checks.ENDED]:
+            c[checks.ENDED], c[checks.ENDED_AT] = ended, narrow[np.argmax(states == BARRIER), RESUME // 4]
         _release_block(wide, states)
         c[checks.BLOCK_EPOCH] += 1
         epochs[:] += 1

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import checks
+from .flow import basic_blocks
 from .ptx import Instruction, Label, PTXKernel, UntranslatedError, number_bits
 
 #: What ``step`` returns: the thread has ended; waits for its block, its warp, or a value from its warp; or is faulty.
@@ -52,10 +53,12 @@ def translates(*names: str) -> Callable[[Handler], Handler]:
 
 
 class Translator:
-    """The translation of one program."""
+    """The translation of one program; if ``traced``, threads note which basic blocks they enter."""
 
-    def __init__(self, program: PTXKernel):
+    def __init__(self, program: PTXKernel, traced: bool = False):
         self.program = program
+        self.traced = traced
+        self.accesses: dict[int, tuple[int, int]] = {}  #: the size and the code of each access (see ``checks.py``)
         self.lines: list[str] = []
         self.declarations: set[str] = set()
         self.resumes: list[int] = []  #: the instructions at which threads wait
@@ -78,16 +81,20 @@ class Translator:
             UntranslatedError: the program has an instruction that is not translated.
         """
         self.lines.append("start:")
+        blocks = set(basic_blocks(self.program))
         for where, part in enumerate(self.program.code):
             self.where = where
             if isinstance(part, Label):
                 self.label(_label(part.name))
-            else:
+            if self.traced and where in blocks:
+                self.emit(f"call void @numgrad_note(i32 {where}, i32 %thread, ptr %C)")
+            if isinstance(part, Instruction):
                 self._instruction(part)
         self.emit(f"ret i32 {EXIT}")
         cases = " ".join(f"i32 {number}, label %resume{number}" for number in range(1, len(self.resumes) + 1))
         return "\n".join([
-            "declare i32 @numgrad_check(i64, i32, i32, i32, i32, i32, ptr, ptr)", *sorted(self.declarations),
+            "declare i32 @numgrad_check(i64, i32, i32, i32, i32, i32, ptr, ptr)",
+            "declare void @numgrad_note(i32, i32, ptr)", *sorted(self.declarations),
             "define i32 @step(ptr noalias %R, ptr noalias %P, i64 %S, i32 %thread, i32 %block, ptr %C) {",
             "entry:", "  %written = alloca [32 x i8], align 16", "  %place = load i32, ptr %R",
             f"  switch i32 %place, label %start [ {cases} ]", *self.lines, "fault:", f"  ret i32 {FAULT}", "}",
@@ -149,6 +156,12 @@ class Translator:
     def jump(self, name: str) -> None:
         """Branch to a label of the program."""
         self.emit(f"br label %{_label(name)}")
+        self.end_block()
+
+    def switch(self, number: str, names: list[str]) -> None:
+        """Branch to the label with this number."""
+        cases = " ".join(f"i32 {case}, label %{_label(name)}" for case, name in enumerate(names))
+        self.emit(f"switch i32 {number}, label %{_label(names[-1])} [ {cases} ]")
         self.end_block()
 
     # Values
@@ -242,6 +255,7 @@ class Translator:
     def check(self, address: str, size: int, code: int) -> None:
         """Check an access; where it is faulty, the thread stops."""
         where = self.where
+        self.accesses[where] = size, code
         bad = self.do(
             f"call i32 @numgrad_check(i64 {address}, i32 {size}, i32 {code}, i32 %thread, i32 %block, i32 {where}, "
             "ptr %written, ptr %C)"

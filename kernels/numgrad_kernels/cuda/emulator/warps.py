@@ -41,6 +41,12 @@ def _(t: Translator, instruction: Instruction) -> None:
     t.jump(instruction.operands[0])
 
 
+@translates("brx")
+def _(t: Translator, instruction: Instruction) -> None:
+    number, labels = instruction.operands
+    t.switch(t.read(number, "i32"), t.program.targets[labels])
+
+
 @translates("bar", "barrier")
 def _(t: Translator, instruction: Instruction) -> None:
     if instruction.opcode[1] == "warp":
