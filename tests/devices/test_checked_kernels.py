@@ -131,6 +131,8 @@ def test_tensors_tuples_and_complex_numbers():
     assert out[2].item() == 7 + 2j
     with pytest.raises(TypeError, match="expected a kernel"):
         numgrad.cuda.check(len)[1, 1]()
+    with pytest.raises(ValueError, match="at most 1024 threads, not 2048"):
+        check(copy, 64, 1, threads=(32, 64))
 
 
 def test_the_report_in_words():

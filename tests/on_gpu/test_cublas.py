@@ -281,6 +281,7 @@ def test_unusable(cuda, size, monkeypatch):
     module = types.ModuleType("nvmath.bindings.cublas")
     module.get_cudart_version = lambda: (_ for _ in ()).throw(RuntimeError("no libcublas.so"))
     monkeypatch.setattr(cuda.cublas.adapter, "is_simulated", lambda: False)
+    monkeypatch.setattr(cuda.cublas.runtime, "is_emulated", lambda: False)
     monkeypatch.setattr(
         cuda.cublas.importlib.util, "find_spec", lambda name: importlib.machinery.ModuleSpec(name, None)
     )

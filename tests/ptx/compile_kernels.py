@@ -3,7 +3,7 @@
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
-in turn; ``--all`` compiles every kernel for all of them.  The output has one line for each fault, and then the number
+in turn; ``--all`` compiles each for all of them.  The output has one line for each fault, and then the number
 of kernels.  The exit status is 0 if there are no faults.
 """
 
@@ -138,9 +138,9 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 
 
 def main() -> bool:
-    kernels, capabilities, status = kernels_of_tests(), itertools.repeat(CAPABILITIES), False
-    if "--all" not in sys.argv[1:]:
-        kernels, capabilities = one_of_each_program(kernels), itertools.cycle([(each,) for each in CAPABILITIES])
+    kernels, status = one_of_each_program(kernels_of_tests()), False
+    every = "--all" in sys.argv[1:]
+    capabilities = itertools.repeat(CAPABILITIES) if every else itertools.cycle([(each,) for each in CAPABILITIES])
     with ProcessPoolExecutor(initializer=gc.disable) as pool:  # collecting would take a tenth of the time
         results = pool.map(faults, kernels, capabilities, chunksize=8)
         for (name, text, arguments, _), found in zip(kernels, results, strict=True):

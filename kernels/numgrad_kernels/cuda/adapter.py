@@ -141,13 +141,6 @@ def _require_compiler() -> None:
         raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
 
 
-def extents(blocks: Any, threads: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the extents of the grid and of a block, three each, of a launch ``kernel[blocks, threads]``."""
-    from numba.cuda.errors import normalize_kernel_dimensions  # numba-cuda need not be installed
-
-    return normalize_kernel_dimensions(blocks, threads)
-
-
 def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
     """Return the newest compute capability that the compiler supports and a GPU of the given capability can run.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ types: Any = numba_types  # its annotations are incomplete
 
 #: The alignment of arrays on a GPU, and the bytes between them.
 _ALIGNMENT = 256
+
+_MOST_THREADS = 1024
 
 
 def checked_launch(
@@ -35,8 +38,12 @@ def checked_launch(
     Raises:
         ImportError: NVIDIA's compiler is not installed.
         NotImplementedError: Numba's simulator is on, or the emulator does not support the kernel's instructions.
+        ValueError: the numbers of blocks or threads are not possible.
         TypeError: this is no kernel, or an argument has a type that kernels do not take.
     """
+    extents = _extents(blocks), _extents(threads)
+    if prod(extents[1]) > _MOST_THREADS:
+        raise ValueError(f"a block has at most {_MOST_THREADS} threads, not {prod(extents[1])}")
     placed = [_placed(value) for value in arguments]
     ptx = adapter.users_ptx(kernel, [typeof(value) for value in placed])
     emulated = EmulatedKernel(kernel.py_func.__name__, ptx, traced=True)
@@ -48,7 +55,6 @@ def checked_launch(
     names = inspect.signature(kernel.py_func).parameters
     arrays = [(name, array) for name, value in zip(names, placed, strict=True) for array in _arrays(value)]
     buffers = [(array.ctypes.data, array.ctypes.data + array.nbytes, False) for _, array in arrays]
-    extents = adapter.extents(blocks, threads)
     fault = None
     try:
         emulated.run(*extents, bytes(memory), buffers, order, dynamic_shared=dynamic_shared, profile=profile)
@@ -59,6 +65,14 @@ def checked_launch(
             if array.flags.writeable:
                 array[...] = changed
     return report(emulated, profile, *extents, fault, arrays)
+
+
+def _extents(value: Any) -> tuple[int, ...]:
+    """Return the one to three extents of a grid or a block."""
+    extents = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(extents) <= 3 or not all(isinstance(each, (int, np.integer)) and each > 0 for each in extents):
+        raise ValueError(f"expected one to three positive numbers of blocks or threads, got {value!r}")
+    return extents
 
 
 def _placed(value: Any) -> Any:
