@@ -130,17 +130,18 @@ def _log_of_parts(f: Value, k: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    """tanh |x| = t / (t + 2) with t = e^2|x| - 1, which is accurate however small x is."""
+    """tanh |x| = (1 - w) / (1 + w) with w = e^-2|x| = 2^n e^r, whose numerator is accurate however small x is."""
     c = _format(x)
     doubled = 2 * absolute(x)
     doubled = select(doubled > 2 * c.tanh_highest, 2 * c.tanh_highest, doubled)
-    n, r_part = _reduced(doubled, c.bias)
+    n, r_part = _reduced(-doubled, c.bias, x.size == 64)
     power = from_bits(n << c.mantissa)
-    t = fma(power, r_part, power - 1)
-    # The rounding error of the sum: without it float64, unlike float32, is a little more than 2 units off in places.
-    t_low = fma(power, r_part, (power - 1) - t) if x.size == 64 else None
-    small = t < 2
-    return copysign(_quotient(t, select(small, t, 2), select(small, 2, t), t_low), x)
+    negative = fma(power, r_part, power - 1)
+    if x.size == 32:
+        return copysign(negative / fma(power, r_part, power + 1), x)
+    # Without the corrections, float64, unlike float32, is a little more than 2 units off in places.
+    rest = fma(power, r_part, (power - 1) - negative)
+    return copysign(_quotient(negative, fma(power, r_part, power), 1, rest), x)
 
 
 def sigmoid(x: Value) -> Value:
@@ -155,17 +156,18 @@ def sigmoid(x: Value) -> Value:
     return _quotient(select(x < 0, power, 1), power, 1)
 
 
-def _reduced(x: Value, bias: int) -> tuple[Value, Value]:
+def _reduced(x: Value, bias: int, precise: bool = True) -> tuple[Value, Value]:
     """x = n ln 2 + r with a whole n, |r| <= ln(2) / 2: an integer whose low bits are n + bias, and e^r - 1.
 
-    With the exponent's own bias, that integer shifted up by the mantissa's length is the float 2^n.
+    With the exponent's own bias, that integer shifted up by the mantissa's length is the float 2^n.  Unless the
+    reduction is ``precise``, the error of r grows with n.
     """
     c = _format(x)
     ln2_high, ln2_low = c.ln2
     rounder = 1.5 * 2.0**c.mantissa + bias  # so large that a sum with it has no bits for a fraction
     rounded = fma(x, 1 / np.log(2), rounder)
     n = rounded - rounder
-    r = fma(-n, ln2_low, fma(-n, ln2_high, x))
+    r = fma(-n, ln2_low, fma(-n, ln2_high, x)) if precise else fma(-n, np.log(2), x)
     return bits(rounded), fma(r * r, horner(r, c.expm1), r)
 
 
@@ -183,7 +185,7 @@ def significand(x: Value) -> tuple[Value, Value]:
     return f, exponent - select(subnormal, zero + c.mantissa, zero)
 
 
-def _quotient(numerator: Value, low: Value, high: Value | float, more: Value | None = None) -> Value:
+def _quotient(numerator: Value, low: Value, high: float, more: Value | None = None) -> Value:
     """(numerator + more) / (low + high) for |low| <= |high|, corrected for the rounding of the sum and the division."""
     denominator = low + high
     lost = low - (denominator - high)

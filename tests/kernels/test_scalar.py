@@ -173,6 +173,23 @@ def test_precision(name, dtype):
         assert units_off(apply(name, x, size=3), expected) <= limit  # too short for the vector form
 
 
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh"])
+def test_precision_of_float32_throughout(name):
+    x = np.arange(0, 1 << 32, 4093, np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.float64))
+        finite = np.abs(exact) <= np.finfo(np.float32).max
+        units = np.abs(apply(name, x)[finite] - exact[finite]) / np.spacing(np.abs(exact[finite]).astype(np.float32))
+    assert units.max() <= (2 if FUSED else 3)
+
+
+def test_tanh_is_odd_and_rises():
+    x = np.linspace(0, 12, 1_000_000, dtype=np.float32)
+    y = apply("tanh", x)
+    assert same_bits(apply("tanh", -x), -y)
+    assert (np.diff(y) >= 0).all()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["pow", "atan2", "hypot"])
 def test_precision_of_two_arguments(name, dtype):
