@@ -25,6 +25,7 @@ from .guards import Guard
 from .node import CompiledBackward, GraphInput, backward_through, behind_graph_input, nodes_of, without_missing
 from .overlaps import alignment
 from .program import REPORTED, Program, alone
+from .recomputation import recomputed
 from .recorded_steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .recorder import Recorder
 from .recording_lock import recording_lock
@@ -104,7 +105,7 @@ class Differentiated:
         ]
         self.forward: Program | None = None
         self.backward: Program | None = None
-        self.stale = False
+        self.stale = self._is_improved = False
         self._unlike = 0  # the number of backward passes that the program could not replay
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
@@ -217,15 +218,19 @@ class Differentiated:
             block for block in recorder.blocks
             if block.origin == OUTSIDE and (block.last >= 0 or block in returned)
         ]
-        saved: dict[Block, Block] = {}
-        for block in used:
-            first = forward.block_of(outside[block.number][0])
-            if first is not None and _is_temporary(first) and first not in results:
-                saved[first] = block
+        same = {forward.block_of(outside[block.number][0]): block for block in used}
+        shared = {first: block for first, block in same.items() if first is not None}
+        saved = {first: block for first, block in shared.items() if _is_temporary(first) and first not in results}
+        #: By block of forward, the block of the same memory in backward; empty if gradients lie in saved memory, since
+        #: all saved blocks then keep their places.
+        self._shared = shared if returned.isdisjoint(saved.values()) else {}
         roots = {id(root_of(outside[block.number][0])) for block in used}
         self._layouts = [None if each is None else (each._layout, alignment(each)) for each in gradients]
         self._deterministic = are_deterministic_algorithms_enabled()
-        program = Program(captured, list(saved), self._attach, self._live)
+        backwards: list[Program] = []
+        program = Program(
+            captured, list(saved), partial(self._attach, backwards), self._live, improve=self._improve
+        )
         offsets = {saved[block]: offset for block, offset in program.plan.offsets.items()}
         kept = [*captured.inputs, *program.tensors]
         #: The indices of the tensors that backward needs, among those that a call keeps.
@@ -241,11 +246,26 @@ class Differentiated:
         )
         keep_constants(back)
         self._partial = any(grad is None for grad in grads)
-        self.backward = Program(back, offsets)
+        self.backward = Program(back, offsets, improve=self._improve)
+        backwards.append(self.backward)
         program.tensors = []  # the tensors would keep the memory of the recorded call
         self._guard.add_memory(roots)
         self.forward = program  # set last, because other threads may wait for it
         self.forget()
+
+    def _improve(self) -> None:
+        """Improve both programs, once."""
+        forward, backward = self.forward, self.backward
+        if self._is_improved or forward is None or backward is None:
+            return
+        self._is_improved = True
+        better = recomputed(forward, backward, self._shared)
+        if better is None:
+            forward.improve()
+            backward.improve()
+        else:
+            self.backward, steps, saved = better
+            forward.run_steps(steps, saved, attach=partial(self._attach, [self.backward]))
 
     # -- replays ---------------------------------------------------------------------------------------------------
 
@@ -254,12 +274,13 @@ class Differentiated:
         return [inputs[source.number] if source.__class__ is _Argument else source for source in self._sources]
 
     def _attach(
-        self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
+        self, backwards: Sequence[Program], results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any,
+        new: Sequence[Tensor],
     ) -> None:
-        """Attach the node to the results of a replay."""
+        """Attach the node to the results of a replay, whose saved memory a certain backward program reads."""
         kept = [*inputs, *map(alone, new)]
         versions = [tensor._counter[0] for tensor in (*kept, *self._around)]
-        self._new_node(results, inputs, self._backward, (kept, saved, versions))
+        self._new_node(results, inputs, self._backward, (kept, saved, versions, *backwards))
 
     def _attach_without_backward(
         self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, new: Sequence[Tensor]
@@ -275,8 +296,7 @@ class Differentiated:
         CompiledBackward(results, edges, backward, partial(self._again, inputs, versions), kept)
 
     def _backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
-        assert self.backward is not None
-        kept, saved, versions = node.kept
+        kept, saved, versions, backward = node.kept
         all_kept = (*kept, *self._around)
         for number in self._needed:
             tensor = all_kept[number]
@@ -293,7 +313,7 @@ class Differentiated:
                     return self._by_unlike_graph(node, gradients)
             else:
                 present.append(with_layout(gradient, *like))
-        grads = self.backward.run([*present, *kept], saved)
+        grads = backward.run([*present, *kept], saved)
         if grads is REPORTED:
             return self._by_graph(node, gradients)
         return without_missing(node, grads) if self._partial else grads

@@ -33,6 +33,7 @@ class MemoryPlan:
         results: the blocks of results, which are new in each call.
         saved: the blocks saved for a backward program; for the backward program itself, a dictionary of their offsets.
         steps: the steps, if some are to run tile by tile; otherwise those of the recorder.
+        lines: the blocks of the first lines, whether or not a step uses them.
 
     Attributes:
         steps: the steps with places: a list of Run and Copied, or a HostCall, for each segment; on a GPU one list of
@@ -49,7 +50,7 @@ class MemoryPlan:
 
     def __init__(
         self, recorder: Recorder, results: Sequence[Block], saved: dict[Block, int] | Sequence[Block] = (),
-        steps: Sequence[Any] | None = None,
+        steps: Sequence[Any] | None = None, lines: Sequence[Any] = (),
     ):
         blocks = recorder.blocks
         self.recorded = steps = recorder.steps if steps is None else steps
@@ -60,8 +61,10 @@ class MemoryPlan:
         launches = [launch for step in steps for launch in (step.launches if isinstance(step, TiledGroup) else [step])]
         operands = [operand for step in launches if isinstance(step, KernelCall) for operand in step.operands]
         self.traffic = sum([span.count * span.dtype.itemsize for span in operands if isinstance(span, Span)])
-        self.offsets, self.saved_size = (saved, 0) if isinstance(saved, dict) else _consecutive(saved)
+        self.offsets, self.saved_size = (saved, 0) if isinstance(saved, dict) else consecutive(saved)
         self._places |= {block: (_SAVED, offset) for block, offset in self.offsets.items()}
+        for block in lines:
+            self._add_line(block)
         temporary, returned = [], set(results)
         for block in blocks:
             if block in self._places or block.last < 0:
@@ -186,7 +189,7 @@ def _may_fail(step: Any) -> bool:
     return isinstance(step, HostCall) or (isinstance(step, KernelCall) and bool(step.kernel.facts.reports))
 
 
-def _consecutive(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:
+def consecutive(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:
     """Return the offsets of blocks that lie one after the other, and their size."""
     offsets, end = {}, 0
     for block in blocks:

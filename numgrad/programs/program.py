@@ -58,6 +58,7 @@ class Program:
         attached: the results with a node.
         reuse: True if results lie in the same memory each time.
         freed: the call of backward within the program that has freed the graph of these results; None if there is none.
+        improve: called in the background after several runs, instead of the method.
 
     Attributes:
         run: ``run(inputs)`` returns the result of the call, or REPORTED.
@@ -77,7 +78,7 @@ class Program:
     def __init__(
         self, captured: Capture, saved: Sequence[Block] | dict[Block, int] = (),
         attach: Callable[..., Any] | None = None, attached: Sequence[Tensor] = (), reuse: bool = False,
-        freed: Location | None = None,
+        freed: Location | None = None, improve: Callable[[], None] | None = None,
     ):
         self.recorder = recorder = captured.recorder
         self._reuse, self._captured = reuse, captured
@@ -130,7 +131,7 @@ class Program:
         ]]])
         self.run: Callable[..., Any] = self._function(self.executable)
         if self.plan.traffic >= BRIEF or recorder.device >= 0:
-            self._runs = 0
+            self._runs, self._improve = 0, improve or self.improve
             self.run = functools.partial(self._first_runs, self.run)
         for block in recorder.blocks:  # release the memory of the recorded call that is new in each call
             is_new = block.last < 0 or block in self._saved or self._position(block) is not None
@@ -153,6 +154,7 @@ class Program:
         names = self._names | {
             "run_program": executable.run, "clear_reports": executable.clear_reports, "lock": executable.lock,
             "addresses": executable.addresses,
+            "executable": executable,  # as long as a call can use it, the arena must not become too small for it
         }
         exec(self.text, names)
         return names.pop("run")  # without a reference to itself, which would keep the executable's memory
@@ -162,17 +164,28 @@ class Program:
         self._runs += 1
         if self._runs == _RUNS:
             self.run = run
-            in_background(self.improve)
+            in_background(self._improve)
         return run(inputs, saved)
 
     def improve(self) -> None:
         """Merge pointwise kernels, and on the CPU make groups of kernels run tile by tile; see Note [Groups]."""
         kept, recorded, device = {*self._results, *self.plan.offsets}, self.recorder.steps, self.recorder.device
         steps: Sequence[Any] = tiled_steps(recorded, kept) if device < 0 else merged_steps(recorded, kept, device)
-        if len(steps) == len(recorded):
-            return
-        plan = MemoryPlan(self.recorder, list(self._results), self._saved or list(self.plan.offsets), steps)
+        if len(steps) != len(recorded):
+            self.run_steps(steps, self._saved or list(self.plan.offsets))
+
+    def run_steps(self, steps: Sequence[Any], saved: Sequence[Block] | dict[Block, int], **names: Any) -> None:
+        """Run these steps from now on, which have the same effect but may save other blocks.
+
+        Args:
+            names: other values of names in the program's text.
+        """
+        lines = [what for what in self.plan.lines if isinstance(what, Block)]  # the text states their numbers
+        plan = MemoryPlan(self.recorder, list(self._results), saved, steps, lines)
         executable = self._link(plan)
+        self._names = self._names | names
+        if "allocate_saved" in self._names:
+            self._names["allocate_saved"] = self._allocator(plan.saved_size, _BYTES)
         self.run, self.executable, self.plan = self._function(executable), executable, plan
         if (arena := self._names["arena"]) is not None:
             arena.serve(executable, plan.arena)  # the executable before may have needed more

@@ -186,12 +186,16 @@ def tiled_steps(steps: Sequence[RecordedStep], kept: Collection[Block]) -> list[
     return tiled
 
 
+def memory_blocks(step: RecordedStep | TiledGroup) -> set[Block]:
+    """Return the blocks that a step uses, without those in scratch memory."""
+    return used_blocks(step.group) - step.temporary.keys() if isinstance(step, TiledGroup) else used_blocks(step)
+
+
 def mark_uses(steps: Sequence[RecordedStep | TiledGroup], blocks: Collection[Block]) -> None:
     """Set the first and the last step that use each block; blocks in scratch memory count as unused."""
     for block in blocks:
         block.first = block.last = -1
     for number, step in enumerate(steps):
-        used = used_blocks(step.group) - step.temporary.keys() if isinstance(step, TiledGroup) else used_blocks(step)
-        for block in used:
+        for block in memory_blocks(step):
             block.first = number if block.first < 0 else block.first
             block.last = number

@@ -112,6 +112,14 @@ def test_accesses(function):
     tiled(function, random(60, 100), random(60, 100))
 
 
+def test_kernels_whose_results_are_unused():
+    def program(x):
+        (x[:, ::2] * 2).abs()
+        return (x * 3).tanh() + 1
+
+    tiled(program, random(60, 1000))
+
+
 def test_in_place():
     def adam(parameter, mean, square, grad):
         mean.mul_(0.9).add_(grad, alpha=0.1)
@@ -264,3 +272,92 @@ def test_scratch_memory_is_limited():
     (tiles,) = tiles_of(program)
     assert 100_000 < tiles.scratch <= 1 << 18
     assert program.plan.arena > 30 * 1000 * 8
+
+
+# --- forward and backward as two programs
+
+
+def trained(function, *arguments):
+    """A compiled function after calls with backward, its two programs, and the bytes that forward saved at first."""
+    compiled = numgrad.compile(function, fullgraph=True)
+    for _ in range(2):
+        numgrad.autograd.grad(compiled(*arguments), arguments)
+    program = program_of(compiled)
+    saved = program.forward.plan.saved_size
+    early = compiled(*arguments)
+    numgrad.autograd.grad(compiled(*arguments), arguments)
+    background.finish()
+    assert tiles_of(program.forward)
+    assert tiles_of(program.backward)
+    return compiled, program, saved, early
+
+
+def bits(tensors):
+    return [tensor.numpy().tobytes() for tensor in tensors]
+
+
+def logistic_map(x, r):
+    for _ in range(4):
+        x = r * x * (1 - x)
+    return x.sum()
+
+
+def test_backward_computes_cheap_values_again():
+    x, r = (random(size).requires_grad_() for size in (100_000, 100_000))
+    compiled, program, saved, early = trained(logistic_map, x, r)
+    assert saved > 2_000_000
+    assert program.forward.plan.saved_size == 0
+    expected = bits(numgrad.autograd.grad(logistic_map(x, r), (x, r)))
+    assert bits(numgrad.autograd.grad(compiled(x, r), (x, r))) == expected
+    assert bits(numgrad.autograd.grad(early, (x, r))) == expected  # its values were saved
+    loss = compiled(x, r)
+    with numgrad.no_grad():
+        r.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_backward_does_not_rely_on_arguments_that_it_need_not_read():
+    def program(x):
+        y = x + 1
+        return (y * y * 0.5 * y).sum()
+
+    x = random(200_000).requires_grad_()
+    compiled, two, saved, _ = trained(program, x)
+    assert 0 < two.forward.plan.saved_size < saved
+    (expected,) = numgrad.autograd.grad(program(x), x)
+    loss = compiled(x)
+    with numgrad.no_grad():
+        x.mul_(2)
+    assert bits(numgrad.autograd.grad(loss, x)) == bits([expected])
+
+
+class Square(numgrad.autograd.Function):
+    """The square, whose gradient for gradients of 1 is a saved tensor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        slope = x * 2
+        ctx.save_for_backward(slope)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.saved_tensors[0]
+
+
+def test_gradients_in_saved_memory_stay_there():
+    def program(x, y):
+        z = y * y
+        return (z * z).sum() + Square.apply(x).sum()
+
+    x, y = (random(size).requires_grad_() for size in (200_000, 200_000))
+    compiled, _, _, _ = trained(program, x, y)
+    expected = bits(numgrad.autograd.grad(program(x, y), (x, y)))
+    assert bits(numgrad.autograd.grad(compiled(x, y), (x, y))) == expected
+
+
+def test_expensive_values_are_saved():
+    x = random(200_000).requires_grad_()
+    _, two, saved, _ = trained(lambda x: (x.tanh() * 2 + 1).tanh().sum(), x)
+    assert saved / 2 <= two.forward.plan.saved_size < saved
