@@ -19,7 +19,7 @@ def options(description: str, steps: int, arguments: Sequence[str] | None) -> ar
     given = parser.parse_args(arguments)
     if given.plot is not None:
         try:
-            open(given.plot, "ab").close()  # what cannot be written is to be known before the training
+            open(given.plot, "ab").close()  # a file that cannot be written must fail before the training
         except OSError as error:
             parser.error(f"argument --plot: {error}")
     return given

@@ -44,7 +44,7 @@ differentiable = numgrad.differentiable(simulate)
 
 
 def main(arguments: Sequence[str] | None = None) -> Losses:
-    """Fit the parameters to noisy observations; print them beside the truth."""
+    """Fit the parameters to noisy observations; print them with the true values."""
     given = options("An epidemic", 200, arguments)
     sizes = np.array([0.3, 0.5, 0.2])
     truth = np.array([*TRUTH.values()])

@@ -20,7 +20,7 @@ CONTEXT, WIDTH, HEADS, LAYERS, BATCH = 64, 96, 4, 2, 24
 
 
 class Block(nn.Module):
-    """Causal attention, then a network for each position, both added to what came in."""
+    """Causal attention, then a network for each position, both added to their input."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ def assert_same(function):
     assert len(lines) == len(expected), f"numgrad ends with {error!r}, PyTorch with {expected_error!r}"
     assert type(error).__name__ == type(expected_error).__name__, (error, expected_error)
     if error is not None:
-        # numgrad may add shapes and dtypes to the end of what PyTorch says.
+        # numgrad may add shapes and dtypes to the end of PyTorch's message.
         start = re.split(r"[:.(]", str(expected_error))[0]
         assert str(error).startswith(start), (error, expected_error)
 

@@ -1,4 +1,4 @@
-"""The ways to call a checkpoint, and functions to try them with."""
+"""The ways to call a checkpoint, and functions to test them with."""
 
 from numgrad import tensor
 from numgrad.utils.checkpoint import checkpoint

@@ -34,7 +34,7 @@ def times(factor):
 
 
 def drifting(step):
-    """A derivative of 2 that is another one at each call."""
+    """A derivative of 2 that differs in each call."""
     calls = iter(range(1, 10**6))
     return lambda ctx, given: given * (2 + step * next(calls))
 

@@ -1,4 +1,4 @@
-"""Reading pictures of graphs again."""
+"""Parsing pictures of graphs."""
 
 from xml.etree import ElementTree
 
@@ -14,7 +14,7 @@ def part(svg, category):
 
 
 def boxes(svg):
-    """By the title of each box, in their order, its category and the lines below the title."""
+    """The category and the lines of each box, by its title, in order."""
     result = {}
     for element in part(svg, "node"):
         title, *lines = ["".join(text.itertext()) for text in element.iter(f"{SVG}text")]

@@ -1,4 +1,4 @@
-"""Environments in which an extra of the package is tried with nothing else installed."""
+"""Environments in which an extra of the package is tested with nothing else installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["python_with"]
 
 
 def python_with(extra: str) -> str:
-    """The Python to run what needs this extra and nothing else; "core" stands for no extra.
+    """The Python of an environment with this extra and nothing else; "core" stands for no extra.
 
     ``.ci/run`` makes an environment for each and names their directory in ``NUMGRAD_ENVIRONMENTS``. Without it, the
     Python that runs the tests has to do.

@@ -7,7 +7,7 @@ from numgrad.devices import DeviceBuffer, buffers
 
 
 class Stream:
-    """Work that waits to be done, from number ``done`` on."""
+    """Pending work, from number ``done`` on."""
 
     def __init__(self):
         self.work = []
@@ -28,7 +28,7 @@ class Event:
 
 
 class LateGPU:
-    """It stands in for the module ``numgrad.devices.cuda.simulated``, which does the work when its time has come."""
+    """It replaces the module ``numgrad.devices.cuda.simulated``, which does the work when it is due."""
 
     def __init__(self, cuda):
         self.simulated = cuda.runtime.driver

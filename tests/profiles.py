@@ -1,4 +1,4 @@
-"""Shared parts of the tests of profiles: programs to profile, and checks that nothing is left behind."""
+"""Shared parts of the tests of profilers: programs to profile, and checks that nothing is left behind."""
 
 import pytest
 
@@ -12,7 +12,7 @@ __all__ = ["Doubled", "leaf", "names", "off_as_before", "profiled"]
 
 @pytest.fixture(autouse=True)
 def off_as_before():
-    """Nobody watches, before a test and after it."""
+    """No watcher exists before or after a test."""
     assert not state.mode & WATCHED
     assert state.watchers == ()
     yield

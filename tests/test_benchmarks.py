@@ -111,7 +111,7 @@ def options():
 
 @pytest.mark.torch
 def test_compiled_programs_have_the_results_of_either_library(benchmarks, options, monkeypatch, capsys):
-    """They are compared before anything is timed, at the first times that each is called."""
+    """Results are compared before anything is timed, in the first calls of each."""
     import torch
 
     compiling = benchmarks("compiling")
@@ -149,7 +149,7 @@ def test_other_results_of_a_compiled_program_are_not_timed(benchmarks, options, 
 
 
 def test_the_overhead_of_a_compiled_call_excludes_its_program(benchmarks, options, monkeypatch):
-    """A call that waits for 3 ms takes these, however long its program does."""
+    """A call that sleeps for 3 ms takes at least 3 ms, whatever its program takes."""
 
     def waiting(function):
         def call(x):
@@ -208,7 +208,7 @@ def test_what_is_missing_for_a_gpu(benchmarks, monkeypatch):
 
 
 @pytest.mark.torch
-@pytest.mark.filterwarnings("ignore:Converting a tensor:UserWarning")  # a comparison decides on a step
+@pytest.mark.filterwarnings("ignore:Converting a tensor:UserWarning")  # a comparison determines a step
 def test_differentiated_programs_have_the_gradients_of_pytorch(benchmarks):
     import torch
 

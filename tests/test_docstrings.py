@@ -30,7 +30,7 @@ def examples(module):
 
 
 def run(test):
-    """Run the examples of one docstring; what went wrong, as doctest reports it."""
+    """Run the examples of one docstring, and return doctest's report of failures."""
     report = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)  # by default, as -v says in sys.argv
     with warnings.catch_warnings():

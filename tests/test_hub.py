@@ -1,4 +1,4 @@
-"""Weights from the network, for which local files stand in, and errors for missing ones."""
+"""Weights from the network, loaded from local files instead, and errors for missing ones."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Layers point one way: who may import whom, and what ``import numgrad`` brings with it."""
+"""Layers point one way: the imports that they permit, and the modules that ``import numgrad`` loads."""
 
 import ast
 import functools

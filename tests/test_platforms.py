@@ -12,7 +12,7 @@ import numgrad
 PROGRAM = """
 import json, os, sys
 import llvmlite.binding, numba, numpy, safetensors.numpy, threadpoolctl, tqdm
-import numba.core.registry, numba.np.ufunc.parallel  # which ask for their system, and are to have this one
+import numba.core.registry, numba.np.ufunc.parallel  # which look up their system, and must find this one
 import importlib.metadata, multiprocessing.context, pathlib, platform, socket, subprocess, tempfile
 
 system, missing = sys.argv[1], sys.argv[3:]

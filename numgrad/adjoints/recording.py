@@ -41,7 +41,7 @@ class DifferentiableCall:
         return self.examples if self.depth == _depth() else [self] * size
 
     def values(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the arguments of the function, with these tensors in place of those of the call."""
+        """Return the arguments of the function, with these tensors instead of those of the call."""
         values = list(self.arguments)
         for position, tensor in zip(self.positions, tensors, strict=True):
             values[position] = self.function.value_of(tensor)
@@ -203,7 +203,7 @@ def _adjoint_of_written(ctx: Any, *gradients: Any) -> Any:
 
 
 class _PartOfCall(Function):
-    """Base of what is computed for the derivatives of a call."""
+    """Base of the Functions that compute the derivatives of a call."""
 
     @classmethod
     def vmap(cls, info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Control flow in normal form: without ``return``, and with flags in place of ``break`` and ``continue``.
+"""Control flow in normal form: without ``return``, and with flags instead of ``break`` and ``continue``.
 
 A block then always runs from its first statement to its last, so it can be reversed.  A loop that may be left early
 ends with ``if flag >= 2: break``, the only ``break`` that remains.

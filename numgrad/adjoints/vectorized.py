@@ -169,7 +169,7 @@ class Vectorized(Pointwise):
     ) -> PointwiseProgram:
         program = super().program(operand_types, attributes, compute, out)
         try:
-            program.body  # noqa: B018 - now, to name the line of what has no meaning
+            program.body  # noqa: B018 - now, to name the line of the error
         except FormulaError as error:
             raise Refused(f"{self.name}: {error}", error.node) from None
         return program

@@ -1,6 +1,6 @@
 """``torch.amp``: mixed precision, which numgrad lacks: enabling it warns, as numgrad computes in float32 and float64.
 
-``autocast(enabled=False)`` and ``GradScaler`` do what PyTorch's do.
+``autocast(enabled=False)`` and ``GradScaler`` behave as PyTorch's do.
 """
 
 from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available

@@ -226,7 +226,7 @@ class _All:
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Context manager that saves the results of ``pack_hook(tensor)`` in place of tensors saved for backward.
+    """Context manager that saves the results of ``pack_hook(tensor)`` instead of tensors saved for backward.
 
     When backward needs a tensor, ``unpack_hook`` receives that result and must return a tensor with the same content.
     Hooks of nested blocks are not combined: the innermost pair is used.  The hooks are active in this thread only.  A

@@ -181,7 +181,7 @@ def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:
 
 
 def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any, ...]:
-    """Return the tuple that a hook returned in place of the gradients, or the gradients if it returned None."""
+    """Return the tuple that a hook returned instead of the gradients, or the gradients if it returned None."""
     if returned is None:
         return gradients
     if not isinstance(returned, tuple):

@@ -226,7 +226,7 @@ class Node:
 
         Raises:
             RuntimeError: in backward, if the number of returned gradients differs, a gradient differs in shape or
-                dtype, or the hook returns a value in place of None.
+                dtype, or the hook returns a value instead of None.
             TypeError: in backward, if the return value is not a tuple of tensors and None.
         """
         return add_hook(self.attachments().post_hooks, hook)

@@ -20,7 +20,7 @@ from .locations import Location
 from .node import AccumulateGrad, Edge, Node, edge_of
 from .thread_state import undisturbed
 
-#: Used in place of a version: the stored value is the result of a pack hook.
+#: Used instead of a version: the stored value is the result of a pack hook.
 PACKED = -1
 
 #: A pack hook and an unpack hook.

@@ -72,7 +72,7 @@ def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
 
 
 def differentiate(name: str, args: Sequence[Any], attributes: Mapping[str, Any]) -> None:
-    """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
+    """Call an operation with tensors instead of the samples among ``args``, and compute its gradients."""
     stand_ins = [tuple(map(_stand_in, arg)) if type(arg) is tuple else _stand_in(arg) for arg in args]
     op: Any = ops[name]
     out = op(*stand_ins) if isinstance(op, Planned) else op.run(stand_ins, attributes)

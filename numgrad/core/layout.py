@@ -90,7 +90,7 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
 
 
 def _forget(key: Any, reference: weakref.ref[Layout]) -> None:
-    """Remove a layout that is gone."""
+    """Remove a deleted layout."""
     with _interning:
         if _layouts.get(key) is reference:  # another layout may have taken its place
             del _layouts[key]

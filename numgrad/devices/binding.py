@@ -21,7 +21,7 @@ class Writer:
 
     Attributes:
         names: the objects to which the text of a device's launchers refers, by name.
-        expressions: for each class of operands, the expression of a kernel's argument, with # in place of the number of
+        expressions: for each class of operands, the expression of a kernel's argument, with # instead of the number of
             the call's operand.
         opening: first line of a launcher that runs kernels, if there is one.
     """

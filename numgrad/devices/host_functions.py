@@ -1,7 +1,7 @@
-"""Host functions: functions of NumPy, SciPy or LAPACK in place of kernels, for tensors on any device.
+"""Host functions: functions of NumPy, SciPy or LAPACK instead of kernels, for tensors on any device.
 
 A host function has the parameters of its operation (``operation(host=...)``), with arrays of the same shapes and
-strides in place of tensors.  On the CPU the arrays share the memory of the tensors, and the function must not write to
+strides instead of tensors.  On the CPU the arrays share the memory of the tensors, and the function must not write to
 them; on a GPU they are copies.  The function returns a new array or a tuple of them.  These become the memory of the
 results on the CPU.  They are copied for a GPU, and if the results have another layout.
 
@@ -28,7 +28,7 @@ __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host
 
 
 class HostFunction:
-    """A function of arrays in place of a kernel.
+    """A function of arrays instead of a kernel.
 
     Attributes:
         name: the name of the function that replaces it on a device.

@@ -81,7 +81,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
 
 
 def _compiled(plan: Plan, operands: Sequence[Any]) -> Any:
-    """Compile the kernels of a plan, and return zeros in place of its results."""
+    """Compile the kernels of a plan, and return zeros instead of its results."""
     backend, memories = plan.backend, dict[New, Any]()
     for step in plan.steps:
         if isinstance(step, Step):
@@ -101,7 +101,7 @@ def _results(plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> A
 
 
 def _noted(step: Step | HostStep, args: list[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return a step's arguments for the recorder: the element in place of each number that was read from memory."""
+    """Return a step's arguments for the recorder: the element instead of each number that was read from memory."""
     return [
         _element_of(operands[operand.number]) if operand.__class__ is InputNumber else argument
         for operand, argument in zip(step.operands, args, strict=True)

@@ -37,7 +37,7 @@ CPU, GPU = "cpu", "cuda"
 
 
 class Launch:
-    """One run of a kernel, or of a library's function instead of one.
+    """One run of a kernel, or of a library's function that replaces a kernel.
 
     Attributes:
         kernel: the kernel, for the CPU or GPUs; None for NumPy and cuBLAS.

@@ -72,7 +72,7 @@ __all__ = [
 
 
 class HandWritten(NamedTuple):
-    """Kernel of ``numgrad_kernels`` for one dtype, with ``parts`` in place of the names that its text refers to."""
+    """Kernel of ``numgrad_kernels`` for one dtype, with ``parts`` instead of the names that its text refers to."""
 
     function: Callable[..., None]
     compute: np.dtype

@@ -22,7 +22,7 @@ class Categorical(ProbsOrLogits):
 
     Args:
         probs: numbers proportional to the probabilities, of shape (..., K).
-        logits: the logarithms of such numbers, of the same shape, in place of ``probs``.
+        logits: the logarithms of such numbers, of the same shape, instead of ``probs``.
         validate_args: True to check arguments.
 
     Raises:

@@ -22,9 +22,9 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with these tensors in place of its parameters and buffers.
+    """Call a module with these tensors instead of its parameters and buffers.
 
-    The module has its own tensors again afterwards.  A tensor that the call assigned in the module in place of a given
+    The module has its own tensors again afterwards.  A tensor that the call assigned in the module instead of a given
     one, such as the buffer of a counter, replaces it in the dictionary.
 
     Args:

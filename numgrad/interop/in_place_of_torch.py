@@ -1,4 +1,4 @@
-"""Use of numgrad in place of PyTorch: imports of ``torch`` and its modules yield numgrad's modules of the same names.
+"""Use of numgrad instead of PyTorch: imports of ``torch`` and its modules yield numgrad's modules of the same names.
 
 Note [What stands for torch]
 A finder, inserted before Python's own, handles ``torch`` and all names below it.  The module ``torch.nn.functional`` is
@@ -40,7 +40,7 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Replace the empty module that Python created by numgrad's, or fill it if it is ``torch``."""
+        """Replace the empty module that Python created with numgrad's, or fill it if it is ``torch``."""
         if module.__name__ == "torch":
             names = vars(module)
 

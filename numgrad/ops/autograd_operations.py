@@ -12,7 +12,7 @@ from ..autograd.thread_state import guarded
 from ..core.layout import output_strides, overlaps_itself
 from ..tensors.tensor import Tensor
 from . import forward_mode
-from .batching import calls  # noqa: F401 - it says how calls are done under vmap
+from .batching import calls  # noqa: F401 - it registers the calls under vmap
 from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_with
 from .batching.physical import expanded
 from .memory import copying, overwriting

@@ -1042,7 +1042,7 @@ class Methods:
         """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
 
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-        """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's
+        """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's
         extremes."""
 
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
@@ -1617,7 +1617,7 @@ def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..
 
 
 def alpha_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
-    """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0."""
+    """Dropout for self-normalizing networks: dropped elements become the activation's limit, not 0."""
 
 
 def alpha_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
@@ -2697,7 +2697,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ..., **keywords: Any)
 
 
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's
+    """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's
     extremes."""
 
 

@@ -12,7 +12,7 @@ __all__ = ["Adamax"]
 
 
 class Adamax(FusedOptimizer):
-    r"""Adamax (Kingma and Ba, 2015): Adam with a slowly decaying maximum of the gradient in place of the squares.
+    r"""Adamax (Kingma and Ba, 2015): Adam with a slowly decaying maximum of the gradient instead of the squares.
 
     With gradient ``g``, parameter ``p``, running mean ``m`` and maximum ``u``, a step number ``t`` is::
 

@@ -1,4 +1,4 @@
-"""Muon."""
+"""The optimizer Muon, which orthogonalizes the updates of matrices."""
 
 from __future__ import annotations
 

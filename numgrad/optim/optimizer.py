@@ -190,7 +190,7 @@ class Optimizer:
     # -- saving and loading -------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state and the options, with numbers in place of the parameters.
+        """Return the state and the options, with numbers instead of the parameters.
 
         ``"state"`` maps the number of each parameter to its state; ``"param_groups"`` has the groups, with their
         parameters' numbers under ``"params"``.  The tensors are the optimizer's own, not copies.

@@ -70,7 +70,7 @@ class Capture:
                 source.holder[source.key] = originals[id(source.value)]
 
     def undo(self) -> None:
-        """Take back what a trial has changed."""
+        """Undo the changes of a trial."""
         assert self.before is not None
         self.before.restore()
         for source, value in self.environment.changed(self.look()):

@@ -84,7 +84,7 @@ class _Recording(NamedTuple):
     memory: Numbers | None = None
 
     def result(self, result: Any) -> Any:
-        """Return a result with the user's arguments in place of their aliases."""
+        """Return a result with the user's arguments instead of their aliases."""
         return mapped(result, lambda leaf: self.originals.get(id(leaf), leaf)) if self.originals else result
 
 
@@ -211,7 +211,7 @@ class Compiled:
     def njit(self, *args: Any, **keywords: Any) -> Any:
         """Return the program of a call with these arguments, for functions that Numba compiles.
 
-        The function takes NumPy arrays in place of the tensors among the arguments, in their order and of their
+        The function takes NumPy arrays instead of the tensors among the arguments, in their order and of their
         dtypes, shapes and strides; other arguments are constants.  It returns new arrays: one, or a tuple of all that
         the call returns.  The arrays belong to no graph.  Parameters, gradients and the state of optimizers belong to
         the program and change as usual; gradients stay in the memory that they have when the function is made.

@@ -278,7 +278,7 @@ class Recorder(Watcher):
         return results
 
     def _operand(self, value: Any, written: bool = False) -> Any:
-        """Return an operand of a step on the CPU, with spans in place of arrays and tensors."""
+        """Return an operand of a step on the CPU, with spans instead of arrays and tensors."""
         if isinstance(value, np.ndarray):
             return self.span(value, written)
         if isinstance(value, Element):

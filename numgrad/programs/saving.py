@@ -120,7 +120,7 @@ def _messages(program: Standalone) -> dict[int, str]:
 
 
 def _tree(value: Any, numbers: Iterator[int]) -> Any:
-    """Return a result as JSON, with numbers in place of tensors.
+    """Return a result as JSON, with numbers instead of tensors.
 
     Raises:
         CaptureError: the result contains a value that JSON cannot represent.

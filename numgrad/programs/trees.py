@@ -96,7 +96,7 @@ def tensors_in(tree: Any) -> list[Tensor]:
 
 
 def mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
-    """Return the tree with ``function(leaf)`` in place of each leaf."""
+    """Return the tree with ``function(leaf)`` instead of each leaf."""
     subtrees = branches(tree)
     return function(tree) if subtrees is None else _like(tree, [mapped(subtree, function) for subtree in subtrees])
 
@@ -111,7 +111,7 @@ class Copies:
         self._mutable: list[tuple[Any, Any, list[Any]]] = []  # original, copy, and initial contents of the copy
 
     def of(self, tree: Any, function: Callable[[Any], Any]) -> Any:
-        """Return the tree with ``function(leaf)`` in place of each leaf."""
+        """Return the tree with ``function(leaf)`` instead of each leaf."""
         subtrees = branches(tree)
         if subtrees is None:
             return function(tree)
@@ -122,7 +122,7 @@ class Copies:
         return copy
 
     def transfer_changes(self, function: Callable[[Any], Any]) -> bool:
-        """Repeat the changes of the copies on the originals, with ``function(leaf)`` in place of each leaf.
+        """Repeat the changes of the copies on the originals, with ``function(leaf)`` instead of each leaf.
 
         Return True if any copy was changed.
         """

@@ -44,7 +44,7 @@ def _summary_writer() -> type:
 
 
 def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method to receive arrays in place of tensors."""
+    """Wrap a method to receive arrays instead of tensors."""
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _as_arrays(value: Any) -> Any:
-    """Return the value with arrays in place of the tensors in it."""
+    """Return the value with arrays instead of the tensors in it."""
     if isinstance(value, Tensor):
         return value.detach().cpu().numpy()
     if type(value) in (list, tuple):

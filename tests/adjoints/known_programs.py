@@ -1,6 +1,6 @@
 """Programs that people differentiate by hand, with small inputs.
 
-Those that are written with numbers and small matrices alone run with PyTorch's tensors, too; see ``tests/benchmarks``.
+Programs of numbers and small matrices alone run with PyTorch's tensors, too; see ``tests/benchmarks``.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Random loop programs, and dual numbers that say what their derivatives are.
+"""Random loop programs, and dual numbers that compute their derivatives.
 
 ``PYTHONPATH=tests python -m adjoints.random_programs 0 2000`` compares the adjoints of 2,000 programs; a third number
 is the interval of checkpoints, a fourth other than 0 lets programs make arrays in their loops.
@@ -224,7 +224,7 @@ def by_duals(text, x, A, p, z):
 
 
 def compare(seed, checkpoint=None, arrays=False):
-    """Return "right", or what is wrong with the derivatives of a program; "skipped" where numbers grow too large."""
+    """Return "right", or a description of a wrong derivative of a program; "skipped" where numbers grow too large."""
     text = program(seed, arrays)
     x, A, p, z = inputs(seed)
     expected_value, expected = by_duals(text, x, A, p, z)

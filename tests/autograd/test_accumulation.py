@@ -260,7 +260,7 @@ def test_layouts_do_not_change_values(data):
         ]
 
 
-# --- what else is said of it ------------------------------------------------------------
+# --- further messages -------------------------------------------------------------------
 
 
 def test_backward_with_create_graph_warns_of_the_cycle(x):

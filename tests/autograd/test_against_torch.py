@@ -1,4 +1,4 @@
-"""Programs of gradients, hooks and changes: with PyTorch and with numgrad they show the same and fail alike."""
+"""Programs of gradients, hooks and changes: they have the same results and errors with PyTorch and with numgrad."""
 
 import threading
 

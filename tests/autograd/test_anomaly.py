@@ -175,7 +175,7 @@ def test_the_warning_shows_the_forward_call(x, make, node):
     assert text.startswith(f"Error detected in {node}. Traceback of forward call that caused the error:\n")
     assert __file__ in text
     assert "in test_the_warning_shows_the_forward_call" in text
-    assert "sqrt" in text.rstrip().splitlines()[-1]  # the user's line stands last: the recorder's own are left out
+    assert "sqrt" in text.rstrip().splitlines()[-1]  # the user's line is last: those of the recorder are left out
 
 
 def test_errors_of_functions_come_with_the_forward_call(x):

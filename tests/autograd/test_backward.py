@@ -1,4 +1,4 @@
-"""``backward`` and ``autograd.grad``: which gradients come out, and where they go."""
+"""``backward`` and ``autograd.grad``: the gradients, and their destinations."""
 
 import time
 
@@ -274,7 +274,7 @@ def test_gradient_of_a_gradient_with_respect_to_the_weights(x):
     assert grad(gradient.sum(), weights)[0].tolist() == [2.0, 4.0]
 
 
-# --- inputs= and what is asked of grad --------------------------------------------------
+# --- inputs= and the arguments of grad --------------------------------------------------
 
 
 def test_backward_into_some_inputs_only(x, y):

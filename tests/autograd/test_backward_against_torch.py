@@ -1,4 +1,4 @@
-"""``backward`` and ``grad`` with all that one may give them: with PyTorch and with numgrad the same comes out."""
+"""``backward`` and ``grad`` with all their arguments: the same results with PyTorch and with numgrad."""
 
 import inspect
 
@@ -25,7 +25,7 @@ def test_signatures(path):
     assert arguments(numgrad) == arguments(torch)
 
 
-# --- what is given ----------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------
 
 
 @program

@@ -1,4 +1,4 @@
-"""``Variable._execution_engine.queue_callback``: what runs when a backward pass is over."""
+"""``Variable._execution_engine.queue_callback``: functions that run at the end of a backward pass."""
 
 import pytest
 

@@ -306,7 +306,7 @@ def test_a_gradient_of_another_dtype_is_converted(dtype):
     assert x.grad.tolist() == [1.0, 1.0]
 
 
-# --- what an error says -----------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------
 
 
 def raising(error):

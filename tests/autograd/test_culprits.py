@@ -69,7 +69,7 @@ def test_the_line_that_saved_it_and_the_one_that_changed_it(x):
         + is_at("tensor.add_(1)", "changes")
     )
     assert re.fullmatch(pattern, text + "\n")
-    assert "            ~~^~~~~~~" in text  # the product, of all that stands on the line
+    assert "            ~~^~~~~~~" in text  # the product, not the other operations on the line
 
 
 def test_the_first_of_several_changes_is_shown(x):
@@ -203,7 +203,7 @@ def test_a_new_tensor_does_not_inherit_the_notes_of_a_dead_one():
             value.add_(1)
 
 
-# --- what was saved is gone -------------------------------------------------------------
+# --- freed graphs -----------------------------------------------------------------------
 
 
 def frees(total):
@@ -211,7 +211,7 @@ def frees(total):
 
 
 @pytest.mark.parametrize(("make", "node"), [
-    (lambda x: x.exp(), "ExpBackward0"),  # by the short way
+    (lambda x: x.exp(), "ExpBackward0"),  # through the cached path
     (lambda x: x.expand(3, 2).exp(), "ExpBackward0"),
     (lambda x: x.softmax(0), "SoftmaxBackward0"),
     (lambda x: nn.functional.linear(x, x.outer(x)), "MvBackward0|MmBackward0|SqueezeBackward4"),
@@ -374,7 +374,7 @@ def test_cells_by_the_number_that_ipython_knows(x, monkeypatch):
     run_cell("def f():\n    return trace()\nresult = f()\ny = x.exp()\ny.sum().backward()\n", filename, names)
     text = message(names["y"].sum().backward, FREED)
     assert "freed here:\n  Cell In[12], line 5, in <module>\n    y.sum().backward()" in text
-    trace = names["result"]  # it begins with the cell: the lines of what runs it are left out
+    trace = names["result"]  # it begins with the cell, without the lines of the code that runs it
     assert trace == [
         "  Cell In[12], line 3, in <module>\n    result = f()\n",
         "  Cell In[12], line 2, in f\n    return trace()\n",

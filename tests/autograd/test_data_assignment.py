@@ -7,7 +7,7 @@ import pytest
 import numgrad
 from numgrad import full, ones, tensor
 
-#: Functions that save their input by the short way, by the general way, in rows and whole.
+#: Functions that save their input: through the fast path and the general one, in parts and whole.
 FUNCTIONS = {
     "exp of product": lambda x: (x * x).exp(), "square": lambda x: x**2, "sin": lambda x: x.sin(),
     "broadcast": lambda x: x[None] * x[:, None], "log_softmax": lambda x: (x * 1).log_softmax(0) * x,
@@ -34,7 +34,7 @@ def test_data_of_another_size(x, function, size, hooked):
     total = y.sum()
     edge, number = numgrad.autograd.graph.get_gradient_edge(x)[:2]
     x.data = ones(size)
-    with suppress(RuntimeError):  # where the tensor itself was saved, it is another now
+    with suppress(RuntimeError):  # a saved tensor itself has another array now
         found, = numgrad.autograd.grad(total, numgrad.autograd.graph.GradientEdge(edge, number))
         assert found.tolist() == expected.tolist()
 

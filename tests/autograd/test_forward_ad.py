@@ -1,4 +1,4 @@
-"""Forward mode as users meet it: dual tensors, changes in place and views, Functions, levels, errors."""
+"""Forward mode through its public interface: dual tensors, changes in place and views, Functions, levels, errors."""
 
 import gc
 import subprocess
@@ -254,7 +254,7 @@ def test_parameters_of_modules_can_be_dual(level):
 
 
 class Scaled(numgrad.autograd.Function):
-    """``x * y * k``, with all that a Function may have."""
+    """``x * y * k``, with all methods of a Function."""
 
     @staticmethod
     def forward(ctx, x, y, k):
@@ -334,7 +334,7 @@ def test_functions_that_return_views_or_change_their_input(level):
 
 
 def slope_at(function, x):
-    """The derivative of a function of one variable, by a level of its own."""
+    """The derivative of a function of one variable, in a separate level."""
     with Tangents() as level:
         result = function(dual_tensor(x, numgrad.ones_like(x), level))
         return primal_and_tangent(result, level)[1]

@@ -1,4 +1,4 @@
-"""Operations of one's own: what ``forward`` and ``backward`` of a Function are given, keep and return."""
+"""Functions: the arguments of ``forward`` and ``backward``, the values that they keep and return."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_nothing_is_recorded_where_no_gradient_is_needed(x):
     assert y.tolist() == [3.0, 6.0]
 
 
-# --- what forward and backward are given ------------------------------------------------
+# --- arguments of forward and backward --------------------------------------------------
 
 
 def test_nothing_inside_forward_is_recorded(x):

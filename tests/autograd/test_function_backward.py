@@ -17,7 +17,7 @@ def x():
 
 
 def function(backward, forward=lambda ctx, x, *others: x * 2):
-    """A Function of one tensor and whatever else."""
+    """A Function of one tensor and further arguments."""
     methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type("Made", (Function,), methods)
 

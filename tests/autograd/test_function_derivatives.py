@@ -1,4 +1,4 @@
-"""Higher derivatives through operations of one's own: ``backward`` is itself recorded and differentiated."""
+"""Higher derivatives of Functions: ``backward`` is itself recorded and differentiated."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operations of one's own that change their inputs in place."""
+"""Functions that change their inputs in place."""
 
 import numpy as np
 import pytest

@@ -102,7 +102,7 @@ def test_a_vector_may_be_left_out_for_one_element():
     assert hvp(lambda a: a**3, one)[1].tolist() == [[12]]
 
 
-# -- what does not depend on the inputs ---------------------------------------------------------------------
+# -- results that do not depend on the inputs ---------------------------------------------------------------
 
 
 def test_what_is_independent_gives_zeros(x):

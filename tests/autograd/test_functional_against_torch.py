@@ -1,4 +1,4 @@
-"""Programs with ``autograd.functional``: with PyTorch and with numgrad they show the same and fail alike."""
+"""Programs with ``autograd.functional``: they have the same results and errors with PyTorch and with numgrad."""
 
 import pytest
 from autograd_programs import Programs, assert_same, leaf
@@ -9,7 +9,7 @@ program = Programs()
 
 
 def attempt(show, function, *args, **options):
-    """Show the result, or the error, without what numgrad adds to it about shapes and dtypes."""
+    """Show the result, or the error, without numgrad's additions about shapes and dtypes."""
     try:
         show(function(*args, **options))
     except Exception as error:

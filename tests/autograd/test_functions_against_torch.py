@@ -130,7 +130,7 @@ def once(m, show):
     first.sum().backward()
 
 
-# --- what forward returns ---------------------------------------------------------------
+# --- results of forward -----------------------------------------------------------------
 
 
 RETURNED = {
@@ -179,7 +179,7 @@ def test_what_forward_returns(name, start):
     assert_same(function)
 
 
-# --- what backward returns --------------------------------------------------------------
+# --- results of backward ----------------------------------------------------------------
 
 
 GRADIENTS = {

@@ -31,7 +31,7 @@ def test_the_name_is_the_function_and_the_module_is_found_by_its_path():
         _ = module.nothing
 
 
-# --- what is right --------------------------------------------------------------------------------------
+# --- right derivatives ----------------------------------------------------------------------------------
 
 
 @both_modes
@@ -82,7 +82,7 @@ def test_an_input_that_does_not_matter(x):
     assert gradcheck(lambda a, b: b * 2, (x, x.detach().clone().requires_grad_()), check_forward_ad=True)
 
 
-# --- what is wrong --------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------------
 
 
 def test_both_jacobians_are_shown(x):
@@ -275,4 +275,4 @@ def test_outputs_without_a_graph(x, fast_mode):
     )
     assert gradcheck(lambda x: (x.new_ones(2), x.argmax(), x > 0), x, **options)
     assert gradcheck(lambda x: (), x, **options)
-    assert gradcheck(lambda x: (x.detach() * 2, x * 3), x, **options)  # only what requires a gradient is checked
+    assert gradcheck(lambda x: (x.detach() * 2, x * 3), x, **options)  # only inputs that require a gradient are checked

@@ -1,4 +1,4 @@
-"""Derivatives that are right and wrong: PyTorch's ``gradcheck`` and numgrad's judge alike, and say the same first."""
+"""Derivatives that are right and wrong: PyTorch's ``gradcheck`` and numgrad's agree and begin with the same message."""
 
 import re
 import warnings

@@ -14,7 +14,7 @@ def x():
     return real_input()
 
 
-# --- what cannot be checked -----------------------------------------------------------------------------
+# --- functions that cannot be checked -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("check", [gradcheck, gradgradcheck])

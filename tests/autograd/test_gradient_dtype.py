@@ -1,4 +1,4 @@
-"""``grad_dtype``: in which dtype a leaf's gradients arrive."""
+"""``grad_dtype``: the dtype of a leaf's gradients."""
 
 import copy
 

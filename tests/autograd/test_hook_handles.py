@@ -1,4 +1,4 @@
-"""RemovableHandle, and what becomes of hooks when their tensors are copied or pickled."""
+"""RemovableHandle, and hooks of tensors that are copied or pickled."""
 
 import copy
 import pickle

@@ -310,7 +310,7 @@ def test_hooks_of_outputs_run_in_the_order_in_which_the_outputs_got_them(x):
     assert seen == ["second", "second again", "first"]
 
 
-# --- hooks and what is asked for ----------------------------------------------------------
+# --- hooks and the arguments of backward --------------------------------------------------
 
 
 def test_the_gradient_asked_for_is_what_the_hooks_made_of_it(x):

@@ -1,4 +1,4 @@
-"""Hooks: programs, written and drawn at random, with PyTorch and with numgrad show the same and fail alike."""
+"""Hooks: written and random programs have the same results and errors with PyTorch and with numgrad."""
 
 import pytest
 from autograd_programs import Programs, assert_same, leaf

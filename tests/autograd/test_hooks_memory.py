@@ -22,7 +22,7 @@ def without_collector():
 
 
 class Token:
-    """Something whose life can be watched."""
+    """An object whose deletion can be observed."""
 
 
 def test_what_a_hook_keeps_is_not_overwritten(x):

@@ -200,7 +200,7 @@ def test_assigned_data_decide():
     assert other.tolist() == [2.0] * 3
 
 
-# --- what may not be done with them outside ---------------------------------------------
+# --- errors outside of the mode ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", [

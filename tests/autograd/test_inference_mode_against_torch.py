@@ -1,4 +1,4 @@
-"""Programs with inference mode: with PyTorch and with numgrad they show the same and fail alike."""
+"""Programs with inference mode: they have the same results and errors with PyTorch and with numgrad."""
 
 import pytest
 from autograd_programs import Programs, assert_same, leaf

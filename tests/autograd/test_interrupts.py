@@ -16,7 +16,7 @@ from numgrad.utils.checkpoint import checkpoint
 
 
 def interrupted(program, point):
-    """Run a program, interrupt it at one of the points where Python looks for signals, and return how many there are.
+    """Run a program, interrupt it at one of the points where Python checks for signals, and return their number.
 
     Python does so as a function of Python's begins, and after a call of C code.  An interrupt as a ``with`` block of a
     program, or of the lock of recording, calls ``__exit__`` is left out: it comes before anything could be restored.
@@ -74,7 +74,7 @@ REPLAYED = numgrad.compile(lambda x: computed(x))
 
 
 def within(*contexts):
-    """A program of ``with`` blocks, one after the other."""
+    """A program of consecutive ``with`` blocks."""
 
     def program():
         for make in contexts:

@@ -1,4 +1,4 @@
-"""Memory: graphs go when nothing refers to them, without the garbage collector, and training does not grow."""
+"""Memory: unused graphs are freed without the garbage collector, and training does not use more and more."""
 
 import gc
 import tracemalloc
@@ -18,7 +18,7 @@ F = numgrad.nn.functional
 
 @contextmanager
 def without_the_collector():
-    """The block runs without the garbage collector, which has put aside all objects that there are."""
+    """The block runs without the garbage collector, which has frozen all existing objects."""
     gc.freeze()
     gc.disable()
     try:
@@ -29,12 +29,12 @@ def without_the_collector():
 
 
 def alive():
-    """The tensors and nodes made inside ``without_the_collector`` that are still there."""
+    """The tensors and nodes made inside ``without_the_collector`` that still exist."""
     return [thing for thing in gc.get_objects() if isinstance(thing, Tensor | Node)]
 
 
 def leaves_nothing(function):
-    """Check that every tensor and node that ``function()`` makes is gone when it returns."""
+    """Check that every tensor and node that ``function()`` makes is freed when it returns."""
     function()  # compiles the kernels; a compiler leaves work to the garbage collector
     with without_the_collector():
         function()

@@ -1,4 +1,4 @@
-"""Grad modes as decorators: of functions, methods and generators, and what of them is the same as without."""
+"""Grad modes as decorators: of functions, methods and generators, and their metadata."""
 
 import asyncio
 import functools
@@ -236,7 +236,7 @@ def test_the_warning_points_to_the_decoration():
     assert isinstance(Model(), object)
 
 
-# --- what is asynchronous ---------------------------------------------------------------
+# --- asynchronous functions -------------------------------------------------------------
 
 
 def test_a_coroutine_runs_in_the_mode_of_who_awaits_it():

@@ -1,4 +1,4 @@
-"""``register_multi_grad_hook``: hooks that wait for the gradients of several tensors, or for the first of them."""
+"""``register_multi_grad_hook``: hooks called with the gradients of several tensors, or with the first one."""
 
 import threading
 
@@ -236,7 +236,7 @@ def test_leaves_whose_graph_is_gone_or_replaced(leaves):
     a, b = leaves
     seen = []
     register_multi_grad_hook((a, b, a * 1), lambda gradients: seen.append(lists(gradients)))
-    (a * 2).sum().backward()  # b has no node now, and the third is gone
+    (a * 2).sum().backward()  # b has no node now, and the third has been freed
     a.requires_grad_(False)
     b.sum().backward()
     assert seen == [[[2.0, 2.0], None, None], [None, [1.0, 1.0], None]]

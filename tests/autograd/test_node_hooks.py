@@ -137,7 +137,7 @@ def test_errors_of_hooks_come_through(x):
     assert x.grad.tolist() == [2.0, 2.0]
 
 
-# --- what hooks may return ----------------------------------------------------------------
+# --- results of hooks ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("returned", "error", "words"), [

@@ -100,7 +100,7 @@ def test_random_programs(block):
             expected, expected_flags, expected_error = run(torch, program)
         values, flags, error = run(numgrad, program)
         if expected_error is not None:
-            # numgrad keeps a copy of what an operation overwrites and also reads, where PyTorch gives up.
+            # numgrad keeps a copy of a tensor that an operation overwrites and also reads, where PyTorch gives up.
             assert error is not None or "modified by an inplace operation" in str(expected_error), program
             continue
         if error is not None and "refer to a single memory location" in str(error):

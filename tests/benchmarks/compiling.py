@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 
 LIBRARIES = ("numgrad", "torch")
 
-#: Programs that run tile by tile, and beside them loops written by hand.
+#: Programs that run tile by tile, and loops written by hand for comparison.
 FUSED = fused_programs()
 
 #: Seconds that the first result may take beyond the import, with kernels on disk.
@@ -41,7 +41,7 @@ CALL = 4e-6
 
 
 class InJax:
-    """A program in JAX, which computes when it is called, in a process that has so many processors."""
+    """A program in JAX, which computes when it is called, in a process with this number of processors."""
 
     def __init__(self, python: str, case: Compiled, inputs: Path, threads: int) -> None:
         with _processors(threads):
@@ -241,7 +241,7 @@ def _seconds(command: list[str], expected: list[list[float]], **environment: str
 
 @contextmanager
 def _processors(count: int) -> Iterator[None]:
-    """Processes that are started meanwhile have so many processors."""
+    """Processes that are started meanwhile have this number of processors."""
     every = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(every)[:count])
     try:

@@ -1,4 +1,4 @@
-"""Derivatives of loops by ``numgrad.differentiable``: times beside the functions themselves and PyTorch.
+"""Derivatives of loops by ``numgrad.differentiable``: times compared with the functions themselves and with PyTorch.
 
     python tests/benchmarks/differentiated.py
     python tests/benchmarks/differentiated.py --only kalman --no-torch

@@ -90,7 +90,7 @@ def tables(name: str, sizes: list[int]) -> Iterator[tuple[Part, int]]:
 
 
 def copy_bandwidth(modules: list[Any], elements: int, rounds: int) -> float:
-    """Bytes per second that the faster library reads and writes when it copies a tensor of so many float32."""
+    """Bytes per second that the faster library reads and writes when it copies a tensor of this number of float32."""
     best = 0.0
     for module in modules:
         source, target = (tensor_of(module, Input((elements,), grad=False), seed) for seed in (0, 1))

@@ -1,4 +1,4 @@
-"""PyTorch's newer names for the GPUs, where there is none; ``tests/on_gpu/test_cuda_module.py`` has one."""
+"""PyTorch's newer names for GPUs, without a GPU; ``tests/on_gpu/test_cuda_module.py`` tests them with one."""
 
 import os
 import subprocess

@@ -26,7 +26,7 @@ from numgrad.core.layout import (
 
 
 def for_seeds(count):
-    """Decorator: the test is run, as one, with so many sources of random numbers; the seed that fails is named."""
+    """Decorator: run the test with this number of sources of random numbers; a failure names the seed."""
 
     def decorate(test):
         @functools.wraps(test)
@@ -341,7 +341,7 @@ def test_strides_of_views_of_nothing_are_pytorchs(shape):
 
 
 class Extent(int):
-    """A number that is equal to an int, but none."""
+    """A number that equals an int, but is not one."""
 
 
 @pytest.mark.parametrize("kind", [np.int64, Extent])

@@ -267,7 +267,7 @@ OPTIONS = {
     "profile": ["default", "short", "full", "unknown"],
     "sci_mode": [True, False],
 }
-# Values on both sides of everything that PyTorch decides by.
+# Values on both sides of all of PyTorch's thresholds.
 AWKWARD = [0.0, -0.0, 1, -1, 0.5, 999, 1000, 1001, 1e8, 1e8 + 1, 1e-4, 9.9999e-5, 1e-3, 1.0001e-3, 9.99995]
 SPECIAL = [nan, inf, -inf, 0.0, -0.0]
 

@@ -138,7 +138,7 @@ def test_seeding_drops_the_normal_left_over():
     assert_same(generator.manual_seed(0).normal(1, FLOAT64), first)
 
 
-# --- what users rely on -----------------------------------------------------------------
+# --- guarantees to users ----------------------------------------------------------------
 
 
 def test_other_dtypes_are_refused():
@@ -174,7 +174,7 @@ def test_threads_share_a_generator_without_losing_numbers():
 
 
 def assert_as_pytorch(actual: np.ndarray, expected: np.ndarray) -> None:
-    """Equal to the last bit, where PyTorch uses its vector mathematics for float32."""
+    """Equal bits if PyTorch uses its vector mathematics for float32."""
     import torch
 
     if actual.dtype == FLOAT64 or "AVX" in torch.backends.cpu.get_cpu_capability():

@@ -1,4 +1,4 @@
-"""The text of tensors and of what belongs to them, through the public names; each text is PyTorch's own."""
+"""The text of tensors and related objects, through the public names; each text is PyTorch's own."""
 
 from textwrap import dedent
 
@@ -6,7 +6,7 @@ import pytest
 
 import numgrad
 
-# Python text, and what ``repr`` makes of its value in PyTorch as in numgrad.
+# Python text, and the ``repr`` of its value in PyTorch as in numgrad.
 TEXTS = {
     # numbers and dtypes
     "torch.tensor(2.5)": "tensor(2.5000)",
@@ -105,7 +105,7 @@ TEXTS = {
         torch.return_types.max(
         values=tensor(4., grad_fn=<MaxBackward0>),
         indices=tensor(1))"""),
-    # what belongs to tensors
+    # related objects
     "x.shape": "torch.Size([2])",
     "torch.zeros(2, 3).size()": "torch.Size([2, 3])",
     "torch.tensor(1.0).shape": "torch.Size([])",

@@ -12,7 +12,7 @@ import pytest
 import numgrad
 
 PROGRAMS = []
-OLDER = []  # what today's PyTorch refuses
+OLDER = []  # which today's PyTorch refuses
 
 
 def prints(text, programs=PROGRAMS):

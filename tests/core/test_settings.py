@@ -121,7 +121,7 @@ def test_storage_is_printed_element_by_element():
 
 
 class Marked(torch.Tensor):
-    """A class of one's own."""
+    """A user's class."""
 
 
 def test_tensors_of_a_class_of_ones_own_stay_in_the_graph():

@@ -95,7 +95,7 @@ def test_any_attribute_may_be_set(matrix):
 
 
 class Parameter(Tensor):
-    """A subclass as users write them."""
+    """A typical subclass of a user."""
 
     def norm(self):
         return (self * self).sum().sqrt()

@@ -10,7 +10,7 @@ from numgrad.devices.recording import Element
 
 
 class ValuesReadError(Exception):
-    """Python looked at elements."""
+    """Python read elements."""
 
 
 class Recorder:
@@ -169,7 +169,7 @@ def assert_repeated(function, leaves, kept=()):
 
 
 def with_gradients(function, leaves):
-    """A function of nothing that returns what another does, of these leaves, and the gradients for them."""
+    """A function without arguments that returns another one's result for these leaves, and the gradients for them."""
     wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
 
     def run():

@@ -1,4 +1,4 @@
-"""BLAS: which is chosen, and its threads: one while a product is computed, and given back, whatever happens."""
+"""BLAS: the chosen library, and its threads: one during a product, restored afterwards even after errors."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""The real driver's calls, on a stand-in for NVIDIA's that puts all work off for as long as it may."""
+"""The real driver's calls, on a stand-in for NVIDIA's that delays all work as long as it may."""
 
 import gc
 import inspect
@@ -28,7 +28,7 @@ ROW = types.CPointer(types.float64)
 
 
 def begin(monkeypatch, gpus=1, **options):
-    """Everything as at the beginning of a process that uses these GPUs."""
+    """The state at the beginning of a process that uses these GPUs."""
     stub = Driver(gpus, **options)
     monkeypatch.setattr(driver, "cu", stub)
     monkeypatch.setattr(driver, "_contexts", {})
@@ -61,7 +61,7 @@ def two(monkeypatch):
 
 
 def parameters_of(binding):
-    """The names of a function's parameters, which the bindings say in the first line of its documentation."""
+    """The names of a function's parameters, from the first line of the bindings' documentation."""
     (given,) = re.fullmatch(r"\w+\((.*)\)", binding.__doc__.splitlines()[0]).groups()
     return [re.split(r"[ *]", part.partition(":")[0].strip())[-1] for part in given.split(", ") if part]
 

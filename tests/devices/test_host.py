@@ -1,4 +1,4 @@
-"""Host functions: NumPy in the place of a kernel, on the memory of tensors, in the layouts that operations decide."""
+"""Host functions: NumPy instead of a kernel, on the memory of tensors, in the layouts of the results."""
 
 import numpy as np
 import pytest

@@ -46,7 +46,7 @@ def test_plans_are_interpreted_only_while_there_are_listeners():
 @pytest.mark.parametrize("count", [100, 200_000])
 def test_runs_of_a_graph_recorded_before_are_reported(count):
     x = torch.ones(count, requires_grad=True)
-    y = (x.tanh() * x).sum()  # by the short way, which keeps the machine code
+    y = (x.tanh() * x).sum()  # through the cached path, which keeps the machine code
     names = [launch.name for launch in launches_of(y.backward)]
     assert {"tanh_backward", "mul_backward", "add_rows"} <= {*names}
     (x.tanh() * x).sum().backward()

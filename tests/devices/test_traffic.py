@@ -1,4 +1,4 @@
-"""The bytes that a run of a kernel claims are those of the elements it goes to, not of all memory it is given."""
+"""The bytes reported for a run of a kernel are those of the elements that it accesses, not of all its arguments."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from numgrad.ops.table.elementwise import Pointwise
 #: Elements of the memory that small tensors are a part of.
 WHOLE = 20_000
 
-#: Of each operation that is not pointwise the first case with elements.
+#: Return the first case with elements of each operation that is not pointwise.
 CASES = {
     case.sample.name: case for sample in reversed(SAMPLES) for case in sample.cases()[:1]
     if case.layout != "empty" and case.sample.memory != "taken" and not isinstance(case.op, Pointwise)

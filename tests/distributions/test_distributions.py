@@ -1,4 +1,4 @@
-"""Distributions by what defines them: densities add up to 1, samples have their moments, gradients hold."""
+"""Distributions: densities integrate to 1, samples have the right moments, and gradients are right."""
 
 import copy
 import math
@@ -171,7 +171,7 @@ def test_copies_and_pickles():
 
 
 def test_random_numbers_of_transformed_functions():
-    """Distributions go through ``vmap`` and ``grad`` where nothing is to be checked."""
+    """Distributions work under ``vmap`` and ``grad`` if arguments are not checked."""
     def loss(a):
         return dist.Normal(a, 1.0, validate_args=False).log_prob(torch.zeros(3).double()).sum()
 

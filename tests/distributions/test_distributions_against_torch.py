@@ -51,7 +51,7 @@ MADE = {
 
 
 def values(m, kind):
-    """Numbers that may be samples: two of each."""
+    """Possible samples: two of each."""
     random = np.random.default_rng(3)
     numbers = random.uniform(0.05, 0.95, (2, 2, 3))
     if kind == "classes":

@@ -1,4 +1,4 @@
-"""Changes in place under transforms inside one another: the same derivatives as of the program without them."""
+"""Changes in place under nested transforms: the derivatives are those of the program without changes in place."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``func.functional_call`` and ``stack_module_state``: modules with other tensors than their own."""
+"""``func.functional_call`` and ``stack_module_state``: modules with replaced tensors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users' Functions inside of transforms, also through those that PyTorch does not take them through."""
+"""Users' Functions inside of transforms, including those that PyTorch does not support."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every operation of the table on tensors that were computed inside two nested transforms, beside the plain call."""
+"""Every operation of the table on tensors that were computed inside two nested transforms, against the plain call."""
 
 import numpy as np
 import pytest

@@ -157,7 +157,7 @@ def test_random_operations_that_depend_on_the_example():
         vmap(lambda p: zeros(2).uniform_(), randomness="different")(chances)
 
 
-# -- what cannot be done ------------------------------------------------------------------------------------------
+# -- unsupported calls --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_a_change_of_what_was_saved_is_noticed(x):
 
 
 def test_tangents_of_what_examples_have_in_common(x):
-    """A tangent that differs from example to example may belong to a tensor that does not."""
+    """A tangent may be batched although its tensor is not."""
     w = tensor([1.0, 2.0, 3.0])
     out = vmap(lambda t: jvp(lambda w: w.T.reshape(3, 1).transpose(0, 1) * w.prod(), (w,), (t,))[1])(x)
     expected = stack([jvp(lambda w: w.reshape(1, 3) * w.prod(), (w,), (t,))[1] for t in x])

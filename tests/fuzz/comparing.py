@@ -34,7 +34,7 @@ class Disagreement:
 
     kind: str
     text: str
-    #: Why it does not count: PyTorch gives up where numgrad does not, or its own results jump.
+    #: The reason to ignore it: PyTorch fails where numgrad does not, or its own results jump.
     excuse: str | None = None
 
 

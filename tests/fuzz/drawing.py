@@ -161,7 +161,7 @@ def random_program(seed: int, families: list[tuple[float, Callable[[Draw], str]]
 
     Args:
         families: functions that draw a line, with their weights; a line that starts with ``!`` is a statement.
-        differentiable: draw only what finite differences can follow: doubles, and nothing detached.
+        differentiable: draw only programs that finite differences can follow: of doubles, without detached values.
         plain: all leaves are real and of one shape, and lie contiguous: few kernels do for many programs.
     """
     choose = random.Random(seed)
@@ -204,7 +204,7 @@ def random_program(seed: int, families: list[tuple[float, Callable[[Draw], str]]
 
 
 def _run(step: Step, number: int, scope: dict[str, Any], draw: Draw) -> str:
-    """Run a step where the program is drawn, and say what to think of it."""
+    """Run a step where the program is drawn, and return the verdict."""
     before = [value.tensor.numpy().copy() for value in draw.values] if not step.makes else []
     try:
         with numgrad.no_grad(), np.errstate(all="ignore"), warnings.catch_warnings():

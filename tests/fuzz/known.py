@@ -11,7 +11,7 @@ from fuzz.programs import Program
 
 __all__ = ["NUMGRAD_IS_RIGHT", "excuse_for"]
 
-#: What PyTorch says where it lacks a derivative, a rule for batches or a dtype, or fails inside.
+#: PyTorch's messages where it lacks a derivative, a rule for batches or a dtype, or fails internally.
 LACKING = re.compile(
     "is not implemented|not implemented for|does not support it|[Bb]atching rule|not supported|data-dependent"
     "|Could this error message be improved|INTERNAL ASSERT|ZeroTensors are immutable|unallocated storage"
@@ -19,7 +19,7 @@ LACKING = re.compile(
     "|is not differentiable|does not support automatic differentiation"
     "|does not have a deterministic|vmap over calls to|vmap: |Cannot access data pointer"
 )
-#: What it says of tensors without elements in forward mode and transforms.
+#: Its messages about tensors without elements in forward mode and transforms.
 EMPTY = re.compile(
     "expected a non-empty list of Tensors|reshape tensor of 0 elements|to have non-zero size|with no identity"
     "|out of range for tensor of size \\[0\\]"
@@ -62,7 +62,7 @@ WITHOUT_HARM = re.compile(r"(v\d+)\[-?\d+\] = \1$|(fill|zero)_\(", re.MULTILINE)
 def excuse_for(
     mode: str, program: Program, unlike: Disagreement, expected: Outcome, found: Outcome, plain: Outcome
 ) -> str | None:
-    """Why these outcomes may differ; ``plain`` is PyTorch's of the mode backward."""
+    """The reason why these outcomes may differ; ``plain`` is PyTorch's outcome in the mode backward."""
     if expected.error is None and found.error is None:
         return _excuse_for_results(mode, program, unlike, expected, found)
     words, own = ["" if one.error is None else str(one.error) for one in (expected, found)]
@@ -85,7 +85,7 @@ def excuse_for(
 
 
 def _excuse_for_success(mode: str, program: Program, words: str) -> str | None:
-    """Why numgrad may have a result where PyTorch raises an error with these words."""
+    """The reason why numgrad may have a result where PyTorch raises an error with these words."""
     if LACKING.search(words) or (mode in ("forward", "nested", "vmap") and EMPTY.search(words)):
         return LACKS
     if SHARED.search(words) and (mode in ("forward", "nested", "vmap") or WITHOUT_HARM.search(program.body)):
@@ -100,7 +100,7 @@ def _excuse_for_success(mode: str, program: Program, words: str) -> str | None:
 def _excuse_for_results(
     mode: str, program: Program, unlike: Disagreement, expected: Outcome, found: Outcome
 ) -> str | None:
-    """Why results may differ: where one of them is None, or in a step that is named."""
+    """The reason why results may differ, for results that are None and for the steps named above."""
     if mode in ("forward", "second") and difference(*_without_none(expected, found), single=program.single) is None:
         return ZERO
     if "polar(" in program.body and not program.connected and not unlike.kind.startswith("output"):

@@ -1,4 +1,4 @@
-"""One program in one mode, compiled: each of several calls with other numbers gives the bits of the program itself."""
+"""One program in one mode, compiled: calls with other numbers give the same bits as the uncompiled program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["chance", "replayed"]
 
 @dataclass(frozen=True, eq=False)
 class CompiledProgram(Program):
-    """A program whose function is one that was compiled before, for whatever numbers."""
+    """A program whose function was compiled before, for other numbers."""
 
     call: Any = None
 

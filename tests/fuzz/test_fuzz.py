@@ -97,7 +97,7 @@ def test_state_that_changes_between_calls_is_seen():
     assert count[False] >= 20, "too few scripts were compiled"
 
 
-# -- the fuzzer finds what is wrong -----------------------------------------------------------------------------
+# -- the fuzzer finds errors ------------------------------------------------------------------------------------
 
 
 def half_a_square(draw):

@@ -91,7 +91,7 @@ def test_the_real_one_is_not_replaced(without_torch, monkeypatch):
         numgrad.install_as_torch()
 
 
-# -- what passes through ---------------------------------------------------------------------------------------------
+# -- names that pass through -----------------------------------------------------------------------------------------
 
 
 def test_it_is_said_once_that_scripts_run_as_they_are(monkeypatch):

@@ -218,7 +218,7 @@ def test_arrays_changed_in_place():
     assert array.tolist() == [2, 4]
 
 
-# -- what NumPy computes ---------------------------------------------------------------------------------
+# -- computations of NumPy -------------------------------------------------------------------------------
 
 
 def test_arrays_from_tensors():

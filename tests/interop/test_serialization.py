@@ -1,4 +1,4 @@
-"""save and load: what comes back, and what happens to files that are no good."""
+"""save and load: the loaded values, and errors for invalid files."""
 
 import io
 import math
@@ -25,7 +25,7 @@ def roundtrip(state):
     return load(io.BytesIO(saved(state)))
 
 
-# -- what comes back -------------------------------------------------------------------------------------
+# -- loaded values ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mmap", [None, True])
@@ -234,7 +234,7 @@ def test_any_damaged_byte_is_noticed():
     assert noticed > len(data)
 
 
-# -- what cannot be saved, and where ---------------------------------------------------------------------
+# -- values that cannot be saved -------------------------------------------------------------------------
 
 
 class Labelled(Tensor):

@@ -67,7 +67,7 @@ def states(m):
 
 
 def plain(value):
-    """A value with its tensors, and what else prints alike, as facts."""
+    """The facts of a value: those of its tensors, and the text of everything else."""
     if hasattr(value, "untyped_storage") or isinstance(value, numgrad.Tensor):
         return facts(value), plain(getattr(value, "note", None))
     if isinstance(value, dict):

@@ -240,7 +240,7 @@ def called(module, name, arguments):
 NESTED, DOUBLED = b")" + 500_000 * b"\x85", b")" + 60 * b"q\x63h\x63\x86"
 
 
-#: By place, the pickle in which a value stands there.
+#: By position, the pickle with a value at that position.
 PLACES = {
     "a key": lambda value: b"}" + value + b"K\x01s.",
     "a part of a key": lambda value: b"}" + value + b"K\x01\x86K\x01s.",
@@ -318,7 +318,7 @@ def test_marks_of_tensors_that_show_much():
     assert shown[7].tolist() == [0, -1]
 
 
-#: By kind, instructions that put the value on the stack into another.
+#: By kind, instructions that put the value on the stack into a container.
 WRAPPINGS = {
     "tuple": b"\x85", "twice": b"q\x63h\x63\x86", "list": b"q\x630]h\x63a", "set": b"q\x630\x8f(h\x63\x90",
     "frozenset": b"q\x630(h\x63\x91", "frozenset of both": b"q\x630(h\x63h\x63\x85\x91", "value": b"q\x630}K\x01h\x63s",
@@ -370,7 +370,7 @@ def test_pickles_with_damaged_bytes(seed):
     assert refused > 250
 
 
-# -- what the user takes for safe ------------------------------------------------------------------------
+# -- globals declared as safe ----------------------------------------------------------------------------
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""The cache's directory and files: whose are taken, and what lies in a file's stead without being one.
+"""The cache's directory and files: the trusted owners, and directories or links instead of files.
 
 What is another user's is made so where this runs as the super-user, and else by taking oneself for another.
 """
@@ -124,7 +124,7 @@ def test_a_link_of_another_user_is_not_followed(directory, tmp_path, give_away):
     [
         (1000, 0o700, 1000, ""),
         (1000, 0o755, 1000, ""),
-        (0, 0o755, 1000, ""),  # what an administrator has filled for all
+        (0, 0o755, 1000, ""),  # filled by an administrator for all users
         (0, 0o775, 1000, "other users can write to it"),
         (0, 0o1777, 1000, "other users can write to it"),
         (1000, 0o602, 1000, "other users can write to it"),

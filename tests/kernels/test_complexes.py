@@ -17,7 +17,7 @@ DTYPES = (np.complex64, np.complex128)
 
 REAL = {"magnitude", "angle"}
 
-#: Of one number, as mpmath has them.
+#: Functions of one number, under mpmath's names.
 EXACT = {
     "exp": mpmath.exp, "exp2": lambda z: mpmath.power(2, z), "expm1": mpmath.expm1, "log": mpmath.log,
     "log2": lambda z: mpmath.log(z) / mpmath.log(2), "log10": mpmath.log10, "log1p": mpmath.log1p,
@@ -32,7 +32,7 @@ NUMPY = {name: getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"
                             "acosh": "arccosh", "atanh": "arctanh", "magnitude": "abs"}.get(name, name))
          for name in EXACT if name not in ("sigmoid", "rsqrt")}
 
-#: Of which mpmath's lose the digits of a small part.
+#: Functions for which mpmath loses the digits of a small part.
 INVERSES = {"asin", "acos", "atan", "asinh", "acosh", "atanh"}
 
 INF, NAN = np.inf, np.nan

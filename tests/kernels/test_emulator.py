@@ -1,4 +1,4 @@
-"""The emulator of GPUs: that instructions compute what they should, and that planted faults are found and named."""
+"""The emulator of GPUs: instructions compute the right results, and planted faults are found and named."""
 
 import struct
 
@@ -43,7 +43,7 @@ def compiled(statements, element=types.float32):
 
 
 def run(kernel, x=FLOATS, blocks=1, **options):
-    """Return what a kernel, run by 64 threads, leaves in its second buffer."""
+    """Return the second buffer after a run of a kernel with 64 threads."""
     out = np.zeros_like(x)
     parameters = struct.pack("=QQ", x.ctypes.data, out.ctypes.data)
     buffers = [(array.ctypes.data, array.ctypes.data + array.nbytes, False) for array in (x, out)]

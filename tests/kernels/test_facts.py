@@ -16,7 +16,7 @@ from numgrad_kernels.source import module_text
 
 FLOAT32 = np.dtype("float32")
 
-#: Of the functions that kernels call with arrays: the arguments that they write.
+#: The arguments that each function called by kernels with arrays writes.
 WRITTEN_BY = {"gemm": 13, "gemv": 10, "store4": 0, "put": 0, "atomic_add": 0, "compare_and_swap": 0}
 
 

@@ -173,7 +173,7 @@ def test_an_argument_is_computed_once():
     ]
 
 
-# -- what is computed beforehand --------------------------------------------------------------------------------------
+# -- values computed beforehand ---------------------------------------------------------------------------------------
 
 
 def test_what_literals_give_is_computed_beforehand():
@@ -245,7 +245,7 @@ def test_powers_of_integers_are_the_scalar_function():
     assert inlined(function, "int64") == ["pow(x_i, int64(2))"]
 
 
-# -- what cannot be in a kernel ---------------------------------------------------------------------------------------
+# -- statements that kernels cannot contain ---------------------------------------------------------------------------
 
 
 def with_a_loop(x):

@@ -291,7 +291,7 @@ def test_debuggers_and_tracebacks_find_the_text(tmp_path, monkeypatch):
     assert linecache.getlines(str(file)) == kernel.text.splitlines(keepends=True)
 
 
-# -- what they compute ------------------------------------------------------------------------------------------------
+# -- results ----------------------------------------------------------------------------------------------------------
 
 
 def softened(input, low, high):

@@ -1,4 +1,4 @@
-"""The line on the terminal that says which kernel is being compiled."""
+"""The line on the terminal that names the kernel being compiled."""
 
 import io
 

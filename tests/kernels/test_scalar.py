@@ -92,7 +92,7 @@ def the_same_numbers_whichever_tests_run():
 
 # --- precision
 
-# Whether the target multiplies and adds in one instruction, as the polynomials' limit of 2 units supposes.
+# True if the target multiplies and adds in one instruction, as the polynomials' limit of 2 units supposes.
 FUSED = re.search("fmadd|fmla", machine_code("exp")) is not None
 
 

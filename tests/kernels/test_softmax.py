@@ -169,7 +169,7 @@ def test_layer_norm_and_its_gradients(length, dtype):
     scale = 1 / np.sqrt(wide(x).var(1, keepdims=True) + np.dtype(dtype).type(EPS))
     normal = (wide(x) - mean) * scale
     largest = np.abs(x).max(1, keepdims=True)
-    slack = 1 if length > 2 else np.sqrt(1 / EPS)  # what two close numbers lose, multiplied by 1 / sqrt(eps)
+    slack = 1 if length > 2 else np.sqrt(1 / EPS)  # rounding of close numbers, over sqrt(eps)
     assert np.all(np.abs(means[:, None] - mean) <= 4 * unit * largest)
     np.testing.assert_allclose(scales[:, None], scale.astype(dtype), rtol=8 * unit * slack)
     expected = normal * weight + bias

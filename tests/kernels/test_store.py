@@ -64,7 +64,7 @@ def only(cache, pattern):
     return path
 
 
-# -- what is kept ---------------------------------------------------------------------------------------------------
+# -- the kept kernels -----------------------------------------------------------------------------------------------
 
 
 def test_notebooks_show_the_text_of_a_kernel(cache):
@@ -93,7 +93,7 @@ def test_a_kernels_text_is_stored_with_its_machine_code_and_nothing_else_is(cach
     assert len(list(cache.iterdir())) == 2
 
 
-# -- what a file's name depends on ------------------------------------------------------------------------------------
+# -- names of files ---------------------------------------------------------------------------------------------------
 
 
 def test_the_machine_code_of_a_loaded_kernel_is_shown_without_changing_the_store(cache, monkeypatch):
@@ -357,7 +357,7 @@ def test_a_directory_deleted_meanwhile_is_made_again(cache):
     assert reloaded().origin == "compiled"
 
 
-# -- what comes between -----------------------------------------------------------------------------------------------
+# -- interruptions and other processes --------------------------------------------------------------------------------
 
 
 def test_an_interrupt_while_llvm_compiles(cache):

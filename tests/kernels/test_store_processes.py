@@ -104,7 +104,7 @@ DTYPES = ["int8", "int64", "float64", "complex128"]
 
 
 def test_four_processes_start_at_once_on_an_empty_directory(tmp_path):
-    """They compile one kernel for all of them, then one for each, of which another one needs every one next."""
+    """The processes compile one kernel for all, then one each, which the next process then needs."""
     cache = tmp_path / "cache"
     shifted = DTYPES[1:] + DTYPES[:1]
     work = [["float32", *pair] for pair in zip(DTYPES, shifted, strict=True)]
@@ -221,7 +221,7 @@ def fresh():  # kernels that the parent has not got
 before = work()
 child = os.fork()
 if child == 0:
-    signal.alarm(60)  # should it wait for threads that are not there
+    signal.alarm(60)  # in case it waits for threads that do not exist
     os._exit(0 if all(work()) and fresh() else 1)
 _, status = os.waitpid(child, 0)
 print(json.dumps([before, os.waitstatus_to_exitcode(status), work(), fresh()]))

@@ -36,7 +36,7 @@ def test_signatures():
             theirs = inspect.signature(getattr(torch.nn.functional, name)).parameters.values()
         except ValueError:  # a built-in function, which has none
             continue
-        if [p.kind.name for p in theirs] == ["VAR_POSITIONAL", "VAR_KEYWORD"]:  # what its signature is, it does not say
+        if [p.kind.name for p in theirs] == ["VAR_POSITIONAL", "VAR_KEYWORD"]:  # its signature is unknown
             continue
         ours = inspect.signature(getattr(numgrad.nn.functional, name)).parameters.values()
         own = [(p.name, p.default, p.kind) for p in ours if p.name != "out"]  # which some take, as the operations do

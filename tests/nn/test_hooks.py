@@ -293,4 +293,4 @@ def test_the_older_backward_hook_is_called_at_the_last_node():
     [(owner, (of_linear,), (of_output,))] = seen
     assert owner is module
     assert of_output.tolist() == [[1, 1]]
-    assert of_linear.shape == (1, 2)  # the gradient for what ReLU was given, not for the module's input
+    assert of_linear.shape == (1, 2)  # the gradient for ReLU's input, not for the module's

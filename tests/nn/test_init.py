@@ -1,4 +1,4 @@
-"""nn.init: PyTorch's numbers for the same seed, their distribution, and what is refused.
+"""nn.init: PyTorch's numbers for the same seed, their distribution, and errors.
 
 The numbers were printed by PyTorch 2.13.
 """
@@ -129,7 +129,7 @@ def test_distributions():
     values = init.trunc_normal_(weight, 1.0, 2.0, -1.0, 2.0).numpy()
     assert values.min() >= -1.0
     assert values.max() <= 2.0
-    # Of a normal number z within (-1, 0.5): its mean is (pdf(-1) - pdf(0.5)) / (cdf(0.5) - cdf(-1)) = -0.2068.
+    # For a normal number z within (-1, 0.5), the mean is (pdf(-1) - pdf(0.5)) / (cdf(0.5) - cdf(-1)) = -0.2068.
     assert values.mean() == pytest.approx(1.0 - 2.0 * 0.2068, abs=0.02)
     assert init.kaiming_normal_(weight).numpy().std() == pytest.approx(math.sqrt(2 / 100), rel=0.03)
     assert init.xavier_uniform_(weight).numpy().std() == pytest.approx(math.sqrt(2 / 300), rel=0.03)

@@ -1,4 +1,4 @@
-"""Module: what assignment registers, how the tree below is walked, modes, conversions, repr."""
+"""Module: registration by assignment, traversal of submodules, modes, conversions, repr."""
 
 import copy
 import pickle

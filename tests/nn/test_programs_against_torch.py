@@ -322,7 +322,7 @@ def sequentials(m, show):
 def lists_and_dicts(m, show):
     nn = m.nn
     modules = nn.ModuleList([nn.Linear(1, 1), nn.Linear(1, 1), nn.ReLU(), nn.ReLU(), nn.Linear(2, 2)])
-    show(modules, modules[1:3], modules[-1], modules + [nn.ReLU()])  # noqa: RUF005 - it is what is shown
+    show(modules, modules[1:3], modules[-1], modules + [nn.ReLU()])  # noqa: RUF005 - the example shows this
     modules.insert(1, nn.Tanh())
     modules += [nn.ELU()]
     show(modules.pop(0), modules, modules.append(nn.GELU()), modules.extend([nn.GELU()]))

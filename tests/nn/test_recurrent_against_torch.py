@@ -198,7 +198,7 @@ def test_what_is_refused(program):
     ([], "larger than 0"), ([[4, 3]], "1D CPU int64"), ([4.0, 3.0], "1D CPU int64"),
 ])  # fmt: skip
 def test_packed_sequences_that_cannot_be(sizes, message):
-    """PyTorch misreads some of them."""
+    """PyTorch misinterprets some calls."""
     import numgrad
 
     packed = numgrad.nn.utils.rnn.PackedSequence(numgrad.zeros(7, 3), numgrad.tensor(sizes).to(
@@ -209,7 +209,7 @@ def test_packed_sequences_that_cannot_be(sizes, message):
 
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "RNNBase", "RNNCellBase"])
 def test_parameters_of_the_classes(name):
-    """PyTorch hides them behind ``*args`` where they differ from those of the base; its overloads name them."""
+    """PyTorch has ``*args`` if the parameters differ from those of the base; its overloads name them."""
     import torch
 
     import numgrad

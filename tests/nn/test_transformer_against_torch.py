@@ -11,7 +11,7 @@ import numgrad
 
 pytestmark = [
     pytest.mark.torch,
-    # PyTorch says which inputs it has no nested tensors for, and that those are experimental
+    # PyTorch warns which inputs it has no nested tensors for, and that those are experimental
     pytest.mark.filterwarnings("ignore:enable_nested_tensor is True", "ignore:The PyTorch API of nested tensors"),
 ]
 
@@ -145,7 +145,7 @@ def test_causal_masks_said_and_found(dtype):
     "batch_first=True, activation='relu', bias=False", "batch_first=True, activation=nn.Tanh()", "",
 ])  # fmt: skip
 def test_padding_in_evaluation(options, padding):
-    """PyTorch leaves it out, under conditions; it is zeros, then."""
+    """PyTorch skips it under conditions, and returns zeros then."""
     def program(m, x):
         x = x if "batch_first" in options else x.transpose(0, 1)
         mask, found = m.tensor(padding).bool(), []

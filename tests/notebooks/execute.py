@@ -3,7 +3,7 @@
     python tests/notebooks/execute.py                    # runs all notebooks, and prints their times
     python tests/notebooks/execute.py --write [FILE...]  # stores the fresh outputs, too
 
-What is stored has no times, no addresses of this run, no paths of this machine and no state of widgets. Cells say by
+The stored outputs have no times, no addresses, no paths of this machine and no state of widgets. Cells say by
 their tags what a run may do: `raises-exception` (ends in an error), `stderr` (warns), `varies` (prints timings and the
 like, which no test compares), `check` (checks the reader's answer to an exercise).
 
@@ -34,14 +34,14 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"), key=lambda path: int(pa
 
 _SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```\s*</details>", re.DOTALL)
 _ADDRESS = re.compile(r"0x[0-9a-f]{8,16}\b")
-_CELL_FILE = re.compile(r"[^\s\"']*ipykernel_\d+[/\\]\d+\.py")  # where IPython pretends that a cell's code stands
+_CELL_FILE = re.compile(r"[^\s\"']*ipykernel_\d+[/\\]\d+\.py")  # the file that IPython names for a cell's code
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _MODEL = "application/vnd.jupyter.widget-view+json"  # means nothing without the state of widgets
 _LONGEST_CELL = 240  # seconds
 
 
 def solutions(notebook: Any) -> list[str]:
-    """The code of the solutions, which stand in Markdown cells, folded away."""
+    """The code of the solutions, which are in folded Markdown cells."""
     texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return [code for text in texts for code in _SOLUTION.findall(text)]
 
@@ -99,12 +99,12 @@ def run(
 
 
 def comparable(text: str) -> str:
-    """The text without what differs from run to run: addresses, and the files that cells are said to stand in."""
+    """The text without the parts that differ from run to run: addresses, and IPython's file names of cells."""
     return _CELL_FILE.sub("cell.py", _ADDRESS.sub("0x0", text))
 
 
 def error_text(output: Any) -> str:
-    """An error's name, message and notes: what stands below its traceback."""
+    """An error's name, message and notes: the text below its traceback."""
     text = _COLOUR.sub("", "\n".join(output.traceback))
     return text[text.rfind(f"{output.ename}: ") :]
 

@@ -1,4 +1,4 @@
-"""A notebook in JupyterLab, in a real browser: it runs, draws the graph, and its player goes through backward.
+"""A notebook in JupyterLab, in a real browser: it runs, draws the graph, and its player steps through backward.
 
     python -m pytest -m browser
 """
@@ -83,7 +83,7 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path):
-    """JupyterLab, at home in an empty directory, with a copy of the notebook without its outputs."""
+    """JupyterLab in an empty home directory, with a copy of the notebook without its outputs."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":

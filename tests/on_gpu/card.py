@@ -5,7 +5,7 @@
 process and time limit; its results are written to OUT before the next begins, and a stage that fails keeps no other
 from running.  OUT then has ``summary.txt``, ``summary.json`` and ``log.txt``.
 
-On a bare machine ``--wheels DIR`` installs what lies in a folder, without a network, to the folder ``--site``, which
+On a bare machine ``--wheels DIR`` installs the packages in a folder, without a network, to the folder ``--site``, which
 later calls need not install again.  ``--simulator`` tries the stages without a card, on tiny tensors.
 """
 
@@ -77,14 +77,14 @@ def _within(name: str, found: Path, simulator: bool) -> Stage:
 
 
 def _sanitizer(tool: str, found: Path, simulator: bool) -> Stage:
-    """The workload under a tool of compute-sanitizer, each tensor with memory of its own."""
+    """The workload under a tool of compute-sanitizer, each tensor with separate memory."""
     inner = _within("workload", found, simulator)
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *inner.command]
     return Stage(command, inner.read, command[0], {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
 
 
 def _profile(found: Path, simulator: bool) -> Stage:
-    """Nsight Compute's figures of the kernels of the operations that read and write most for what they do."""
+    """Nsight Compute's figures of the kernels of the operations that read and write the most memory per computation."""
     wanted = "regex:copy|lines|sort|merge|likelihood|attention|normal|philox"
     command = [
         "ncu", "--set", "basic", "--section", "MemoryWorkloadAnalysis", "--kernel-name", wanted, "--launch-count", "60",

@@ -1,4 +1,4 @@
-"""What the stages of ``card.py`` do that need a process of their own: each returns figures, and ``faults`` by name."""
+"""Stages of ``card.py`` that need a process of their own: each returns figures, and ``faults`` by name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def training(simulator: bool) -> dict[str, Any]:
 
 
 def smoke(simulator: bool) -> dict[str, Any]:
-    """Try what only a driver answers, each apart from the others; the result names what failed."""
+    """Try the calls that need a real driver, independently of each other; the result names those that failed."""
     import numgrad as torch
 
     def products(dtype: Any) -> None:
@@ -60,7 +60,7 @@ def smoke(simulator: bool) -> dict[str, Any]:
         assert abs((v @ v).item() - (v.cpu().numpy() ** 2).sum()) < 1e-4
 
     def bad_index() -> None:
-        """Index out of bounds: the error comes at the next wait at the latest."""
+        """Index out of bounds: the error is raised at the next wait at the latest."""
         try:
             torch.rand(5, device="cuda")[torch.tensor([9], device="cuda")].cpu()
         except IndexError:
@@ -77,7 +77,7 @@ def smoke(simulator: bool) -> dict[str, Any]:
             assert thread.submit(event.query).result()
 
     def context_of_numba() -> None:
-        """Begin in a context that Numba removes."""
+        """Start in a context that Numba removes."""
         from numba import cuda
 
         def begin() -> float:
@@ -127,7 +127,7 @@ def workload(simulator: bool) -> dict[str, Any]:
 
 
 def machine_code(simulator: bool) -> dict[str, Any]:
-    """Compare the parameters of kernels, as the driver finds them in machine code, with the slots of their launches."""
+    """Compare the parameters of kernels, as the driver reads them in machine code, with the slots of their launches."""
     workload(simulator)
     if simulator:
         return {"kernels": "none in the simulator", "faults": {}}

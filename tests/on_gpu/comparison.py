@@ -8,7 +8,7 @@ from numgrad.devices.plan import Buffer, Input
 
 __all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps"]
 
-#: Operations whose samples have an argument that says that the result is on the CPU; they are tried as methods.
+#: Operations whose samples have an argument that places the result on the CPU; they are tested as methods.
 ON_THE_CPU = {"to_type", "to_format"}
 
 
@@ -48,7 +48,7 @@ def on_cpu(name, buffer, sizes, *arguments):
 
 
 def check(found, expected, rtol, atol):
-    """Raise unless a tensor on the GPU is as the one on the CPU."""
+    """Raise unless a tensor on the GPU equals the one on the CPU."""
     assert found.is_cuda
     assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
     np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), rtol, atol)

@@ -1,4 +1,4 @@
-"""Run operations in the simulator, with as many threads in a block as two warps have, while races are looked for.
+"""Run operations in the simulator, with two warps of threads in a block, while races are detected.
 
 ``python race_cases.py`` runs each kind of kernel that has barriers, or writes where others read, forward and backward,
 on sizes for which it takes its different ways.  A race, or a barrier that not all threads come to, is an error.

@@ -1,4 +1,4 @@
-"""Attention on a GPU, held against the CPU's."""
+"""Attention on a GPU, compared with the CPU's."""
 
 import numpy as np
 import pytest

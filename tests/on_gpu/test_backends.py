@@ -8,7 +8,7 @@ from numgrad.devices import cpu
 
 
 def asked_of_a_backend(text):
-    """The names that are read of something called ``backend``."""
+    """The attributes that code reads from variables called ``backend``."""
     read = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
     return {node.attr for node in read if getattr(node.value, "attr", getattr(node.value, "id", None)) == "backend"}
 

@@ -1,4 +1,4 @@
-"""The script for the day on which there is a card: that its stages run, in the simulator, and that one may fail."""
+"""The script for a real card: its stages run in the simulator, and one may fail."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Operations on complex numbers on a GPU, forward and backward, held against the CPU."""
+"""Operations on complex numbers on a GPU, forward and backward, compared with the CPU."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ PLAIN = [
 
 
 def compare(function, *inputs):
-    """Hold the outputs of a function, and their gradients, against each other."""
+    """Compare the outputs of a function, and their gradients, on both devices."""
     moved = [on_device(x) for x in inputs]
     names = {x.dtype.name for x in inputs if isinstance(x, numgrad.Tensor)}
     tolerance = max((TOLERANCE[name] for name in names & {*DTYPES}), default=0)

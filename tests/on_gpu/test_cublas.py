@@ -13,7 +13,7 @@ from numgrad.devices import cpu, launches
 
 
 class StandIn:
-    """nvmath.bindings.cublas as far as numgrad uses it, with what cuBLAS demands of its arguments."""
+    """nvmath.bindings.cublas as far as numgrad uses it, with cuBLAS's requirements on arguments."""
 
     def __init__(self):
         self.calls = []
@@ -98,7 +98,7 @@ def spread(kind, address, count, step):
 
 
 def columns(kind, address, rows, width, step):
-    """A matrix that lies column by column."""
+    """A matrix stored by columns."""
     assert step >= max(1, rows)
     memory = (ctypes.c_char * (kind.itemsize * ((width - 1) * step + rows))).from_address(address)
     return np.ndarray((rows, width), kind, memory, 0, (kind.itemsize, step * kind.itemsize))
@@ -146,7 +146,7 @@ def test_matrices(cuda, library, dtype, shape):
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("by_columns", [(False, False), (True, False), (False, True), (True, True)])
 def test_transposed(cuda, library, transposed, by_columns):
-    """Factors that lie transposed, or are to be, or both, without a copy."""
+    """Factors that are stored transposed, or are to be transposed, or both, without a copy."""
     factors = []
     for number, (turn, columns) in enumerate(zip(transposed, by_columns, strict=True)):
         rows, width = ((5, 3), (3, 4))[number][:: -1 if turn else 1]
@@ -172,7 +172,7 @@ def test_stacks(cuda, stand_in):
 
 
 def test_copies(cuda, library):
-    """Factors of which neither rows nor columns lie in one piece, or rows that overlap."""
+    """Factors of which neither rows nor columns are contiguous, or whose rows overlap."""
     base = tensor((20, 30))
     check(cuda, base[::2, ::3], base[3:13, ::4])
     check(cuda, base[0, :9].expand(4, 9), base[:9, :7])
@@ -208,7 +208,7 @@ def test_what_it_is_not_asked_for(cuda, stand_in):
 
 
 def test_handles(cuda, stand_in, monkeypatch):
-    """A thread has one for all streams, with memory for each of them; the next thread takes it over."""
+    """A thread has one handle for all streams, with memory for each; the next thread takes it over."""
     left, right = tensor((3, 4)).to("cuda"), tensor((4, 2)).to("cuda")
     handle = type(cuda.stream(0))
 
@@ -273,7 +273,7 @@ def test_compiled_programs_call_it_where_their_memory_lies(stand_in):
 
 
 def test_unusable(cuda, size, monkeypatch):
-    """nvmath-python without a cuBLAS is as good as none, and said."""
+    """nvmath-python without a cuBLAS counts as missing, with a message."""
     import importlib.machinery
     import sys
     import types

@@ -1,4 +1,4 @@
-"""Flat indices on a GPU: counted over dimensions, taken apart, found where something is."""
+"""Flat indices on a GPU: combined from several dimensions, split, and found for nonzero elements."""
 
 import numpy as np
 import pytest

@@ -208,7 +208,7 @@ def test_scatter_axis_writes_one_value(cuda):
     assert out.host().tolist() == [7, 0, 7, 0, 7, 7]
 
 
-# -- indices that lead outside -------------------------------------------------------------------------------------
+# -- indices out of range ------------------------------------------------------------------------------------------
 
 
 def wait(cuda):

@@ -25,7 +25,7 @@ def filled(value):
 
 
 def overwrite(stream):
-    """Have all memory that is free on a stream overwritten, as soon as that may be."""
+    """Overwrite all memory that is free on a stream, as soon as possible."""
     with numgrad.cuda.stream(stream):
         kept = [filled(-99) for _ in range(40)]
         stream.synchronize()

@@ -1,4 +1,4 @@
-"""The allocator of a GPU's memory: how it cuts segments, gives pieces again, and counts."""
+"""The allocator of a GPU's memory: it divides segments, reuses pieces, and counts."""
 
 import gc
 import itertools

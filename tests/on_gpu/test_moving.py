@@ -1,4 +1,4 @@
-"""Tensors that go from one device to another, modules and gradients with them."""
+"""Tensors, modules and gradients that are moved from one device to another."""
 
 import numpy as np
 import pytest

@@ -106,7 +106,7 @@ def test_other_dtypes(dtype):
 
 @pytest.mark.parametrize("layout", ["transposed", "at odd addresses", "with gaps", "gradients transposed"])
 def test_layouts(layout):
-    """Parameters and gradients that the kernel cannot take as they lie in memory, or not four elements at a time."""
+    """Parameters and gradients in layouts that the kernel cannot take, or not four elements at a time."""
 
     def step(device):
         values = from_numpy(np.arange(60, dtype=np.float32)).to(device)
@@ -229,7 +229,7 @@ def test_parameters_that_overlap_are_updated_one_after_the_other():
 
 
 def test_training_follows_the_cpu():
-    """A small network's losses over some steps, with a schedule."""
+    """The losses of a small network over some steps, with a schedule."""
 
     def losses(device):
         numgrad.manual_seed(0)

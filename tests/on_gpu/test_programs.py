@@ -45,7 +45,7 @@ def compare(program, *shapes, calls=3):
     return compiled
 
 
-# -- what is replayed --------------------------------------------------------------------------------------------
+# -- replays -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("program", [
@@ -304,7 +304,7 @@ def test_a_generator_that_is_found_is_looked_for_anew():
     assert bits(f()) == bits(numgrad.rand(3, device="cuda", generator=numgrad.Generator("cuda").manual_seed(2)))
 
 
-# -- what is reported, and what is not recorded ------------------------------------------------------------------
+# -- reported errors, and calls that are not recorded ------------------------------------------------------------
 
 
 def test_an_index_outside_is_reported_when_the_gpu_is_waited_for():
@@ -380,7 +380,7 @@ READ = {"fft_c2c", "fft_c2r", "fft_r2c", "linalg_solve_op", "masked_fill_tensor"
 #: Sums in which threads add in any order, so that the last bits vary.
 IN_ANY_ORDER = {"grid_sampler_op", "weighted_gather", "weighted_products"}
 
-#: A layout of each operation is enough here: the others differ in what kernels are given.
+#: A layout of each operation is enough here: the others differ in the arguments of kernels.
 CASES = [
     case for case in test_operations.REPLAYED
     if case.layout == "contiguous" and case.op.name not in {*ON_THE_CPU, *READ, *IN_ANY_ORDER}

@@ -164,7 +164,7 @@ def test_atomic_updates_need_barriers_around_them(before, after):
 
 @cuda.jit
 def total(x, partial, tickets, out, fence):
-    """The last of the blocks to come adds what all of them have found."""
+    """The last block that arrives adds the results of all blocks."""
     i = cuda.grid(1)
     partial[i] = 2 * x[i]
     if fence:

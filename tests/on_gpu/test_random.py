@@ -71,7 +71,7 @@ def test_words_go_to_their_places(fill, seed, offset):
     (np.int8, "integers", -3, 6),
 ])
 def test_numbers_depend_on_seed_offset_and_place_alone(fill, monkeypatch, dtype, distribution, first, second):
-    """They do not depend on the number of draws or of threads."""
+    """Draws do not depend on the number of threads."""
     from numgrad.devices.cuda import random
 
     draw = (dtype, distribution, first, second)

@@ -1,4 +1,4 @@
-"""Sorting on a GPU, and what rests on it: in tiles, in runs of several tiles, many short lines at once."""
+"""Sorting on a GPU, and operations that use it: in tiles, in runs of several tiles, many short lines at once."""
 
 import numpy as np
 import pytest

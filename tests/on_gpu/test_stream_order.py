@@ -32,7 +32,7 @@ def leaf(value=1.0):
 
 
 def overwrite(stream):
-    """Have all memory that is free on a stream overwritten, as soon as that may be."""
+    """Overwrite all memory that is free on a stream, as soon as possible."""
     with torch.cuda.stream(stream):
         kept = [torch.full((SIZE,), -99.0, device="cuda") for _ in range(40)]
         stream.synchronize()

@@ -1,4 +1,4 @@
-"""Operations of a user's own on GPUs: the kernels compute what those of the CPU compute."""
+"""Users' operations on GPUs: the kernels give the CPU's results."""
 
 import numba
 import numpy as np

@@ -12,7 +12,7 @@ class WaitedError(AssertionError):
 
 @pytest.fixture
 def no_waiting(cuda, monkeypatch):
-    """Called, it has whatever waits for the GPU, or reads its memory, raise from then on."""
+    """After a call, every wait for the GPU, and every read of its memory, raises."""
 
     def refuse(*arguments):
         raise WaitedError

@@ -7,7 +7,7 @@ from numgrad.distributions import Categorical, OneHotCategorical
 from numgrad.nn import AdaptiveLogSoftmaxWithLoss
 from numgrad.nn.functional import cross_entropy, ctc_loss, multi_margin_loss, one_hot, softmin
 
-#: Differences that float32 can hold beside a score of a million, for 3 examples of 6 classes.
+#: Differences that float32 can represent at a score of a million, for 3 examples of 6 classes.
 DIFFERENCES = np.random.default_rng(0).integers(-48, 49, (3, 6)) / 16
 
 

@@ -1,6 +1,6 @@
 """Trials of operations: samples of the op table, in every layout that tensors can have.
 
-The samples themselves stand in ``samples``.
+The samples themselves are in ``samples``.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Case:
         ]
 
     def __call__(self, *leaves):
-        """The outputs for these leaves; in place of one there may be a number."""
+        """The outputs for these leaves; instead of one there may be a number."""
         inputs = [
             leaf.expand(shape) if getattr(leaf, "shape", shape) != shape else leaf
             for leaf, shape in zip(leaves, self.shapes, strict=True)

@@ -13,7 +13,7 @@ GRID = np.array([[0], [1]])
 ROWS = np.array([True, False])
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 
-#: Indices for which PyTorch gives what NumPy gives.
+#: Indices for which PyTorch and NumPy agree.
 INDICES = [
     P, (P,), (ALL, Q), (..., Q), (P, Q), (P, ALL, Q), (ALL, P, Q), (P, Q, Q), (GRID, Q), (GRID, ALL, Q),
     (ALL, GRID), (P, slice(1, None)), (slice(1, None), Q), (None, P), (P, None), (P, None, Q), (..., P, Q),
@@ -24,7 +24,7 @@ INDICES = [
 
 
 def as_tensors(index):
-    """The index with tensors in place of arrays."""
+    """The index with tensors instead of arrays."""
     if isinstance(index, tuple):
         return tuple(as_tensors(item) for item in index)
     if not isinstance(index, np.ndarray):

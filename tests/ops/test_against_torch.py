@@ -274,7 +274,7 @@ def test_classification_losses(shape, ignored, reduction):
     # PyTorch has no gradient of more dimensions that do not lie in order.
     for layout, dtype in itertools.product(LAYOUTS if len(shape) < 3 else LAYOUTS[:1], FLOATS):
         (x,) = randoms(shape, layout=layout, dtype=dtype)
-        # Of one row, or of more dimensions than two, numgrad makes a matrix by nodes that one sees.
+        # numgrad reshapes one row, or more than two dimensions, to a matrix by visible nodes.
         assert_same(program(f"F.cross_entropy(x, y, {options})"), x, target, graph=len(shape) == 2)
         assert_same(program(f"F.nll_loss(x, y, {options})"), x, target, graph=len(shape) == 2)
 

@@ -110,7 +110,7 @@ def test_it_ends_with_the_program(program, end):
 
 
 def test_it_runs_no_code_of_the_program(program, tmp_path):
-    """It imports neither modules of the current directory nor the module of a user's optimizer."""
+    """The second process imports neither modules of the current directory nor the module of a user's optimizer."""
     mine = tmp_path / "mine"
     mine.mkdir()
     note = "import os\nopen(os.path.join(os.path.dirname(__file__), f'run-by-{os.getpid()}'), 'w').close()\n"

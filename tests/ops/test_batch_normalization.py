@@ -1,4 +1,4 @@
-"""Batch normalization: what samples of a few elements do not show."""
+"""Batch normalization: cases that samples of a few elements do not cover."""
 
 import numpy as np
 import pytest

@@ -79,7 +79,7 @@ def test_results_are_those_of_a_loop(case):
 DIFFERENTIABLE = [case for case in CASES if any(case.differentiable()) and "float64" in case.sample.dtypes]
 
 def first_cases(count):
-    """So many cases of each operation, but for the pointwise ones of one input, which all go the same way."""
+    """The number of cases of each operation; pointwise ones of one input share their code and need fewer."""
     of_each = {}
     for case in DIFFERENTIABLE:
         if not isinstance(case.op, Pointwise) or len(case.op.inputs) > 1:

@@ -23,6 +23,6 @@ def test_a_message_shows_the_shapes_of_tensors(message, values, expected):
 
 
 def test_nothing_is_raised_if_the_condition_holds():
-    check([1], "{}")  # the message lacks its value: it is not made
+    check([1], "{}")  # the message lacks its value: it is not formatted
     with pytest.raises(IndexError):
         check_index([], "no element")

@@ -17,7 +17,7 @@ def assigned(copy, index, value):
     return copy
 
 
-#: Of one 3 x 3 matrix: names of functions, or of methods and properties where there is no function.
+#: Functions of one 3 x 3 matrix, or methods and properties where there is no function.
 OF_ONE = """
     abs angle sgn conj conj_physical resolve_conj real imag view_as_real neg reciprocal exp exp2 expm1 log log2 log10
     log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid square sum mean prod trace t
@@ -107,7 +107,7 @@ PROGRAMS = {
     "the largest": (lambda m, x: x.max(), (2, 3)),
 }
 
-#: With real tensors first; what follows "complex" are complex ones.
+#: Real tensors, then complex ones after "complex".
 MIXED = {
     "times": (lambda m, x, z: x * z, (2, 3), "complex", (3,)),
     "plus": (lambda m, x, z: z + x, (2, 3), "complex", (3,)),

@@ -1,4 +1,4 @@
-"""Convolutions: what samples of a few elements do not show."""
+"""Convolutions: cases that samples of a few elements do not cover."""
 
 import numba
 import numpy as np

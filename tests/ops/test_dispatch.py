@@ -82,7 +82,7 @@ def test_ever_new_shapes_are_forgotten(monkeypatch):
     monkeypatch.setattr(Entries, "LIMIT", 8)
     entries = ops["sub"].entries
     entries.clear()
-    for count in [count for count in range(1, 40) for _ in range(2)]:  # what comes once is not even kept
+    for count in [count for count in range(1, 40) for _ in range(2)]:  # plans that run once are not kept
         x = numgrad.arange(float(count)).reshape(count, 1).requires_grad_()
         y = x - numgrad.arange(3.0)
         y.sum().backward()

@@ -236,7 +236,7 @@ def test_in_place_with_numpy():
         a *= tensor([1.0, 2.0], requires_grad=True)
 
 
-# --- what is neither a tensor nor a number ----------------------------------------------
+# --- operands that are neither tensors nor numbers --------------------------------------
 
 
 class Other:
@@ -344,7 +344,7 @@ def test_functions_refuse_them_too(call, words):
         call(x)
 
 
-# --- what is not defined ----------------------------------------------------------------
+# --- undefined operations ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sign", [*BITS, "~"])

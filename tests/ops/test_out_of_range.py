@@ -30,7 +30,7 @@ from numgrad.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 ONE, TWO = tensor([0, 1]), tensor([1, 0])
 
-#: Of six classes.
+#: Functions of six classes.
 ADAPTIVE = nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
 
 

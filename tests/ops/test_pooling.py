@@ -1,4 +1,4 @@
-"""Pooling, and images in other sizes: what samples of a few elements do not show."""
+"""Pooling, and images in other sizes: cases that samples of a few elements do not cover."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from numgrad.nn import functional
 
 def test_a_window_of_padding_alone():
     out, indices = numgrad.nn.functional.max_pool2d(numgrad.ones(1, 1, 1), 2, 1, 1, 2, return_indices=True)
-    assert (out.item(), indices.item()) == (float("-inf"), 0)  # where PyTorch's index leads outside
+    assert (out.item(), indices.item()) == (float("-inf"), 0)  # where PyTorch's index is out of range
 
 
 def test_more_windows_than_one_thread_takes():

@@ -25,7 +25,7 @@ def scalar(dtype):
     return tensor(1, dtype=dtype)
 
 
-# What an operand (a maker and its dtype) brings, and the dtype of ``operand + rows(dtype)`` for each of DTYPES.
+# The contribution of an operand (a maker and its dtype), and the dtype of ``operand + rows(dtype)`` for each of DTYPES.
 OPERANDS = [
     (lambda: rows(BOOL), [BOOL, int64, float32, float64]),
     (lambda: rows(int64), [int64, int64, float32, float64]),

@@ -1,4 +1,4 @@
-"""Random tensors: the numbers of PyTorch 2.13 for the same seed, recorded and beside it; ranges, errors and graphs."""
+"""Random tensors: the numbers of PyTorch 2.13 for the same seed, recorded and compared; ranges, errors and graphs."""
 
 import copy
 import math
@@ -87,16 +87,16 @@ def test_the_state_is_pytorchs():
     state = numgrad.get_rng_state()
     assert (state.dtype, state.shape) == (numgrad.uint8, (5056,))
     assert state[:24].tolist() == [5, 0, 0, 0, 0, 0, 0, 0, 98, 2, 0, 0, 1, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0]
-    assert state[5024:5032].tolist() == [44, 7, 140, 236, 91, 92, 229, 63]  # the normal that waits
+    assert state[5024:5032].tolist() == [44, 7, 140, 236, 91, 92, 229, 63]  # the second number of a pair, which is kept
     assert state[5040:5044].tolist() == [1, 0, 0, 0]
     assert int(state.numpy().astype(int).sum()) == 326139
 
 
-# -- what the numbers must be, whatever they are ------------------------------------------------------------------
+# -- ranges and distributions -------------------------------------------------------------------------------------
 
 
 def test_a_state_brings_the_numbers_back():
-    numgrad.randn(3)  # a normal waits
+    numgrad.randn(3)  # the second number of a pair is kept
     state = numgrad.get_rng_state()
     first = numgrad.randn(5).tolist(), numgrad.rand(700).tolist()
     numgrad.set_rng_state(state)

@@ -1,4 +1,4 @@
-"""Every operation in every dtype and layout gives what NumPy gives."""
+"""Every operation in every dtype and layout gives NumPy's result."""
 
 import numpy as np
 import pytest

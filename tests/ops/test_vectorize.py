@@ -174,7 +174,7 @@ def test_an_operation_that_is_no_longer_used_is_freed():
     def double(x):
         return 2 * x
 
-    for _ in range(3):  # what calls come to is remembered by then
+    for _ in range(3):  # the entries of these calls are cached by then
         double(numgrad.ones(2))
     alive = weakref.ref(double.op)
     del double

@@ -215,7 +215,7 @@ def test_averages_begin_after_some_steps():
 
 
 def test_a_gradient_that_changed_its_sign_does_not_count():
-    """Rprop: after a change of sign the parameter waits for one step, and its step size is left as it is."""
+    """Rprop: after a change of sign the parameter is not updated for one step, and its step size stays."""
     param = numgrad.zeros(1, requires_grad=True)
     optimizer = optim.Rprop([param], lr=1.0)
     seen = []

@@ -37,7 +37,7 @@ def minimized(loss, *params, steps=10, **options):
     return optimizer, [optimizer.step(closure).item() for _ in range(steps)]
 
 
-# -- what it finds ----------------------------------------------------------------------------------------------------
+# -- minima -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("search", SEARCHES)

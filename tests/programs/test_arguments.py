@@ -1,6 +1,6 @@
 """Arguments of all kinds: shared memory, changes, and errors."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import collections
 import functools

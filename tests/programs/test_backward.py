@@ -1,6 +1,6 @@
 """Backward after other calls, through checkpoints, Functions and transforms."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import pytest
 from programs.comparison import compared_with_eager, ramp, replays

@@ -1,6 +1,6 @@
 """Arrays, hooks, counters and objects that change between calls, or that a call changes."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Values that change between calls or by a call: arrays, cells, tensors' attributes, and what cannot be looked into."""
+"""Values that change between calls or by a call: arrays, cells, tensors' attributes, and opaque objects."""
 
 import array
 import collections
@@ -188,7 +188,7 @@ def test_a_list_linked_through_thousands_of_objects():
     assert [compiled(numgrad.ones(1)).item() for _ in range(3)] == [1.0] * 3
 
 
-# -- what a call changes ----------------------------------------------------------------------------------------
+# -- changes made by a call -------------------------------------------------------------------------------------
 
 
 def counters():

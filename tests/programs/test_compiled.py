@@ -1,4 +1,4 @@
-"""Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
+"""Functions, modules and training steps that are recorded and replayed, through the public interface."""
 
 import copy
 import datetime
@@ -17,7 +17,7 @@ from numgrad import nn
 from numgrad.devices.memory import pool
 from numgrad.nn.functional import cross_entropy
 
-# -- what is replayed --------------------------------------------------------------------------------------------
+# -- replays -----------------------------------------------------------------------------------------------------
 
 
 def test_python_runs_once_and_results_are_new():

@@ -1,6 +1,6 @@
 """Compiled functions as methods, in copies, within one another and in threads."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import copy
 import pickle

@@ -1,6 +1,6 @@
 """Backward through compiled functions: of some results, in any order, again, of gradients and of arguments."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import pytest
 from programs.comparison import compared_with_eager, ramp

@@ -1,6 +1,6 @@
 """State that changes between calls: a replay has the results of the function itself, or is refused."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 from types import SimpleNamespace
 

@@ -1,6 +1,6 @@
 """Hooks of tensors, and gradients that are kept, around compiled functions and within."""
 
-# ruff: noqa: B007, B023 - what changes is found by functions that were made before
+# ruff: noqa: B007, B023 - functions defined earlier see the changed variables
 
 import pytest
 from programs.comparison import compared_with_eager, ramp, replays

@@ -2,7 +2,7 @@
 and the default dtype.
 """
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 from programs.comparison import compared_with_eager, ramp
 

@@ -252,7 +252,7 @@ def test_programs_are_not_made_while_another_is_recorded(make):
             make(inner, x)
         return x * 2
 
-    # if it waited for the recording to end, it would wait for ever
+    # if it waited for the recording to end, it would wait forever
     thread = threading.Thread(target=lambda: found.append(outer(x)), daemon=True)
     thread.start()
     thread.join(60)

@@ -9,7 +9,7 @@ import numgrad
 from numgrad.compiler import CaptureError
 from numgrad.ops.table.elementwise import Pointwise
 
-#: Layouts that are tried: others differ in what kernels are given, not in how programs are made of them.
+#: Layouts to test: others differ in the arguments of kernels, not in the structure of programs.
 LAYOUTS = ("contiguous", "0-d", "broadcast", "transposed", "empty")
 
 

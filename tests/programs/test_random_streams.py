@@ -1,6 +1,6 @@
 """Random numbers in compiled functions: each replay goes on where the last draw ended, wherever that was."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 from programs.comparison import compared_with_eager, ramp
 

@@ -1,6 +1,6 @@
 """Results of compiled functions, and compiled functions as methods, in copies and in threads."""
 
-# ruff: noqa: B007, E741 - what changes is found by functions that were made before
+# ruff: noqa: B007, E741 - functions defined earlier see the changed variables
 
 import collections
 import io

@@ -57,7 +57,7 @@ def data(number):
 
 
 def compare(make, between=lambda training, number: None, steps=5, step=None, model=None):
-    """Steps of a training beside those of one that is compiled, with ``between`` called before each."""
+    """Training steps, compared with those of a compiled one; ``between`` is called before each."""
     trainings = []
     for compiled in (False, True):
         training = Training(make, False, model)

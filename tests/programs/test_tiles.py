@@ -31,7 +31,7 @@ def flat(result):
 
 
 def tiled(function, *arguments):
-    """The program of a function that runs tile by tile and gives the same bits, and what it returned before."""
+    """The program of a function that runs tile by tile and gives the same bits, and its earlier result."""
     compiled = numgrad.compile(function, fullgraph=True)
     expected = [tensor.detach().clone() for tensor in flat(function(*arguments))]
     for _ in range(2):

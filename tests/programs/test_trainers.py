@@ -1,4 +1,4 @@
-"""Objects with a compiled method, and what code outside of it does to their attributes between calls."""
+"""Objects with a compiled method, whose attributes other code changes between calls."""
 
 import pytest
 from programs.comparison import compared_with_eager, ramp, replays

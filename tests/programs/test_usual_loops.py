@@ -177,7 +177,7 @@ def test_a_trainer_that_counts_its_steps_and_averages_weights(compiled, see):
     step = compiled(trainer.step)
     for _ in range(6):
         see(step(numgrad.randn(5, 4)), trainer.samples, trainer.left)
-    trainer.samples = 1000  # what counts elsewhere does not matter to the program
+    trainer.samples = 1000  # other counters do not matter to the program
     see(step(numgrad.randn(5, 4)), trainer.samples, *trainer.average.parameters())
 
 

@@ -1,6 +1,6 @@
-"""Backward that does more than compute gradients, and backward that comes late, seldom, or to other results."""
+"""Backward that does more than compute gradients, runs late or seldom, or starts from other results."""
 
-# ruff: noqa: B007 - what changes is found by functions that were made before
+# ruff: noqa: B007 - functions defined earlier see the changed variables
 
 import warnings
 
@@ -201,7 +201,7 @@ def test_what_a_function_keeps_that_does_not_change(compiled, see):
         see(x.grad)
 
 
-# -- when backward comes, and to what ------------------------------------------------------------------------
+# -- times and targets of backward ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", [lambda y: y.relu(), lambda y: F.dropout(y, 0.5)])

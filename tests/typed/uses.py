@@ -1,6 +1,6 @@
 """Uses of the table's functions and methods, for the type checker, which ``.ci/run`` runs on this file.
 
-What is wrong is marked: a mark that the type checker does not need is an error.
+Wrong lines are marked: a mark that the type checker does not need is an error.
 """
 
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Checkpoints: what backward computes again is the same, and as much of it as is needed."""
+"""Checkpoints: backward computes the same values again, and as many of them as is needed."""
 
 import threading
 from contextlib import nullcontext

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.torch
 program = Programs()
 
 
-# --- how often, and what ----------------------------------------------------------------
+# --- numbers and order of the calls -----------------------------------------------------
 
 
 @program

@@ -82,7 +82,7 @@ def test_debug_of_operations_that_do_not_differ():
 
         @staticmethod
         def backward(ctx, g):
-            ctx.saved_tensors  # noqa: B018 - which asks for the saved tensor a first time
+            ctx.saved_tensors  # noqa: B018 - reads the saved tensor for the first time
             return g * ctx.saved_tensors[0]
 
     y = kept(lambda x: Twice.apply(x.sin()), leaf(), debug=True)

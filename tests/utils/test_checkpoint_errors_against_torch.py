@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 program = Programs()
 
 
-# --- what is wrong ----------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------
 
 
 @program
@@ -136,7 +136,7 @@ def saved_tensors_asked_for_twice(m, show):
 
         @staticmethod
         def backward(ctx, grad):
-            ctx.saved_tensors  # noqa: B018 - which asks for the saved tensor a first time
+            ctx.saved_tensors  # noqa: B018 - reads the saved tensor for the first time
             return grad * ctx.saved_tensors[0]
 
     x = leaf(m)

@@ -1,4 +1,4 @@
-"""SummaryWriter: what reaches tensorboardX, which stands in here as a class that notes it."""
+"""SummaryWriter: the calls of tensorboardX, which a class that records them replaces."""
 
 import sys
 from types import ModuleType

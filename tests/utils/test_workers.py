@@ -148,7 +148,7 @@ def test_workers_read_ahead():
     assert next(iterator).tolist() == [0]
 
 
-# -- what workers know, and how they compute ---------------------------------------------------------------
+# -- the state of workers ----------------------------------------------------------------------------------
 
 
 def test_worker_info():

@@ -176,7 +176,7 @@ def test_graphviz_reads_all_that_may_stand_in_boxes(tmp_path):
     assert "#quot;b#quot; \\n #lt;i#gt; #35;1" in drawing.mermaid
 
 
-# -- Mermaid, and what Jupyter gets -----------------------------------------------------------------------------------
+# -- Mermaid and Jupyter ----------------------------------------------------------------------------------------------
 
 
 def test_mermaid():

@@ -1,4 +1,4 @@
-"""Pages of the families of operations: docstrings, and what the op table says."""
+"""Pages of the families of operations: docstrings, and the entries of the op table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def facts(op: Op) -> Lines:
 
 
 def function_entry(full_name: str, name: str, function: Any) -> Lines:
-    """Yield the description of a function, with what the op table says about it."""
+    """Yield the description of a function, with its entries in the op table."""
     yield from (f".. autofunction:: {full_name}", "")
     entries = entries_of(name, function.__name__)
     for op in entries:

@@ -23,7 +23,7 @@ def copy_runs(
 
     The elements of ``x`` begin at ``start`` and are ``x_outer`` apart for each ``o``, ``x_middle`` for each ``m``,
     ``x_row`` for each ``r`` and ``x_step`` for each ``i``: 1, or 0 for a repeated element.  Those of ``out`` begin
-    likewise at ``target``, and are contiguous in ``i``.
+    at ``target`` in the same way, and are contiguous in ``i``.
     """
     some = max(1, PIECE // width)
     groups = (rows + some - 1) // some

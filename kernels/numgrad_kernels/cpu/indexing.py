@@ -6,7 +6,7 @@ A tensor is read through its storage ``x``: element ``[o, j, c]`` of the indexed
 
 The owner of an index can change it after any check, so kernels check the number that they use.  An index that leads
 outside is not followed, and ``wrong[0]`` becomes true.  Kernels that update existing elements check all indices first,
-and write nothing if one leads outside.  Indices are integers, and the lengths of the rows match.
+and write nothing if one is out of range.  Indices are integers, and the lengths of the rows match.
 
 If several indices are equal, the writes to that element happen in the order of the indices, whatever the number of
 threads: a piece of the work processes all indices (``chunk`` is their number) for a stripe of ``columns``.
@@ -43,7 +43,7 @@ def _any_outside(indices, low, high):
 def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Report):
     """``first * size + second``: non-negative flat indices over dimensions of ``first_size`` and of ``size``.
 
-    ``wrong[0]`` becomes true if an index of the first leads outside, ``wrong[1]`` if one of the second does.
+    ``wrong[0]`` becomes true if an index of the first is out of range, ``wrong[1]`` if one of the second is.
     """
     for piece in prange((flat_indices.size + PIECE - 1) // PIECE):
         low, high = piece * PIECE, (piece + 1) * PIECE
@@ -84,7 +84,7 @@ def inside(index, size):
 def _take(x, base, indices, step, low, size, out):
     """Read elements into ``out``; return True if all indices are inside.
 
-    Branches cost less than reading another element in place of one outside, or adding ``size`` or 0 to each index.
+    Branches cost less than reading another element instead of one outside, or adding ``size`` or 0 to each index.
     """
     good = True
     for i in range(out.size):

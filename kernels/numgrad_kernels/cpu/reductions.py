@@ -176,7 +176,7 @@ def fold_lanes(lanes):
 
 
 def sum_of_lanes(lanes):
-    """The same for sums, in vector registers: LLVM unrolls the loops above into scalar instructions."""
+    """The fold for sums, in vector registers: LLVM unrolls the loops above into scalar instructions."""
     return tree_total(lanes, 64)
 
 
@@ -308,7 +308,7 @@ def _fold_lines(x, base, stride, width, begin, end, parameter, part, at):
 
 
 def _finish_columns(x, base, tail, columns, many_rows, parameter, divisor, total, at, out, start):
-    """Fold the ``tail`` of the entries and what was folded side by side, and store the results from ``start`` on."""
+    """Fold the ``tail`` of the entries and the partial results of lanes; store the results from ``start`` on."""
     for column in range(tail * columns):
         total[at + column] = fold(total[at + column], term(x[base + column], parameter[column]))
     for row in range(1, many_rows):

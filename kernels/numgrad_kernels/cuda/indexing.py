@@ -4,7 +4,7 @@ A kernel over rows of ``inner`` contiguous elements has ``1 << shift`` threads f
 or half of that, so that neighbouring threads access neighbouring elements of long rows and of short ones.  Inner loops
 do not use ``range``, which would divide to compute its length.
 
-An index that leads outside is not followed: it is noted in ``report``, as (flag, index, bounds), and the element that
+An index that is out of range is not used: it is noted in ``report``, as (flag, index, bounds), and the element that
 it would have read is 0.
 """
 
@@ -143,7 +143,7 @@ def fold_together(out, offset, value):
 
 
 def wrap_indices(indices, count, size, out: Out, report: InOut):
-    """The indices counted from the front; ``size`` for one that leads outside."""
+    """The indices counted from the front; ``size`` for one that is out of range."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         signed = indices[i]
         index = signed + size if signed < 0 else signed
@@ -257,7 +257,7 @@ def scatter_axis(values, value_step, indices, count, length, width, inner, out: 
 
 
 def scatter_offsets(indices, count, length, width, inner, size, out: Out, report: InOut):
-    """The offset of each index of ``scatter_axis`` in the row of ``size`` elements; ``size`` if it leads outside."""
+    """The offset of each index of ``scatter_axis`` in the row of ``size`` elements; ``size`` if it is out of range."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
         if index >= 0 and index < length:

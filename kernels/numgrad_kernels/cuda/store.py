@@ -72,7 +72,7 @@ def _digest(name: str, text: str, arguments: Sequence[Any], *form: Any) -> str:
 
 @functools.cache
 def _environment() -> str:
-    """Return what the code depends on besides the kernel's own text: compilers, and the code that uses them."""
+    """Return the facts that the code depends on, besides the kernel's own text: compilers, and the code using them."""
     folder = Path(__file__).parent
     sources = hashlib.sha256()
     for file in (folder / "adapter.py", folder / "language.py", Path(__file__)):

@@ -1,7 +1,7 @@
 """Kernels linked to one function: LLVM IR that calls their machine code in sequence, without Python in between.
 
 The function takes the address of a table that contains the addresses of the blocks of memory.  All operands of the
-kernels lie in these blocks.  The function allocates nothing.  Linking compiles a page of calls, and no kernel.
+kernels lie in these blocks.  The function allocates nothing.  Linking compiles these calls, and no kernel.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _number = itertools.count()
 _DECLARATIONS = (
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-    "declare i32 @get_num_threads()",  # this and the next are Numba's
+    "declare i32 @get_num_threads()",  # the next two functions are Numba's
     "declare void @numba_parallel_for(ptr, ptr, ptr, ptr, ptr, i64, i64, i32)",
 )
 

@@ -61,7 +61,7 @@ def _fold(
     fold: Callable[..., Any] = reductions.fold, finish: Callable[..., Any] = reductions.finish, initial: float = 0,
     divisor: float = 1.0, number: float = 0, parameters: Buffer | None = None,
 ) -> Buffer:
-    """Return the buffer of the reduction of (outer, length, inner), with these functions in place of the kernels' own.
+    """Return the buffer of the reduction of (outer, length, inner), with these functions instead of the kernels' own.
 
     Their parameter is ``number``, or an element of ``parameters`` for each result.
     """

@@ -17,7 +17,7 @@ from .simulated import *  # noqa: F403
 def copy_to_host(  # type: ignore[no-redef]
     target: int, source: int, size: int, stream: StreamHandle
 ) -> None:
-    """Write zeros in place of the contents of the GPU's memory."""
+    """Write zeros instead of the contents of the GPU's memory."""
     ctypes.memset(target, 0, size)
 
 

@@ -173,7 +173,7 @@ def put_rows(
 def _atomic(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
     """Return the output, viewed in the dtype of its atomic instructions, and the kernel parts that use them.
 
-    Return None in place of the output if there are no such instructions.
+    Return None instead of the output if there are no such instructions.
     """
     part = _PARTS.get(out.dtype)
     if together is indexing.together and part is not None:

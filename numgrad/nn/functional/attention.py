@@ -68,10 +68,10 @@ def multi_head_attention_forward(
         need_weights: True to return the attention weights; without them it takes less time and memory.
         attn_mask: of shape (L, S), or (N * num_heads, L, S): bool, true where a query must not attend to a key, or
             numbers to add to the scores.
-        use_separate_proj_weight: True to use ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` in place of
+        use_separate_proj_weight: True to use ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` instead of
             ``in_proj_weight``.
         q_proj_weight, k_proj_weight, v_proj_weight: each of shape (E, elements of a vector).
-        static_k, static_v: of shape (N * num_heads, S, E / num_heads): keys and values of the heads, used in place of
+        static_k, static_v: of shape (N * num_heads, S, E / num_heads): keys and values of the heads, used instead of
             projections.
         average_attn_weights: True to return the mean of the weights over the heads.
         is_causal: a hint that the mask, which is still required, lets each query see the keys up to its own index.

@@ -48,7 +48,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @tensors_checked
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Apply :func:`dropout` with SELU's limit in place of 0, then scale and shift to keep mean 0 and variance 1."""
+    """Apply :func:`dropout` with SELU's limit instead of 0, then scale and shift to keep mean 0 and variance 1."""
     _check_probability(p)
     check_tensors("alpha_dropout", input=input)
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)

@@ -211,7 +211,7 @@ class Hardswish(_InPlace, function=functional.hardswish):
 
 
 class Threshold(_Activation, function=functional.threshold):
-    """Each element above ``threshold``, with ``value`` in place of the others.
+    """Each element above ``threshold``, with ``value`` instead of the others.
 
     Example:
         >>> import numgrad
@@ -227,7 +227,7 @@ class Threshold(_Activation, function=functional.threshold):
 
 
 class Hardshrink(_Shrink, function=functional.hardshrink):
-    """Each element more than ``lambd`` away from 0, with 0 in place of the others.
+    """Each element more than ``lambd`` away from 0, with 0 instead of the others.
 
     Example:
         >>> import numgrad
@@ -237,7 +237,7 @@ class Hardshrink(_Shrink, function=functional.hardshrink):
 
 
 class Softshrink(_Shrink, function=functional.softshrink):
-    """Each element moved towards 0 by ``lambd``, with 0 in place of elements within ``lambd`` of 0.
+    """Each element moved towards 0 by ``lambd``, with 0 instead of elements within ``lambd`` of 0.
 
     Example:
         >>> import numgrad

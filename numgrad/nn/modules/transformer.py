@@ -269,7 +269,7 @@ class Transformer(Module):
 
     Args:
         num_encoder_layers, num_decoder_layers: the numbers of layers.
-        custom_encoder, custom_decoder: modules to use in place of the encoder and the decoder.
+        custom_encoder, custom_decoder: modules to use instead of the encoder and the decoder.
         others: those of :class:`TransformerEncoderLayer`.
 
     Matrices, including those of custom modules, are drawn by ``init.xavier_uniform_``.

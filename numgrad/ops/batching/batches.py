@@ -101,7 +101,7 @@ class Batched(Level):
             tensor = self._adopted.pop()
             wrapped_tensor = tensor._mapped.tensor
             show_elements_of(tensor, wrapped_tensor)
-            _put_in_graph_as(tensor, wrapped_tensor)  # discards what was recorded here
+            _put_in_graph_as(tensor, wrapped_tensor)  # discards the operations recorded here
             if tensor._view is not None:
                 tensor._seen = wrapped_tensor._seen
             elif wrapped_tensor._view is not None:  # it took on the shape of a view of itself

@@ -180,7 +180,7 @@ def _(grad, input, index, src, out, dim, reduce, include_self, needed):
 
 
 def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
-    """Return the gradient of a product for the input: the product of the other factors, with 1 in place of a 0."""
+    """Return the gradient of a product for the input: the product of the other factors, with 1 instead of a 0."""
     nonzero = where(eq(input, 0), 1, input)
     product = scatter_reduce_op(nonzero, index, src, dim, "prod", include_self)
     return _without_self(div(mul(grad, conj(product)), conj(nonzero)), index, dim, include_self)

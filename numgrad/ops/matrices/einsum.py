@@ -142,7 +142,7 @@ class _Chain:
         self._shorten(list(shape))
 
     def diagonal(self, first: int, second: int) -> None:
-        """Take the diagonal of two dimensions, in place of the first."""
+        """Take the diagonal of two dimensions, instead of the first."""
         self._both((diagonal_op, (0, first, second)))
         kept = [extent for dim, extent in enumerate(self.shape) if dim not in (first, second)]
         self._note_shape([*kept, self.shape[first]])

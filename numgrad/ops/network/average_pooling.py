@@ -187,7 +187,7 @@ def local_response_norm(
 ) -> Tensor:
     """``input / (k + alpha * mean(input ** 2)) ** beta``, with the mean over ``size`` neighbouring channels.
 
-    The formula is that of AlexNet (Krizhevsky, Sutskever and Hinton 2012), except for the mean in place of the sum.
+    The formula is that of AlexNet (Krizhevsky, Sutskever and Hinton 2012), except for the mean instead of the sum.
 
     Args:
         input: of shape (n, channels, ...).
@@ -226,7 +226,7 @@ def _adaptive_averages(length: int, count: int) -> LineMap:
 
 
 def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, internal: str = "") -> Ints:
-    """Return the output size of the function ``name``, with the input's size in place of each None.
+    """Return the output size of the function ``name``, with the input's size instead of each None.
 
     Raises:
         RuntimeError, ValueError: the number of sizes or dimensions is wrong.

@@ -125,7 +125,7 @@ feature_dropout, feature_dropout_ = _forms(
 )
 alpha_dropout, alpha_dropout_ = _forms(
     "alpha_dropout",
-    """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0.
+    """Dropout for self-normalizing networks: dropped elements become the activation's limit, not 0.
 
     The result is scaled and shifted to keep mean 0 and variance 1. Arguments and errors are those of :func:`dropout`.
     """,

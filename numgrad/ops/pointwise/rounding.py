@@ -98,7 +98,7 @@ def frac(input):
 
 @pointwise("NanToNumBackward0", export=False)
 def nan_to_num_op(input, *, nan=0, posinf=0, neginf=0):
-    """``input`` with other numbers in place of NaN and the infinities."""
+    """``input`` with other numbers instead of NaN and the infinities."""
     infinity = where(input > 0, posinf, neginf)
     return where(input != input, nan, where(scalar.isinf(input), infinity, input))
 
@@ -117,7 +117,7 @@ def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
     inplace: bool = False,
 ) -> Tensor:
-    """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's extremes.
+    """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's extremes.
 
     Both parts of complex numbers are replaced.
 

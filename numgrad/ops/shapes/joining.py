@@ -48,7 +48,7 @@ def unbind_op(input: Layout, dim: Dim = 0) -> Several:
 
 @unbind_op.gradient("input")
 def _(grad, input_shape, dim):
-    """``stack(grad, dim)``, zeros in place of gradients that did not come."""
+    """``stack(grad, dim)``, zeros instead of gradients that did not come."""
     grads = grad if isinstance(grad, list) else [grad]
     example = next(g for g in grads if g is not None)
     missing = zeros_of(example._layout.shape, example._layout.type)

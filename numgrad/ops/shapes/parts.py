@@ -158,7 +158,7 @@ def _(total, grad, input_shape, dim, start, stop, step):
 def slice_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, start: Given, stop: Given, step: int
 ) -> TensorRef:
-    """Return zeros of ``shape`` with the gradient in place of the slice."""
+    """Return zeros of ``shape`` with the gradient instead of the slice."""
     strides = contiguous_strides(shape)
     steps = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
     return in_zeros(p, grad_output, shape, steps, Scaled(start.number, strides[dim]))

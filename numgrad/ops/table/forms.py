@@ -60,7 +60,7 @@ def _maker(
 ) -> Callable[..., Callable[..., Any]]:
     """Return ``make(op, special)``, which returns the call with operands of these names and ``count`` numbers."""
     numbers = [f"number{n}" for n in range(count)]
-    tensors = names[:1] if in_place or len(names) <= 2 else ()  # no entry is cached for numbers in place of these
+    tensors = names[:1] if in_place or len(names) <= 2 else ()  # no entry is cached for numbers instead of these
     if_tensor = {name: "" if name in tensors else f"{name}.__class__ not in NUMBERS and " for name in names}
     key = [
         f"{name}._layout" if name in tensors else

@@ -181,7 +181,7 @@ class _Unseen:
         ]
 
     def with_numbers_read(self, args: Any, keywords: Any) -> Any:
-        """Repeat the call with numbers in place of tensors that stand for numbers."""
+        """Repeat the call with numbers instead of tensors that stand for numbers."""
         converted = list(args)
         for position in self.numbers_in(args):
             try:
@@ -225,7 +225,7 @@ class _Unseen:
         """
         keywords = self.renamed(keywords)
         if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
-            # A float in place of an int would be cached as equal to the int, and reach the operations of rules.
+            # A float instead of an int would be cached as equal to the int, and reach the operations of rules.
             self.check(args, keywords)
         try:
             op, arguments, *adapt = self.resolve(

@@ -16,7 +16,7 @@ Decisions are remembered (see ``dispatch``).  The key consists of the layouts an
 that the view's layout depends on.
 
 In-place calls overwrite the first input.  The function that ``op.changing`` decorates decides how: it receives the
-target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` takes the arguments of ``op``.
+target instead of the first input, and adds steps that overwrite it.  ``op.in_place`` takes the arguments of ``op``.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ class Planned(Op):
         return p
 
     def _opened(self, details: Sequence[Any]) -> tuple[Plan, list[Any]]:
-        """Return a new plan, and the arguments of a call with the plan's operands in place of layouts and classes."""
+        """Return a new plan, and the arguments of a call with the plan's operands instead of layouts and classes."""
         layouts = details[0] if self.sequence else [value for value in details if value.__class__ is Layout]
         type = layouts[0].type
         p = Plan(type.backend, type.device.index)

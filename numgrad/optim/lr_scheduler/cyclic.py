@@ -28,7 +28,7 @@ class CyclicLR(MomentumScheduler):
         mode: "triangular" for triangles of the same height, "triangular2" for halving the height at each triangle,
             "exp_range" for multiplying the height by ``gamma`` at every step.
         gamma: the factor for "exp_range".
-        scale_fn: a function that returns the height, used in place of ``mode``.
+        scale_fn: a function that returns the height, used instead of ``mode``.
         scale_mode: the argument of that function: "cycle" for the number of the triangle, from 1, or "iterations" for
             that of the step, from 0.
         cycle_momentum: True to change the momentum, too.

@@ -1,7 +1,7 @@
 """Non-reentrant checkpoints: the function is recorded in the ordinary way, but its saved tensors are not kept.
 
 Note [Recomputation]
-While the function runs in forward, hooks save a handle in place of every tensor saved for backward, and count the
+While the function runs in forward, hooks save a handle instead of every tensor saved for backward, and count the
 tensors.  The first handle that backward unpacks runs the function again, with hooks that keep the saved tensors: the
 tensor with the same count corresponds to the handle.  The graph recorded during this run is dropped.
 
@@ -175,7 +175,7 @@ class Frame:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within the block, which is forward, save handles in place of tensors."""
+        """Within the block, which is forward, save handles instead of tensors."""
         with saved_tensors_hooks(self._pack, self._unpack), self._logs[0].watching() if self._logs else nullcontext():
             yield
         self.complete = True

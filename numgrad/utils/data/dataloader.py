@@ -37,8 +37,8 @@ class DataLoader(Generic[T]):
         dataset: an object with ``__getitem__`` and ``__len__``, or an :class:`IterableDataset`.
         batch_size: the number of samples in a batch; None for single samples.
         shuffle: read the samples in a new random order each time.
-        sampler: the indices to read, in place of ``shuffle``.
-        batch_sampler: lists of indices, one for each batch, in place of ``batch_size``, ``shuffle``, ``sampler`` and
+        sampler: the indices to read, instead of ``shuffle``.
+        batch_sampler: lists of indices, one for each batch, instead of ``batch_size``, ``shuffle``, ``sampler`` and
             ``drop_last``.
         num_workers: the number of processes that read batches ahead of their use; with 0, this process reads them.
         collate_fn: makes a batch from a list of samples, by default :func:`default_collate`; without batches, it is

@@ -43,15 +43,15 @@ class Job:
 
 
 class Restart(NamedTuple):
-    """Sent in place of indices to start a new pass over the data set, and in place of a batch as the answer."""
+    """Sent instead of indices to start a new pass over the data set, and instead of a batch as the answer."""
 
 
 class Ended(NamedTuple):
-    """Sent in place of a batch at the end of a worker's samples."""
+    """Sent instead of a batch at the end of a worker's samples."""
 
 
 class Failure(NamedTuple):
-    """Sent in place of a batch: the exception that prevented it."""
+    """Sent instead of a batch: the exception that prevented it."""
 
     kind: type[Exception] | None
     text: str

@@ -228,7 +228,7 @@ class InspectedGpuKernel(InspectedKernel):
 
     @property
     def origin(self) -> str:
-        """What ran it: "driver" (NVIDIA's), "simulated" (by Numba), "emulated", or "dry" (nothing)."""
+        """The launcher that ran it: "driver" (NVIDIA's), "simulated" (by Numba), "emulated", or "dry" (nothing)."""
         return devices.gpu_driver()
 
     @property

@@ -64,7 +64,7 @@ class StepwiseProgram:
     def _address(self, block: Block) -> int:
         """Return the address of a block's copy."""
         array = block.held if block.held is not None else block.array()
-        if array is None:  # a result, or the array is gone
+        if array is None:  # a result, or the array has been deleted
             return self._kept(np.zeros(block.size, np.uint8))
         return self._kept(array.copy("K")) + block.address - start_address(array)
 

@@ -66,7 +66,7 @@ def backward_steps(
     Each step has copies of the values at that moment.
 
     While steps are recorded, or a profile, the engine takes no shortcuts: a hook may then receive an expanded gradient,
-    which cannot be written to, in place of one with elements of its own.
+    which cannot be written to, instead of one with elements of its own.
 
     Args:
         loss: the tensor to start from, or anything else that ``draw`` takes: a node, a gradient edge, or a list, tuple

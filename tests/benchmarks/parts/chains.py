@@ -1,4 +1,4 @@
-"""Small tensors, where recording decides: chains of 30 operations, and expressions of scalars."""
+"""Small tensors, for which recording takes most time: chains of 30 operations, and expressions of scalars."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _neuron(module: Any) -> Program:
 
     def program() -> None:
         total = weights[8]
-        for weight, value in zip(weights, inputs):  # noqa: B905 - the last weight stands alone
+        for weight, value in zip(weights, inputs):  # noqa: B905 - the last weight has no partner
             total = total + weight * value
         out = (total * 2).exp()
         out = (out - 1) / (out + 1)
@@ -105,7 +105,7 @@ def _expression(module: Any) -> Program:
 
 
 def scalar(rows: int, columns: int) -> Iterator[Part]:
-    """Expressions of 0-d tensors, as a scalar autograd is taught with."""
+    """Expressions of 0-d tensors, like those with which scalar autograd is taught."""
     cases = [
         Case("a neuron of eight inputs, with a penalty", _neuron),
         Case("two layers of scalars", _layers),

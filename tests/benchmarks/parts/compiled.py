@@ -56,7 +56,7 @@ def chain(module: Any, size: int = 8) -> Step:
 
 
 def softmax_and_layer_norm(module: Any, rows: int = 2048, columns: int = 512) -> Step:
-    """Both over rows, and the gradients for one of the result."""
+    """Both over rows, and the gradients for a gradient of the result."""
 
     def program(x: Any, weight: Any, bias: Any, gradient: Any) -> Any:
         y = module.nn.functional.layer_norm(x.softmax(-1), (columns,), weight, bias)
@@ -83,7 +83,7 @@ def solver_step(module: Any) -> Step:
 
 
 def layers(module: Any, times: int) -> Step:
-    """Ten layers with 20 parameters, so many times over, on a row of four numbers."""
+    """Ten layers with 20 parameters, repeated, on a row of four numbers."""
     model = module.nn.Sequential(*[module.nn.Linear(4, 4) for _ in range(10)])
 
     def program(x: Any) -> Any:

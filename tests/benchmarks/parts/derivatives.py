@@ -1,4 +1,4 @@
-"""Derivatives by other ways than ``backward``: forward mode, transforms of functions, recomputation, checking."""
+"""Derivatives without ``backward``: forward mode, transforms of functions, recomputation, checking."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def jacobian(way: str) -> Callable[[Any], Program]:
 
 
 def of_each_example(module: Any) -> Program:
-    """The gradients of 64 examples, each by itself."""
+    """The gradients of 64 examples, separately."""
     func, model = module.func, _network(module, 32, 64, 10)
     weights = {name: weight.detach() for name, weight in model.named_parameters()}
     x, y = _number(module, 64, 32), module.from_numpy(integers((64,), 10))

@@ -1,4 +1,4 @@
-"""Functions of scalars made by ``vectorize``, beside loops that are written by hand and compiled by Numba.
+"""Functions of scalars made by ``vectorize``, compared with loops written by hand and compiled by Numba.
 
 The programs of the first table are the function, and the loop in the column of PyTorch; those of the others are all
 gradients of the function, and the function in that column.
@@ -102,7 +102,7 @@ def _backward(name: str, function: Callable[..., Any], size: int) -> Case:
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """Return the tables for so many elements."""
+    """Return the tables for this number of elements."""
     size = rows * columns
     cases = [_forward(name, function, size) for name, function in FUNCTIONS.items()]
     yield Part(f"Functions of scalars, {size:,} float64, beside a loop by hand", cases, each=1.1)

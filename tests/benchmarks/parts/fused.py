@@ -35,7 +35,7 @@ def chain(module: Any, size: int, operations: int) -> Step:
 
 
 def softmax(module: Any, rows: int, columns: int) -> Step:
-    """Softmax over rows by its formula, and the gradient for one of the result."""
+    """Softmax over rows by its formula, and its gradient."""
 
     def program(x: Any, gradient: Any) -> Any:
         powers = (x - x.detach().amax(-1, keepdim=True)).exp()
@@ -46,7 +46,7 @@ def softmax(module: Any, rows: int, columns: int) -> Step:
 
 
 def layer_norm(module: Any, rows: int, columns: int) -> Step:
-    """Layer norm over rows by its formula, and the gradients for one of the result."""
+    """Layer norm over rows by its formula, and its gradients."""
 
     def program(x: Any, weight: Any, bias: Any, gradient: Any) -> Any:
         centered = x - x.mean(-1, keepdim=True)
@@ -313,7 +313,7 @@ def _logistic_loop(all_starts, all_r, of_all_starts, of_all_r):
 
 
 def programs(smaller: int = 1) -> list[Compiled]:
-    """Return the lines of the table, of arrays that are so many times smaller."""
+    """Return the lines of the table, of arrays that are smaller by this factor."""
 
     def line(name: str, title: str, make: Any, shape: tuple[int, ...], limit: float, loop: Any) -> Compiled:
         shape = shape[0] // smaller, *shape[1:]

@@ -21,7 +21,7 @@ def _convolution(name: str, images: tuple[int, ...], channels: int, size: int = 
 
 
 def _products(name: str, images: tuple[int, ...], channels: int, size: int = 3) -> Case:
-    """The three products of matrices that such a convolution comes to, forward and backward."""
+    """The three products of matrices that such a convolution consists of, forward and backward."""
     depth, places = images[1] * size * size, images[0] * images[2] * images[3]
     return derivative(name, lambda m, w, x: w @ x, Input((channels, depth)), Input((depth, places)))
 

@@ -28,7 +28,7 @@ def _row_by_row(module: Any, rows: Any) -> Any:
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """On about as many elements as the other large tables."""
+    """The table on about as many elements as the other large ones."""
     x = Input((rows, columns))
     places, chosen = integers((rows, columns), columns), integers((rows,), rows)
     some, across = integers((rows * columns // 4,), rows, 1), integers((rows * columns // 4,), columns, 2)

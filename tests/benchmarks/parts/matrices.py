@@ -1,4 +1,4 @@
-"""Matrix products, where BLAS decides."""
+"""Matrix products, whose time is that of BLAS."""
 
 from __future__ import annotations
 

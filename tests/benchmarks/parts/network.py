@@ -10,7 +10,7 @@ __all__ = ["attention", "parts"]
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """Over rows, long and short, and once over columns."""
+    """The table over long and short rows, and once over columns."""
     x, narrow, wide = Input((rows, columns)), Input((rows * 20, columns // 20)), Input((32, columns))
     scale, labels = Input((columns,)), integers((rows,), columns)
     cases = [

@@ -1,7 +1,7 @@
 """The small operations that are timed, as code: ``m`` is the library, ``F`` its ``nn.functional``, the other names are
 those of ``overhead.OPERANDS``.
 
-They stand by the operand whose gradient is computed; those under None have none.
+They are grouped by the operand whose gradient is computed; those under None have none.
 """
 
 __all__ = ["LISTED", "OTHERS"]

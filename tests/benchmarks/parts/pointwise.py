@@ -1,4 +1,4 @@
-"""Large pointwise operations: memory and vector instructions decide."""
+"""Large pointwise operations, limited by memory or by vector instructions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BINARY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "addcmul": lambda m, x, y: m.addcmul(x, x, y, value=0.5),
 }
 
-#: Of these the operations are tried in float64, too.
+#: Operations that are timed in float64, too.
 BASIC = ("x ** 2", "exp", "log", "tanh", "sqrt", "relu", "sin", "add", "mul", "div", "where", "maximum")
 
 
@@ -77,7 +77,7 @@ def double(rows: int, columns: int) -> Iterator[Part]:
 
 
 def layouts(rows: int, columns: int) -> Iterator[Part]:
-    """Operands that are broadcast, transposed or cut out of others."""
+    """Operands that are broadcast, transposed, or parts of larger tensors."""
     x = Input((rows, columns))
     cases = [
         derivative("x + bias of a row", lambda m, x, b: x + b, x, Input((columns,))),

@@ -48,7 +48,7 @@ def _cell(kind: str, batch: int, size: int) -> Case:
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """From a layer that products of matrices decide to one that calls do."""
+    """From a layer limited by matrix products to one limited by calls."""
     cases = [
         _layer("LSTM, 64 steps of 32 x 128", "LSTM", 64, 32, 128),
         _layer("GRU, 64 steps of 32 x 128", "GRU", 64, 32, 128),

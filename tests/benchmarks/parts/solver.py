@@ -29,7 +29,7 @@ DIFFERENCE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525
 
 
 def summed(slopes: list[Any], weights: tuple[float, ...], step: float) -> Any:
-    """By additions of products with numbers."""
+    """Compute the sums by additions of products with numbers."""
     first, *others = [(slope, weight * step) for slope, weight in zip(slopes, weights, strict=True) if weight]
     total = first[0] * first[1]
     for slope, factor in others:
@@ -38,7 +38,7 @@ def summed(slopes: list[Any], weights: tuple[float, ...], step: float) -> Any:
 
 
 def stacked(module: Any) -> Mix:
-    """By one product of all slopes with all weights."""
+    """Compute the sums by one product of all slopes with all weights."""
     rows = {weights: module.tensor(weights) for weights in (*[row for _, row in STAGES[1:]], DIFFERENCE)}
     return lambda slopes, weights, step: module.stack(slopes, -1) @ (rows[weights] * step)
 

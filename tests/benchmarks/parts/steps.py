@@ -12,7 +12,7 @@ __all__ = ["STEPS", "language_model", "parts", "perceptron", "training"]
 
 
 def training(model: Any, optimizer: Any, loss: Callable[..., Any], x: Any, y: Any) -> Step:
-    """One step: the loss of the model's output for ``x`` beside ``y``, its gradients, and the optimizer's update."""
+    """One step: the loss of the model's output for ``x`` and the target ``y``, its gradients, and the update."""
 
     def step(x: Any, y: Any) -> Any:
         value = loss(model(x), y)

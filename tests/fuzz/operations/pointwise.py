@@ -81,7 +81,7 @@ def ternary(draw: Draw) -> str:
 
 @family(3)
 def chosen(draw: Draw) -> str:
-    """By a condition that is computed."""
+    """With a computed condition."""
     x = draw.value()
     y = draw.alike(x)
     return f"torch.where({condition(draw, x)}, {x}, {draw.pick((y, y, draw.number()))})"

@@ -59,7 +59,7 @@ def _call(x, *others):
 
 
 def _call_backward(grad, x, *others):
-    grad = grad.log_softmax(0)  # which refuses what x would be refused for
+    grad = grad.log_softmax(0)  # which rejects invalid values of x
     logs, given = x.log_softmax(2), _given(x)
     return ctc_loss_backward(grad, logs, *given, *ctc_loss_op(logs.detach(), *given, False)[1:], False)
 

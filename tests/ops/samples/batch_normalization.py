@@ -49,7 +49,7 @@ def _call(*arguments):
 
 
 def _call_backward(grad, x, weight, mean, scale, training, eps):
-    """The gradients in training, given the mean and the scale that belong to the input."""
+    """The gradients in training, given the mean and the scale of the input."""
     variance, mean = numgrad.var_mean(x.detach(), (0, *range(2, x.ndim)), correction=0)
     return batch_norm_backward(grad, x, weight, mean, (variance + eps).rsqrt(), training, eps)
 
@@ -97,7 +97,7 @@ def _call_groups(*arguments):
 
 
 def _call_groups_backward(grad, x, weight, groups, eps):
-    """The gradients, given the mean and the scale that belong to the input."""
+    """The gradients, given the mean and the scale of the input."""
     _, *statistics = group_norm_op(x.detach(), None, None, groups, eps)
     return group_norm_backward(grad, x, weight, *statistics, groups, eps)
 

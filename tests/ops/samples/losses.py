@@ -7,7 +7,7 @@ SIGN = Domain(lambda u: np.where(u > 0.5, 1.0, -1.0))
 
 
 def _reduced(function, argument_count=2):
-    """The loss with a reduction after its tensors; what comes after that are further arguments of it."""
+    """The loss with a reduction after its tensors, followed by its further arguments."""
 
     def reference(*given):
         tensors, (reduction, *numbers) = given[:argument_count], given[argument_count:]

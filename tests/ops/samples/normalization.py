@@ -37,7 +37,7 @@ def _call(x, weight, bias, shape, eps):
 
 
 def _call_backward(grad, x, weight, shape, eps):
-    """The gradients, given the mean and the scale that belong to the input."""
+    """The gradients, given the mean and the scale of the input."""
     dims = tuple(range(x.ndim - len(shape), x.ndim))
     variance, mean = numgrad.var_mean(x.detach(), dims, correction=0, keepdim=True)
     return layer_norm_backward(grad, x, mean, (variance + eps).rsqrt(), weight, shape, eps)

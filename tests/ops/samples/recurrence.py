@@ -48,7 +48,7 @@ def _layer(x, state, weight, weight_hh, bias, bias_hh, sizes, *, kind, packed, b
 
 
 def _gradients(grad_out, grad_end, *inputs, **how):
-    """By steps along the imaginary axis: of a function without kinks they give the derivative to the last digit."""
+    """Complex steps, which give the derivative of a smooth function to the last digit."""
     given, tiny = [None if each is None else each.astype(complex) for each in inputs[:6]], 1e-200
     found = []
     for each in given:
@@ -71,7 +71,7 @@ def _call(*tensors, kind, packed, backwards):
 
 
 def _call_backward(grad_out, grad_end, *tensors, kind, packed, backwards):
-    """The gradients, given what comes out of the layer for these inputs."""
+    """The gradients, given the layer's outputs for these inputs."""
     inputs, sizes = tensors[:6], _sizes(packed)
     wanted = tuple([each is not None for each in inputs])
     known = [each.detach() if one else None for each, one in zip(inputs, wanted, strict=True)]

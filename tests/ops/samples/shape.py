@@ -9,10 +9,10 @@ from numgrad.core.types import float64, tensor_type
 from numgrad.ops.table.op import ops
 
 without("select_op slice_op unbind_op formatted_op to_format", "0-d")
-# They take over the memory of a contiguous result that no other tensor uses.
+# Operations that take over the memory of a contiguous result that no other tensor uses.
 without("unsafe_view", "transposed", "stepped", "broadcast")
 without("squeeze_result", "transposed", "stepped", "broadcast", "0-d")
-# They need a second device, or one to be ready for: see tests/on_gpu/test_moving.py.
+# Operations that need a second device: see tests/on_gpu/test_moving.py.
 without("move_op pin_op", *LAYOUTS)
 
 # -- copies ---------------------------------------------------------------------------------------------------

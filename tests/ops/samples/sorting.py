@@ -26,7 +26,7 @@ def _topk(x, k, dim, largest):
 
 
 def _place(x, k, dim, keepdim):
-    """The k-th of the sorted elements and where it first stands."""
+    """The k-th of the sorted elements, and its first position."""
     if x.ndim == 0:
         return x, np.array(0)
     value = np.take(np.sort(x, dim), [k], dim)

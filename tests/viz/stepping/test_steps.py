@@ -1,4 +1,4 @@
-"""Backward step by step: it does what backward does, and each step says what happened."""
+"""Backward step by step: the result is that of backward, and each step describes its part."""
 
 import gc
 import threading
@@ -185,7 +185,7 @@ def test_hooks_are_shown_with_what_they_changed():
     assert same(end.gradients[0], 3 * end.arrived[0])
     assert [step.changed for step in (exponential, product, end)] == [False, True, True]
     assert same(x.grad, end.gradients[0])
-    assert len(z.grad_fn.attached.post_hooks) == 1  # those that looked on are gone
+    assert len(z.grad_fn.attached.post_hooks) == 1  # the watchers have been removed
 
 
 def test_a_hook_that_only_looks_changes_nothing():

@@ -35,7 +35,7 @@ def headings(html):
 
 
 def lit(html):
-    """Return the notes in a picture, which stand at lit nodes."""
+    """Return the notes in a picture, which are at lit nodes."""
     return re.findall(r">(step \d+)<", html)
 
 

@@ -94,7 +94,7 @@ def _(t: Translator, instruction: Instruction) -> None:
     values = [t.read(operand, type_) for operand in operands[1:]]
     t.check(address, BITS[type_] // 8, _code(checks.ATOMIC, space))
     pointer = t.do(f"inttoptr i64 {address} to ptr")
-    # threads run in turn: nothing comes between the load and the store
+    # threads run in turn: no other thread runs between the load and the store
     old = t.do(f"load {type_}, ptr {pointer}, align 1")
     if what == "exch":
         new = values[0]

@@ -59,7 +59,7 @@ class PTXVariable:
 
 @dataclass
 class PTXKernel:
-    """A kernel: its code, what its names mean, and the size of each memory."""
+    """A kernel: its code, the meaning of its names, and the size of each memory."""
 
     name: str = ""
     parameters: dict[str, tuple[int, int]] = field(default_factory=dict)  #: offset and size
@@ -93,7 +93,7 @@ def parse(text: str) -> PTXKernel:
     """Return the program of the only kernel in a module of PTX.
 
     Raises:
-        UntranslatedError: the module uses what the emulator does not support.
+        UntranslatedError: the module uses something that the emulator does not support.
     """
     program = PTXKernel()
     for number, path in re.findall(r'(?m)^\s*\.file\s+(\d+)\s+"([^"]*)"', text):
@@ -219,7 +219,7 @@ class _Inliner:
 
         Args:
             name: the function.
-            prefix: what to put before its own names, to distinguish this copy.
+            prefix: the prefix of its own names, which distinguishes this copy.
             aliases: the variables to use for its parameters and results.
             end: the label that a return branches to; empty for the kernel itself.
         """

@@ -17,7 +17,7 @@ from .warps import ADD, AND, BALLOT, MATCH, MAX, MIN, OR, SHUFFLE, UMAX, UMIN, X
 #: States of threads, besides those that ``step`` returns: BARRIER, WARP and EXCHANGE.
 _READY, _ENDED = 0, 4
 
-#: What stops a block: a fault of an access, or threads that wait for each other in vain.
+#: What stops a block: a fault of an access, or threads that wait for each other forever.
 ACCESS, BROKEN_BARRIER, BROKEN_WARP, ABSENT_LANE = 1, 2, 3, 4
 
 
@@ -67,7 +67,7 @@ def _exchange(narrow, wide, first, lanes):
 
 @njit
 def _release_warp(narrow, wide, states, first, count, lanes):
-    """Let the lanes of a warp go on that wait for each other; return how many, or minus what is wrong."""
+    """Resume the lanes of a warp that wait for each other; return their number, or minus the code of a fault."""
     released = 0
     for lane in range(32):
         thread = first + lane
@@ -121,7 +121,7 @@ def _release_block(wide, states):
 
 @njit(nogil=True, cache=True)
 def run_block(step, records, parameters, shared, block, c, lane_order, warp_order):
-    """Run one block; return 0, or what is wrong.
+    """Run one block; return 0, or the code of a fault.
 
     Args:
         step: the address of the machine code.

@@ -18,7 +18,7 @@ from . import checks
 from .flow import basic_blocks
 from .ptx import Instruction, Label, PTXKernel, UntranslatedError, number_bits
 
-#: What ``step`` returns: the thread has ended; waits for its block, its warp, or a value from its warp; or is faulty.
+#: Results of ``step``: the thread has ended; waits for its block, its warp, or a value from its warp; or is faulty.
 EXIT, BARRIER, WARP, EXCHANGE, FAULT = 0, 1, 2, 3, -1
 
 #: Offsets in a record: where to resume; the kind of exchange (see ``warps.py``); the value to exchange, and the result;
