@@ -109,9 +109,10 @@ def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layou
             starts.append(start)
         memory.append(operand)
     if (copied := layouts[0].type.numpy) is layouts[-1].type.numpy and program is copy_program(copied, copied):
-        found = _transposition(sizes, *strides)
-        if found is not None:
-            _transpose(p, *[buffer.view(word_of(copied)) for buffer in memory], *starts, found)
+        transposition = _transposition(sizes, *strides)
+        if transposition is not None:
+            (x, out), (start, target) = [buffer.view(word_of(copied)) for buffer in memory], starts
+            _transpose(p, x, out, start, target, transposition)
             return
     kernel = PointwiseKernel(program, ("cuda", len(sizes), size < 2**32))
     p.steps.append(Step(kernel, (*memory, size, *sizes[1:], *itertools.chain(*strides), *starts), size))
@@ -145,13 +146,13 @@ def _transposition(sizes: Ints, x_steps: Ints, out_steps: Ints) -> Transposition
     return Transposition(step, x_steps[row], out_step, out_steps[column], sizes[row], sizes[column], matrices)
 
 
-def _transpose(p: Plan, x: Any, out: Any, start: Any, target: Any, found: Transposition) -> None:
+def _transpose(p: Plan, x: Any, out: Any, start: Any, target: Any, moved: Transposition) -> None:
     """Add the step that copies transposed matrices tile by tile."""
-    across, down = -(-found.columns // TILE), -(-found.rows // TILE)
+    across, down = -(-moved.columns // TILE), -(-moved.rows // TILE)
     p.run(
-        copying.transpose, x.dtype, x, start, found.x_step, found.x_row, out, target, found.out_step, found.out_column,
-        found.rows, found.columns, found.matrices, across, across * down,
-        grid=(across * down * found.matrices, THREADS), TILE=TILE, PITCH=TILE + 1, ELEMENTS=TILE * (TILE + 1),
+        copying.transpose, x.dtype, x, start, moved.x_step, moved.x_row, out, target, moved.out_step, moved.out_column,
+        moved.rows, moved.columns, moved.matrices, across, across * down,
+        grid=(across * down * moved.matrices, THREADS), TILE=TILE, PITCH=TILE + 1, ELEMENTS=TILE * (TILE + 1),
     )
 
 
