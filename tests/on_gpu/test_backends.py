@@ -20,7 +20,7 @@ def test_what_is_asked_of_a_backend_is_found():
 
 
 #: Functions of the CPU alone, which operations call if ``depthwise_is_fused`` or ``channels_are_fused``.
-CPU_ONLY = {"depthwise", "normalized_channels", "normalized_channels_gradients"}
+CPU_ONLY = {"depthwise"}
 
 
 def test_both_have_what_operations_ask_for(cuda):

@@ -1,6 +1,6 @@
 """Compile every kernel that the tests of GPUs launch, and report faults of the machine code.
 
-``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
+``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that compiles kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
 in turn; ``--all`` compiles each for all of them.  The output has one line for each fault, and then the number
@@ -27,13 +27,13 @@ CAPABILITIES = (7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)
 #: Registers of a multiprocessor, which the threads of a block share.
 REGISTERS = 65536
 
-#: With fewer kernels, something is wrong with how they are found.
+#: With fewer kernels, the search for them has failed.
 FEWEST = 350
 
 #: Arithmetic in float64.
 FLOAT64 = re.compile(r"\b(add|sub|mul|div|fma|rcp|sqrt|rsqrt|min|max|abs|neg|ex2|lg2|sin|cos)\.[a-z.]*f64")
 
-#: What kernels compute in that shall do no arithmetic in float64.
+#: The dtypes of kernels that must do no arithmetic in float64.
 NARROW = "float32", "complex64"
 
 NUMBER_TYPE = re.compile(r"\b(bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(64|128))\b")
@@ -59,10 +59,10 @@ def kernels_of_tests() -> list[tuple]:
 
 
 def one_of_each_program(kernels: list[tuple]) -> list[tuple]:
-    """Each program once: in float32 where it is computed in that, else in complex64 or another dtype.
+    """Return each program once: in float32 if it is computed in float32, else in complex64 or another dtype.
 
     A program is a kernel's text whatever its number types are; a pointwise one, which is generated, is the same over
-    rows, over four elements at once and over any strides.  Which form stands for the others goes by turns.
+    rows, over four elements at once and over any strides.  The forms that represent the others alternate.
     """
     forms: dict[tuple, dict[str, list[tuple]]] = {}
     for kernel in kernels:
@@ -103,7 +103,7 @@ def faults(kernel: tuple, capabilities: tuple) -> list[str]:
 
 
 def faults_assembled(text: str, code: str, capability: tuple[int, int]) -> list[str]:
-    """Return the faults of the machine code, or why there is none, as for more than 48 KiB of shared memory."""
+    """Return the faults of the machine code, or the reason if there is none, like more than 48 KiB of shared memory."""
     from cuda.bindings import nvjitlink
 
     try:
@@ -141,7 +141,7 @@ def main() -> bool:
     kernels, status = one_of_each_program(kernels_of_tests()), False
     every = "--all" in sys.argv[1:]
     capabilities = itertools.repeat(CAPABILITIES) if every else itertools.cycle([(each,) for each in CAPABILITIES])
-    with ProcessPoolExecutor(initializer=gc.disable) as pool:  # collecting would take a tenth of the time
+    with ProcessPoolExecutor(initializer=gc.disable) as pool:  # the collector would take a tenth of the time
         results = pool.map(faults, kernels, capabilities, chunksize=8)
         for (name, text, arguments, _), found in zip(kernels, results, strict=True):
             for fault in found:

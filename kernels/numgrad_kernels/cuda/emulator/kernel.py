@@ -95,7 +95,7 @@ class EmulatedKernel:
             tuple: the bytes that all threads read from buffers and wrote to them; an atomic update counts as both.
 
         Raises:
-            FaultError: an access is misaligned, out of bounds, or racing, or threads wait in vain.
+            FaultError: an access is misaligned, out of bounds, or racing, or threads wait forever.
         """
         grid, block = (tuple(extents) + (1,) * (3 - len(extents)) for extents in (blocks, threads))
         count, block_count = int(np.prod(block)), int(np.prod(grid))
@@ -121,7 +121,7 @@ class EmulatedKernel:
         generator = np.random.default_rng(seed)
         warps = -(-count // 32)
         for number in _ordered(block_count, order, generator):
-            shared.fill(0xFF)  # NaN: what a kernel must not rely on
+            shared.fill(0xFF)  # NaN: a kernel must not rely on these values
             records.fill(0xFF)
             shared_seen.fill(0)
             lanes, some_warps = _ordered(32, order, generator), _ordered(warps, order, generator)
@@ -136,7 +136,7 @@ class EmulatedKernel:
         return int(c[checks.BYTES_READ]), int(c[checks.BYTES_WRITTEN])
 
     def _error(self, failure: int, c: np.ndarray, records: np.ndarray, block: int) -> FaultError:
-        """Return what is wrong, and where."""
+        """Return a description of the error, with its location."""
         address = None
         if failure == scheduler.ACCESS:
             other, thread = int(c[checks.FAULT_OTHER]), int(c[checks.FAULT_THREAD])
