@@ -19,7 +19,7 @@ def test_what_is_asked_of_a_backend_is_found():
     }
 
 
-#: Functions of the CPU alone, which operations call if ``depthwise_is_fused`` or ``channels_are_fused``.
+#: Functions of the CPU alone, which operations call if ``depthwise_is_fused``.
 CPU_ONLY = {"depthwise"}
 
 
@@ -30,7 +30,6 @@ def test_both_have_what_operations_ask_for(cuda):
     assert {name for name in asked if not (hasattr(cpu, name) and hasattr(cuda, name))} == CPU_ONLY
     type = numgrad.ones(1).cuda()._layout.type
     assert not cuda.depthwise_is_fused(type, 1)
-    assert not cuda.channels_are_fused(8)
 
 
 def test_the_type_of_a_tensor_has_that_of_its_device(cuda):
