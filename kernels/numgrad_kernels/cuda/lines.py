@@ -5,7 +5,7 @@ of ``1 << shift`` threads.  Neighbours in a row are threads of one line if ``alo
 that neighbours read neighbouring elements.  A thread takes four elements at a time.  They are ``depth`` elements of the
 line apart or, if all lines begin at multiples of 16 bytes, contiguous and read at once.
 
-The results of the threads are combined in a binary tree, in an order that depends on the sizes alone.
+The results of the threads are combined pairwise, in an order that depends on the sizes alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from .language import load4, store4
 
 #: Placeholder: true if a thread's four elements are contiguous.
 PACKED = 0
+
+#: Threads of a warp, and the mask of all of them.
+WARP, ALL = 32, 0xFFFFFFFF
 
 
 def position(thread, shift, along):
@@ -36,7 +39,7 @@ def column_start(column, length, inner):
 
 def wait(reach):
     """Wait for the warp's other threads if ``reach`` neighbours fit into a warp, else for those of the block."""
-    if reach > 32:
+    if reach > WARP:
         cuda.syncthreads()
     else:
         cuda.syncwarp()
@@ -72,32 +75,65 @@ def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, sec
 
 
 def pair_of_line(combine, firsts, seconds, thread, level, depth, apart, first, second):
-    """Combine pairs like ``fold_pairs``; all threads of the line receive the result."""
-    if depth > 1:
+    """Combine pairs like ``fold_pairs``; all threads of the line receive the result.
+
+    Neighbours in a warp exchange their pairs without memory.  The arrays can be reused after a barrier.
+    """
+    if apart == 1:
+        half = min(depth, WARP) >> 1
+        while half:
+            third, fourth = cuda.shfl_xor_sync(ALL, first, half), cuda.shfl_xor_sync(ALL, second, half)
+            first, second = combine(first, second, third, fourth)
+            half >>= 1
+        if depth > WARP:
+            if level % WARP == 0:
+                slot = np.uint64(thread // WARP)
+                firsts[slot], seconds[slot] = first, second
+            cuda.syncthreads()
+            begin = (thread - level) // WARP
+            first, second = firsts[np.uint64(begin)], seconds[np.uint64(begin)]
+            for warp in range(begin + 1, begin + depth // WARP):
+                first, second = combine(first, second, firsts[np.uint64(warp)], seconds[np.uint64(warp)])
+        else:  # lanes may differ in the last bit, as each combines its own pair with another
+            lane = thread % WARP - level
+            first, second = cuda.shfl_sync(ALL, first, lane), cuda.shfl_sync(ALL, second, lane)
+    else:
         fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second)
         wait(depth * apart)
         origin = np.uint64(thread - level * apart)
         first, second = firsts[origin], seconds[origin]
-        wait(depth * apart)
     return first, second
 
 
 def line_total(part, thread, level, depth, apart, value):
-    """The sum of the values of a line's threads, for all of them."""
-    if depth > 1:
-        fold_line(_sum, part, thread, level, depth, apart, value)
+    """The sum of the values of a line's threads, for all of them; otherwise like ``pair_of_line``."""
+    if apart == 1:
+        half = min(depth, WARP) >> 1
+        while half:
+            value += cuda.shfl_xor_sync(ALL, value, half)
+            half >>= 1
+        if depth > WARP:
+            if level % WARP == 0:
+                part[np.uint64(thread // WARP)] = value
+            cuda.syncthreads()
+            begin = (thread - level) // WARP
+            value = part[np.uint64(begin)]
+            for warp in range(begin + 1, begin + depth // WARP):
+                value += part[np.uint64(warp)]
+    else:
+        fold_line(sum_of, part, thread, level, depth, apart, value)
         wait(depth * apart)
         value = part[np.uint64(thread - level * apart)]
-        wait(depth * apart)
     return value
 
 
 def line_totals(parts, others, thread, level, depth, apart, value, other):
-    """The sums of the values and of the other values of a line's threads, for all of them."""
+    """The sums of the values and of the other values of a line's threads, for all of them; see ``pair_of_line``."""
     return pair_of_line(_sums, parts, others, thread, level, depth, apart, value, other)
 
 
-def _sum(first, second):
+def sum_of(first, second):
+    """The sum of two numbers."""
     return first + second
 
 

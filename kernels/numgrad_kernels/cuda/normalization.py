@@ -12,7 +12,7 @@ import numpy as np
 from ..facts import Out
 from ..scalar import sqrt
 from .adapter import cuda
-from .lines import PACKED, line_totals, position, read4, up_to4, wait, write4
+from .lines import ALL, PACKED, WARP, line_totals, position, read4, up_to4, write4
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -31,6 +31,38 @@ def _given4(row, is_given, column, step, length, instead):
     return instead, instead, instead, instead
 
 
+def _join(count, mean, spread, more, centre, around):
+    """The number, the mean and the squared distances of the union of two sets of elements."""
+    share = more / (count + more) if more > T(0) else T(0)
+    distance = centre - mean if more > T(0) else T(0)
+    return count + more, mean + distance * share, spread + around + distance * distance * (count * share)
+
+
+def _moments_of_row(counts, centres, spreads, thread, level, depth, count, mean, spread):
+    """The mean and the squared distances of a row, for all its threads: see ``lines.pair_of_line``."""
+    half = min(depth, WARP) >> 1
+    while half:
+        more, centre = cuda.shfl_xor_sync(ALL, count, half), cuda.shfl_xor_sync(ALL, mean, half)
+        around = cuda.shfl_xor_sync(ALL, spread, half)
+        count, mean, spread = _join(count, mean, spread, more, centre, around)
+        half >>= 1
+    if depth > WARP:
+        if level % WARP == 0:
+            slot = np.uint64(thread // WARP)
+            counts[slot], centres[slot], spreads[slot] = count, mean, spread
+        cuda.syncthreads()
+        begin = (thread - level) // WARP
+        first = np.uint64(begin)
+        count, mean, spread = counts[first], centres[first], spreads[first]
+        for warp in range(begin + 1, begin + depth // WARP):
+            slot = np.uint64(warp)
+            count, mean, spread = _join(count, mean, spread, counts[slot], centres[slot], spreads[slot])
+    else:
+        lane = thread % WARP - level
+        mean, spread = cuda.shfl_sync(ALL, mean, lane), cuda.shfl_sync(ALL, spread, lane)
+    return mean, spread
+
+
 def layer_norm_rows(
     x, lines, length, weight, weighted, bias, biased, eps, columns, depth, shift, out: Out, means: Out, scales: Out
 ):  # fmt: skip
@@ -39,7 +71,7 @@ def layer_norm_rows(
     centres = cuda.shared.array(THREADS, T)
     spreads = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, column, apart = position(thread, shift, 1)
+    level, column, _ = position(thread, shift, 1)
     line = np.int64(cuda.blockIdx.x) * columns + column
     base = min(line, lines - 1) * length  # threads without a row read the last one
     last = base + length - 1
@@ -60,27 +92,7 @@ def layer_norm_rows(
         spread += (a * a + b * b) + (c * c + d * d) + distance * (distance * (count * share))
         count += four
         offset += 4 * depth
-    if depth > 1:
-        index = np.uint64(thread)
-        counts[index] = count
-        centres[index] = mean
-        spreads[index] = spread
-        half = depth >> 1
-        while half:
-            wait(depth * apart)
-            if level < half:
-                other = np.uint64(thread + half * apart)
-                four = counts[other]
-                if four > T(0):
-                    share = four / (counts[index] + four)
-                    distance = centres[other] - centres[index]
-                    centres[index] += distance * share
-                    spreads[index] += spreads[other] + distance * distance * (counts[index] * share)
-                    counts[index] += four
-            half >>= 1
-        wait(depth * apart)
-        mean = centres[np.uint64(thread - level * apart)]
-        spread = spreads[np.uint64(thread - level * apart)]
+    mean, spread = _moments_of_row(counts, centres, spreads, thread, level, depth, count, mean, spread)
     scale = T(1) / sqrt(spread / T(length) + T(eps))
     if line < lines:
         if level == 0:
@@ -205,6 +217,7 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
             terms[slot + np.uint64(3 * THREADS)] += d
             slot += np.uint64(4 * THREADS)
             offset += 4 * THREADS
+        cuda.syncthreads()  # before the next row's sums
     _write_sums(parts, piece * 2 * length, length, thread, column, step, factors)
     _write_sums(parts, (piece * 2 + 1) * length, length, thread, column, step, terms)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..facts import Out
 from .adapter import cuda
-from .lines import line_total
+from .lines import fold_line, sum_of
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -147,6 +147,6 @@ def row_products(x, x_down, x_right, y, y_step, k, parts, length, out: Out):
     total = T(0)
     for i in range(start + thread, min(start + length, k), THREADS):
         total += multiplied(x[begin + i * x_right], y[i * y_step])
-    total = line_total(shared, thread, thread, THREADS, 1, total)
+    total = fold_line(sum_of, shared, thread, thread, THREADS, 1, total)
     if thread == 0:
         out[block] = total

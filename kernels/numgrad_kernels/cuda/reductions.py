@@ -20,7 +20,7 @@ from ..facts import InOut, Out
 from ..scalar import abs, divide, isinf, log, maximum, pow, sqrt, where
 from .adapter import cuda
 from .language import load4, quotient, rest
-from .lines import PACKED, column_start, fold_line, line_total, position, wait
+from .lines import PACKED, column_start, fold_line, position, sum_of, wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -116,7 +116,8 @@ def sure_norms(x, columns, length, inner, order, least, norms: InOut):
                 total = T(0)
                 for i in range(thread, length, THREADS):
                     total += pow(abs(T(x[first + i * inner])) / top, T(order))
-                total = line_total(part, thread, thread, THREADS, 1, total)
+                total = fold_line(sum_of, part, thread, thread, THREADS, 1, total)
+                cuda.syncthreads()
                 if thread == 0 and top > T(0) and top < T(np.inf):
                     norms[column] = top * pow(total, T(1) / T(order))
 

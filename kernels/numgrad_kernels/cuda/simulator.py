@@ -32,7 +32,9 @@ watch_races = False
 #: Source of the order in which the threads of a block run.
 _order = random.Random(0)
 
-_barriers = frozenset({"syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"})
+_barriers = frozenset({
+    "shfl_sync", "shfl_xor_sync", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"
+})
 
 
 def run(function: Callable[..., None], blocks: int, threads: int, arguments: Sequence[Any]) -> None:
@@ -71,6 +73,7 @@ class _ThreadBlock:
         self.name = name
         self.arrays: dict[Any, np.ndarray] = {}  # in shared memory
         self.votes: dict[int, list[bool]] = {}
+        self.exchanges: dict[tuple[int, int], dict[int, Any]] = {}  # values by lane, for each shuffle of a warp
         self.published = self.acquired = 0
 
     def __str__(self) -> str:
@@ -245,6 +248,21 @@ class CudaModule(FakeCUDAModule):
         votes.append(bool(value))
         self._wait("block", None, 3)
         return votes
+
+    def shfl_sync(self, mask: int, value: Any, lane: int) -> Any:
+        """Return the value of a lane of the warp."""
+        return self._exchanged(mask, value, lane)
+
+    def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> Any:
+        """Return the value of the lane whose number differs in the bits of ``lane_mask``."""
+        return self._exchanged(mask, value, self.current.number % WARP ^ lane_mask)
+
+    def _exchanged(self, mask: int, value: Any, lane: int) -> Any:
+        thread = self.current
+        values = thread.block.exchanges.setdefault((thread.warp, thread.warp_waits), {})
+        values[thread.number % WARP] = value
+        self._wait("warp", (thread.warp, int(mask)), 3)
+        return values[lane]
 
     def _wait(self, others: str, which: Any, depth: int = 2) -> None:
         thread = self.current

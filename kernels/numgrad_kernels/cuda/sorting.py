@@ -16,7 +16,7 @@ from ..cpu.sorting import before, position
 from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
-from .lines import fold_pairs, line_total
+from .lines import fold_line, fold_pairs, sum_of
 
 #: Placeholder: the dtype of the elements, in which they are compared and added.
 T = np.float32
@@ -295,6 +295,6 @@ def add_weights_in_order(sorted_numbers, origins, weights, size, sums: Out):
     total = T(0)
     for i in range(low + thread, high, THREADS):
         total += weights[origins[i]]
-    total = line_total(part, thread, thread, THREADS, 1, total)
+    total = fold_line(sum_of, part, thread, thread, THREADS, 1, total)
     if thread == 0:
         sums[number] = total
