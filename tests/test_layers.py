@@ -359,5 +359,5 @@ def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
             taken[module].append(seconds(module))
         ratio = min(taken["numgrad"]) / min(taken["numba"])  # the least disturbed of each
         if turn > 4 and ratio <= 1.4:
-            break  # where other processes disturb both, it takes more turns
+            break  # other processes may disturb both, so it takes more rounds
     assert 1 < ratio <= 1.4, taken

@@ -43,7 +43,7 @@ def differentiable(
 
     Raises:
         TypeError: if the function cannot be differentiated, with the line and the reason, at the first call that needs
-            a derivative.  What the syntax alone decides is refused by the decorator.
+            a derivative.  Errors in the syntax are raised by the decorator.
     """
 
     def decorate(function: Any) -> Differentiable:

@@ -1,4 +1,4 @@
-"""Adadelta."""
+"""Adadelta: steps scaled by running means of squared gradients and changes."""
 
 from __future__ import annotations
 

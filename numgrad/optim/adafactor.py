@@ -1,4 +1,4 @@
-"""Adafactor."""
+"""Adafactor: Adam-like steps with factored second moments of matrices."""
 
 from __future__ import annotations
 

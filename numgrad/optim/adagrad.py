@@ -1,4 +1,4 @@
-"""Adagrad."""
+"""Adagrad: steps divided by the root of the sum of squared gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam: steps by running means of the gradients and of their squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adamax."""
+"""Adamax: Adam with the largest gradient instead of the mean of squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASGD."""
+"""Averaged stochastic gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L-BFGS."""
+"""L-BFGS: a quasi-Newton method with a limited history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimizer Muon, which orthogonalizes the updates of matrices."""
+"""Muon: momentum with orthogonalized updates of matrices."""
 
 from __future__ import annotations
 

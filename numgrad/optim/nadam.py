@@ -1,4 +1,4 @@
-"""NAdam."""
+"""NAdam: Adam with Nesterov's momentum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RAdam."""
+"""RAdam: Adam that rectifies the variance of its first steps."""
 
 from __future__ import annotations
 

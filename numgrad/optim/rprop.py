@@ -1,4 +1,4 @@
-"""Rprop."""
+"""Rprop: steps from the signs of gradients alone."""
 
 from __future__ import annotations
 

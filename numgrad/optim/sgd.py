@@ -1,4 +1,4 @@
-"""Stochastic gradient descent."""
+"""Stochastic gradient descent, with momentum and weight decay."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_time_is_in_microseconds():
 
 
 def test_compiling_is_counted_apart(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))  # where no kernel is
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))  # where there is no kernel
     text = "def kernel(row):\n    row[0] = 1\n"
     array_type = types.Array(types.int64, 1, "C")
     with profile() as prof:
@@ -259,7 +259,7 @@ def test_the_same_events_as_pytorchs():
     top = [name for name in seen(theirs, wanted) if name != "aten::ones_like"]
     leaf_turn = TURN + "torch::autograd::AccumulateGrad"
     assert seen(ours, wanted) == [name for name in top if name != leaf_turn]
-    assert leaf_turn in top  # which is inside the last node's turn here
+    assert leaf_turn in top  # which is inside the last node's run here
 
 
 @pytest.mark.torch

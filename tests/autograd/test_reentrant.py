@@ -121,7 +121,7 @@ def test_an_error_at_the_bottom_comes_to_the_top():
         with pytest.raises(ValueError, match="at the bottom"):
             nest(100)
         assert numgrad.is_grad_enabled()
-    test_nested_in_functions()  # and the next pass starts from nothing
+    test_nested_in_functions()  # and the next pass starts anew
 
 
 def test_passes_one_after_another_stay_in_their_thread():

@@ -120,7 +120,7 @@ def test_threads_with_graphs_of_their_own_on_shared_leaves():
     rounds, count = 6, 8
     alone = [[0.0] * 6 for _ in PROGRAMS]
     for number, program in enumerate(PROGRAMS):
-        if program is not hooks:  # which is called once for every gradient that comes to the leaf, from any thread
+        if program is not hooks:  # called once for every gradient that reaches the leaf, from any thread
             leaf = tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=numgrad.float64, requires_grad=True)
             program(leaf).backward()
             alone[number] = leaf.grad.reshape(6).tolist()

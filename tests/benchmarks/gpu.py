@@ -29,7 +29,7 @@ FULL = 60_000_000
 #: The share of the bandwidth of a copy that pointwise operations and normalizations should reach at least.
 SHARE = 0.8
 
-#: How often each element of the large tensors must be read or written, forward and backward together, by case: operands
+#: Number of accesses to each element of the large tensors, forward and backward together, by case: operands
 #: and result forward; the gradients of the result and of the operands, and the saved values, backward.
 MOVED = {
     **dict.fromkeys(UNARY, 5),

@@ -142,7 +142,7 @@ def solver_step(parameters: Any, states: Any, target: Any) -> Any:
 
 
 def perceptron(parameters: Any, x: Any, y: Any) -> Any:
-    """The loss of layers whose weights and biases take turns among the parameters."""
+    """The loss of layers whose weights and biases alternate among the parameters."""
     for place in range(0, len(parameters) - 2, 2):
         x = nn.relu(linear(x, *parameters[place : place + 2]))
     return cross_entropy(linear(x, *parameters[-2:]), y)

@@ -346,7 +346,7 @@ class Extent(int):
 
 @pytest.mark.parametrize("kind", [np.int64, Extent])
 def test_numbers_of_other_kinds_leave_nothing_in_layouts(kind):
-    """Equal layouts are one object: what came first would be seen in all later tensors of that shape."""
+    """Equal layouts are one object: a wrong first one would appear in all later tensors of that shape."""
     made = [
         numgrad.zeros(kind(457)).unfold(kind(0), kind(450), kind(5)),
         numgrad.zeros(463).topk(kind(461))[0],

@@ -15,7 +15,7 @@ from fuzz.programs import Program
 
 __all__ = ["Disagreement", "Outcome", "difference", "outcome"]
 
-#: How far results may lie apart, relative to the largest element, for doubles and where single precision comes in:
+#: Tolerance of results, relative to the largest element, for doubles and if single precision is involved:
 #: rounding errors of some steps (PyTorch has constants of single precision in some functions of doubles).
 ROUNDING = (1e-7, 3e-4)
 
@@ -43,7 +43,7 @@ def outcome(module: ModuleType, mode: Mode, program: Program, seed: int) -> Outc
         warnings.simplefilter("ignore")
         try:
             return Outcome(mode(module, program, random.Random(seed)))
-        except Exception as error:  # which is to be compared
+        except Exception as error:  # which is compared
             return Outcome([], error)
 
 
@@ -74,7 +74,7 @@ def difference(
 
 
 def _unlike(value: Any, wanted: Any, slack: float, relative: float) -> str | None:
-    """In which respect two facts differ."""
+    """The respect in which two facts differ."""
     if not isinstance(value, np.ndarray) or not isinstance(wanted, np.ndarray):
         if value is None or wanted is None:
             return None if value is wanted else "None" if value is None else "zeros" if not value.any() else "not None"

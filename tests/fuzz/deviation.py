@@ -17,7 +17,7 @@ import numgrad
 __all__ = ["deviation"]
 
 TRANSFORMS = ("forward", "vmap", "nested")
-#: How much the leaves are moved to see how well results are determined, and by how much more the results may differ.
+#: Relative changes of the leaves that show how well results are determined, and the factor by which results may differ.
 MOVE, SLACK = (1e-10, 1e-5), 30.0
 #: Results that move by more than this are not determined: a mask, an index or a side of a kink has changed.
 JUMP = 1e-2

@@ -22,9 +22,9 @@ import numgrad
 
 __all__ = ["itself"]
 
-#: How far up and down: the differences, others that show how well they are known, and some that lean to one side.
+#: Distances up and down: the differences, others that show how well they are known, and some that lean to one side.
 STEPS = ((1e-4, 1e-4), (2e-4, 2e-4), (1.7e-4, 0.3e-4))
-#: How far the others and the leaning ones may lie away, relative to the largest element, and how much more is allowed.
+#: Tolerances of the others and of the leaning ones, relative to the largest element, and how much more is allowed.
 KNOWN, LEANING, SLACK = 1e-4, 3e-2, 20.0
 #: With these words numgrad refuses, as PyTorch does.
 REFUSED = re.compile("derivative for .* is not implemented|modified by an inplace|none of output has requires|^vmap: ")
@@ -64,7 +64,7 @@ def _outputs(module: Any, program: Program, choose: random.Random) -> Facts:
     return []
 
 
-#: How far to go up and down.
+#: Distances up and down.
 Steps = tuple[float, float]
 
 # -- finite differences -----------------------------------------------------------------------------------------

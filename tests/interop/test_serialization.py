@@ -66,7 +66,7 @@ VALUES = [
 def test_values(value):
     result = roundtrip([value, {"k": value}])
     assert result == [value, {"k": value}]
-    assert repr(result) == repr([value, {"k": value}])  # types, too, and the sign of zero
+    assert repr(result) == repr([value, {"k": value}])  # types and the sign of zero are compared, too
 
 
 def test_nan():

@@ -45,7 +45,7 @@ def configurations():
 each_operation = pytest.mark.parametrize(("op", "attributes"), [*configurations()])
 
 #: One of each kind: arithmetic, our polynomials, the C library's functions, conditions, results that are truth values.
-#: What depends on the loop around an element is tried with these; parallel loops take long to compile.
+#: Functions for tests of the loop around an element; parallel loops take long to compile.
 FEW = [ops[name] for name in ("add", "exp", "sin", "atan2_op", "pow_tensor", "choose", "lt", "log_one_plus_exp")]
 
 

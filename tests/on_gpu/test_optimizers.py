@@ -137,7 +137,7 @@ def test_one_launch_for_all_parameters():
         optimizer.step()
     assert [run.name for run in runs] == ["sgd"]
     assert [param.tolist()[0] for param in params] == [0.0, 0.0, 0.5]
-    optimizer.param_groups[1]["lr"] = 0.25  # which the table on the GPU must get
+    optimizer.param_groups[1]["lr"] = 0.25  # which must reach the table on the GPU
     optimizer.step()
     assert [param.tolist()[0] for param in params] == [-1.0, -1.0, 0.25]
     params[0].grad = None

@@ -108,7 +108,7 @@ def test_different_elements(cuda, elements, dtype):
     found, inverse, counts = run_steps(cuda, "unique_slices", cuda.buffer_from(values), 1, values.size, 1, False)
     expected, _, occurring = run_steps(cpu, "unique_slices", values, 1, values.size, 1, False)
     np.testing.assert_array_equal(found.host(), expected)
-    np.testing.assert_array_equal(found.host()[inverse.host()], values)  # which NaN is which is not said
+    np.testing.assert_array_equal(found.host()[inverse.host()], values)  # the order of NaN is undefined
     np.testing.assert_array_equal(counts.host(), occurring)
 
 

@@ -9,7 +9,7 @@ import numgrad
 from numgrad.ops.table.elementwise import Pointwise
 from numgrad.ops.table.op import ops
 
-#: Where samples but the first of an operation are tried.
+#: Operations of which samples besides the first are tested.
 ROWS = ("contiguous", "0-d")
 
 #: What the two devices may differ by: their mathematics is not the same to the last bit.

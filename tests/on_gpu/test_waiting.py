@@ -65,7 +65,7 @@ def test_a_step_of_training_does_not_wait(no_waiting, make, optimizer):
         updates.step()
         return loss
 
-    step()  # the first may, where it sets up something
+    step()  # the first may, since it initializes libraries
     no_waiting()
     loss = step()
     with pytest.raises(WaitedError):

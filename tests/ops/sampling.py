@@ -77,14 +77,14 @@ def _values(shapes, domains, dtype):
 
 # -- layouts ----------------------------------------------------------------------------------------------------
 
-#: What an operation must be tried on.
+#: Required cases of an operation.
 LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
 
 #: Those in which a pointwise operation is a loop over memory of any strides, not over rows.
 OVER_STRIDES = ("transposed", "stepped", "broadcast")
 
-#: Pointwise operations that are tried in every way: how kernels, gradients and tangents of the others are made of their
-#: scalar functions, and go through memory, is the work of the same text.
+#: Pointwise operations that are tested in every way.  The same code makes kernels, gradients and tangents of all others
+#: from their scalar functions.
 REPRESENTATIVES = frozenset(
     ["abs", "add", "addcmul_op", "choose", "div", "exp", "lt", "mul", "pow_tensor", "smooth_l1_backward", "xlogy"]
 )
@@ -106,7 +106,7 @@ def laid_out(array, layout):
 
 @functools.cache
 def _turns():
-    """For each operation the layout that it is tried in besides rows, where one is enough."""
+    """For each operation the layout that it is tested in besides rows, if one is enough."""
     return dict(zip(ops, itertools.cycle(OVER_STRIDES)))
 
 
@@ -236,8 +236,8 @@ class Sample:
     refused: tuple[str, ...]
     #: The dtype of the outputs, where it does not follow from the inputs'.
     dtype: str | None
-    #: How the outputs lie in memory: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs),
-    #: "view" (as NumPy's view does), or "taken" (the memory of the input, which must be contiguous).
+    #: The layout of the outputs: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs), "view" (as
+    #: NumPy's view), or "taken" (the memory of the input, which must be contiguous).
     memory: str
     args: tuple = ()
     attributes: dict = field(default_factory=dict)

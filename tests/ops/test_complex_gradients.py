@@ -25,7 +25,7 @@ def first_cases(layout):
     return list(found.values())
 
 
-#: Pointwise entries that are tried in all ways: each way is another kernel, and one is like another.
+#: Pointwise entries that are tested in all ways; each way is another kernel.
 FEW = {"mul", "div", "abs", "pow_tensor"}
 
 CASES = first_cases("contiguous")

@@ -134,7 +134,7 @@ SAMPLES = [
     ("vstack", lambda *x: np.vstack(x), [(3,), (2, 3)], ()),
 ]
 
-#: How those are called that do not take their tensors one after the other.
+#: Calls of functions that do not take their tensors as separate arguments.
 CALLS = {
     "einsum": lambda einsum, *tensors: einsum("ij,ik->jk", *tensors),
     "istft": lambda istft, x, *how: istft(numgrad.view_as_complex(x.contiguous()), *how),

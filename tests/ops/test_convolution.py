@@ -36,7 +36,7 @@ def test_more_windows_than_are_multiplied_at_a_time(images, filters, dtype, monk
 
 @pytest.mark.parametrize("options", [{}, {"stride": 2}, {"groups": 3}])
 def test_images_whose_elements_share_memory(options):
-    """BLAS reads the windows of filters of one element as they lie, but only where they lie so that it can."""
+    """BLAS reads the windows of filters of one element in place, if their strides permit it."""
     row, w = _randoms((2, 1, 5, 6), (3, 3 // options.get("groups", 1), 1, 1))
     shared = row.expand(2, 3, 5, 6), row[:, :, :1, :1].expand(2, 3, 5, 6), row.as_strided((2, 3, 5, 6), (0, 6, 6, 1))
     for x in shared:

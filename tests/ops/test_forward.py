@@ -11,7 +11,7 @@ from numgrad.ops.table.elementwise import Pointwise
 
 
 def layouts(op):
-    """Return the layouts in which an operation is tried.
+    """Return the layouts in which an operation is tested.
 
     The tangents of a pointwise one are computed by pointwise operations, whatever the layout, and those are tried in
     all elsewhere; the others take memory with gaps as they take transposed memory.

@@ -6,7 +6,7 @@ from ops.samples import SAMPLES
 
 from numgrad.ops.table.elementwise import Pointwise
 
-#: One without a sign and one with; conversions are tried for all.
+#: One unsigned and one signed dtype; conversions are tested for all.
 NARROW = ("uint8", "int16")
 
 #: Operations whose arguments in their first sample are negative numbers.
@@ -25,7 +25,7 @@ def first_cases(dtype):
 
 
 def narrow():
-    """Each operation that gives integers in one of the dtypes, which take turns; of those that compare two."""
+    """Each operation that gives integers in one of the dtypes, which alternate; for comparisons, two."""
     cases = [
         case for case in first_cases("int64")
         if not isinstance(case.op, Pointwise) or case.op.result == "same" or case.op.name in ("eq", "lt")

@@ -6,7 +6,7 @@ import pytest
 import numgrad as torch
 from numgrad.nn import functional
 
-MANY = 10**15  # so many bytes no machine can address
+MANY = 10**15  # more bytes than a machine can address
 EXPANDED = torch.ones(1).expand(MANY)
 ROW = torch.arange(100_000.0)
 

@@ -1,4 +1,4 @@
-"""Forms, names and errors of the pointwise families; their values and derivatives are tried by the samples."""
+"""Forms, names and errors of the pointwise families; the samples test their values and derivatives."""
 
 import math
 

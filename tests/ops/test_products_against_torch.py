@@ -133,7 +133,7 @@ def test_products(expression, left, right):
         assert_same(program(expression.replace("y", "y.detach()", 1)), *arrays, graph=graph)
     assert_same(program(expression), *randoms(left, right, dtype="float32"), graph=graph)
     for dtype in ("int64", "int16", "uint8", "bool"):
-        if dtype != "bool" or 0 not in left + right:  # which PyTorch does not mind
+        if dtype != "bool" or 0 not in left + right:  # which PyTorch accepts
             assert_same(program(expression), *integers(left, right, dtype=dtype))
 
 

@@ -88,7 +88,7 @@ def test_dtypes(expression, dtype):
     (x,) = randoms((3, 4), low=0 if dtype == "uint8" else -3, high=3)
     x = x > 0 if dtype == "bool" else np.rint(x * 3).astype(dtype) if "int" in dtype else x.astype(dtype)
     if "topk" in expression or ("kthvalue" in expression or "median" in expression) or "sort" in expression:
-        x = np.argsort(x.ravel()).reshape(x.shape).astype(dtype)  # which of equal elements is given, is left open
+        x = np.argsort(x.ravel()).reshape(x.shape).astype(dtype)  # the choice among equal elements is undefined
     if any(name in expression for name in ("norm(3", "norm(4", "prod")):
         x = np.clip(x, -2, 2) if dtype not in ("bool", "uint8") else x
     assert_same(program(expression), x, requires_grad=False)
@@ -151,7 +151,7 @@ SPECIAL = [
 ))
 def test_special_values(expression, values):
     if len(set(values)) < len(values) and any(name in expression for name in ("median(0)", "kthvalue")):
-        expression += "[0]"  # which of equal elements is given, is left open
+        expression += "[0]"  # the choice among equal elements is undefined
     # PyTorch divides by elements or infinities where numgrad does not.
     finer = "prod" in expression and not np.isfinite(values).all()
     finer = finer or ("logcumsumexp" in expression and np.isinf(values).any())

@@ -18,7 +18,7 @@ TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15), "complex128": (
 
 
 def defined():
-    """Contiguous operands in every dtype that has kernels of its own, the other layouts in one, if it is their turn."""
+    """Contiguous operands in every dtype that has kernels of its own, the other layouts in one of them, in turn."""
     return [
         pytest.param(case, dtype, id=f"{case}-{dtype}")
         for case in CASES if case.is_in_turn
@@ -27,7 +27,7 @@ def defined():
 
 
 def own_dtypes(case):
-    """The dtypes that a case is tried in: where all others are converted to floating point first, int64 is one of them.
+    """The dtypes that a case is tested in; if others are converted to floating point first, int64 is one of them.
 
     The samples of such an operation differ in numbers alone, so the first shows the conversion.
     """
@@ -50,7 +50,7 @@ def expected_dtype(case, array, dtype):
 
 
 def expected_strides(case, array):
-    """The strides of an output in elements; None where any will do, since no element depends on them."""
+    """The strides of an output in elements; None if they are arbitrary, since no element depends on them."""
     if array.size == 0:
         return None
     if case.sample.memory in ("view", "reference"):
@@ -87,7 +87,7 @@ def test_values(case, dtype):
 
 
 def with_numbers():
-    """Each operand in float64, as derivatives are tried; the last one of an operation's first case in other dtypes."""
+    """Each operand in float64, as for derivatives; the last one of an operation's first case in other dtypes."""
     return [
         pytest.param(case, dtype, number, id=f"{case}-{dtype}-{number}")
         for case in CASES if case.sample.shapes is None and len(case.shapes) > 1 and case.layout == "contiguous"

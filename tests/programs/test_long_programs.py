@@ -22,7 +22,7 @@ def test_machine_code_in_several_functions(monkeypatch):
     compiled = numgrad.compile(f, fullgraph=True)
     for _ in range(3):
         assert all(map(numgrad.equal, compiled(x, index), expected))
-    with pytest.raises(IndexError):  # which the kernel of a step in a later function reports, too
+    with pytest.raises(IndexError):  # the kernel of a step in a later function reports it, too
         compiled(x, numgrad.tensor([4, 3, 2, 1, 5]))
     assert all(map(numgrad.equal, compiled(x, index), expected))
 

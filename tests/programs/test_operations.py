@@ -14,7 +14,7 @@ LAYOUTS = ("contiguous", "0-d", "broadcast", "transposed", "empty")
 
 
 def is_tried(case):
-    """Return True if a case is tried: few pointwise operations, which are alike, are tried in more than one layout."""
+    """Return True if a case is tested: few pointwise operations are tested in more than one layout."""
     if isinstance(case.op, Pointwise) and case.op.name not in REPRESENTATIVES:
         return case.layout == "contiguous" and case.is_in_turn
     return case.layout in LAYOUTS and case.is_in_turn and (case.layout != "broadcast" or "scatter" in case.op.name)
@@ -45,7 +45,7 @@ def leaves_of(case, reversed_order=False):
 
 
 def program_of(case):
-    call, shapes = case.sample.call, case.shapes  # and not the case: a program is looked through for all it reaches
+    call, shapes = case.sample.call, case.shapes  # and not the case: a program is searched for all that it reaches
 
     def program(*leaves):
         """The outputs and the gradients of all that has some."""

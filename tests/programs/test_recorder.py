@@ -38,7 +38,7 @@ def test_backward_finds_results_that_begin_anywhere_in_their_memory(program):
         return x.grad
 
     def f(x):
-        return program(x.exp())  # of which the gradient is made of the result
+        return program(x.exp())  # the gradient is computed from the result
 
     compiled = numgrad.compile(f, fullgraph=True)
     for seed in range(3):

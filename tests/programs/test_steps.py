@@ -32,7 +32,7 @@ class Training:
         return loss
 
     def seen(self):
-        """All that a step may change."""
+        """The state that a step may change."""
         found = []
         for tensor in [*self.model.parameters(), *self.model.buffers()]:
             found += [bits(tensor), tensor._version, bits(tensor.grad)]
@@ -126,7 +126,7 @@ def test_schedules_between_steps(kind, make):
             schedules[id(training)].step()
         else:
             schedules[id(training)] = getattr(optim.lr_scheduler, kind)(training.optimizer, **options)
-            training.optimizer.step()  # none before: schedules warn else
+            training.optimizer.step()  # none before, since schedules would warn
 
     assert replays(compare(make, between, 6)) == [1]
 

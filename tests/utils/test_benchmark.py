@@ -202,7 +202,7 @@ def test_times(steps):
     found = []
     for module in modules():
         clocks = [Clock(*steps) for _ in range(3)]
-        if module is not benchmark:  # which runs the statement once before it looks for the length of blocks
+        if module is not benchmark:  # which runs the statement once before it determines the length of blocks
             for clock in clocks[1:]:
                 clock.tick()
         timers = [timed(clock, module=module) for clock in clocks]

@@ -40,7 +40,7 @@ def outcome(module, program):
             result = type(error).__name__
     after = module.rand(2).tolist(), module.rand(2, generator=generator).tolist()
     messages = [str(warning.message) for warning in caught]
-    # where there are fewer cores than workers, each has its own advice
+    # with fewer cores than workers, each gives different advice
     return result, after, sorted(message for message in messages if "worker processes in total" not in message)
 
 

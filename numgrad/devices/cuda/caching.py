@@ -38,7 +38,7 @@ LARGE = 10 << 20
 SEGMENT_GRAIN = 2 << 20
 
 
-#: Whether freed memory is kept.
+#: True if freed memory is kept.
 CACHING = os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") == "0"
 
 

@@ -35,7 +35,7 @@ OCCUPANCY = 256, 8
 #: Bytes around each block of memory, which belong to no buffer.
 _MARGIN = 256
 
-#: The order of threads, and whether races are looked for.
+#: The order of threads, and and True to detect races.
 order = os.environ.get("NUMGRAD_GPU", "").partition(":")[2] or "up"
 watch_races = True
 

@@ -26,7 +26,7 @@ OPERANDS: dict[str, Any] = {
     "mask": integers((8, 8), 2).astype(bool),
 }  # fmt: skip
 
-#: How often a program does an operation.
+#: Number of times that a program repeats an operation.
 CALLS = {"forward": 50, "backward": 20}
 
 

@@ -15,7 +15,7 @@ OPERATIONS = [
     "x + y", "x * scale", "x * 0.5", "x.exp()", "x.sum(0)", "x.mean()", "x @ w", "x.t()", "x[1:]", "m.cat([x, y])",
 ]
 
-#: How many shapes take turns, of which a cache is expected to keep all.
+#: Number of alternating shapes, all of which a cache should keep.
 SOME = 300
 
 

@@ -26,7 +26,7 @@ def _ways(number, classes):
 
 
 def _probabilities(x):
-    """The probability of each example's labels, and that it is at a class in a step as well, (time, batch, classes)."""
+    """The probability of each example's labels, and jointly with each class in each step, (time, batch, classes)."""
     p = np.exp(_log_softmax(x))
     totals, along = np.zeros(p.shape[1]), np.zeros(p.shape)
     for number in range(p.shape[1]):

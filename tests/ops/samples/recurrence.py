@@ -10,7 +10,7 @@ from numgrad.ops.network.recurrent_layer import recurrent_layer, recurrent_layer
 
 without("recurrent_layer recurrent_layer_backward", "empty", "0-d")
 
-#: How many of three examples each step of a packed sequence has.
+#: Number of the three examples in each step of a packed sequence.
 _SIZES = [3, 3, 1]
 
 

@@ -16,7 +16,7 @@ from .addresses import address_of, int64_at, uint8_at
 READ, WRITE, ATOMIC, SHARED = 0, 1, 2, 4
 
 #: Numbers of the context, an array of int64: the table of buffers (start, end, offset of its records or -1), the number
-#: of them; shared memory, its size and records; the records of buffers; whether races are looked for.
+#: of them; shared memory, its size and records; the records of buffers; and True to detect races.
 TABLE, BUFFERS, SHARED_START, SHARED_SIZE, SHARED_RECORDS, RECORDS, RACES = range(7)
 #: The records of threads and their size; the module's data and its size; the epochs of the block and of its warps.
 THREADS_START, THREAD_SIZE, DATA, DATA_SIZE, BLOCK_EPOCH, WARP_EPOCHS = range(7, 13)

@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from . import accesses as accesses  # which registers the translations of its instructions
+from . import accesses as accesses  # registers the translations of its instructions
 from . import arithmetic as arithmetic
 from . import checks, scheduler
 from .profile import Line, Profile
@@ -84,12 +84,12 @@ class EmulatedKernel:
             blocks, threads: the extents of the grid and of a block.
             parameters: the memory of the parameters, as the PTX lays them out.
             buffers: the start and the end of each buffer that the kernel may access, and whether other threads of the
-                host may access it, too; in such buffers races are not looked for.
+                host may access it, too; races are not detected in such buffers.
             order: how lanes, warps and blocks follow each other, one of ``ORDERS``.
-            races: whether races are looked for.
+            races: True to detect races.
             seed: of the random order.
             dynamic_shared: bytes of shared memory besides those that the kernel declares.
-            profile: what counts the accesses and branches of a traced kernel, and collects races.
+            profile: counter of the accesses and branches of a traced kernel, and collects races.
 
         Returns:
             tuple: the bytes that all threads read from buffers and wrote to them; an atomic update counts as both.

@@ -26,7 +26,7 @@ from .translation import (
 #: Kinds of exchanges: of one lane's value; the lanes whose value is not 0, or is equal; and the reductions.
 SHUFFLE, BALLOT, MATCH, ADD, AND, OR, XOR, MIN, MAX, UMIN, UMAX = range(11)
 
-#: How the modes of a shuffle find the lane to read from.
+#: Functions of the lane to read from, by the mode of a shuffle.
 _MOVES = {"up": "sub", "down": "add", "bfly": "xor"}
 
 
