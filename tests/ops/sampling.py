@@ -1,4 +1,4 @@
-"""Trials of operations: samples of the op table, in every layout that tensors can have.
+"""Cases of operations: samples of the op table, in every layout that tensors can have.
 
 The samples themselves are in ``samples``.
 """
@@ -133,12 +133,12 @@ class Case:
 
     @property
     def dtype(self):
-        """float64 if it may be: tests that try a case in one dtype, and those of derivatives, run the same kernels."""
+        """Return float64 if possible, so that tests of values and of derivatives run the same kernels."""
         return "float64" if "float64" in self.sample.dtypes else self.sample.dtypes[0]
 
     @property
     def is_in_turn(self):
-        """False of a pointwise operation over strides, but for the first sample in one layout: they take turns."""
+        """Return False for pointwise operations over strides, except for the first sample in one layout, in turn."""
         if self.layout not in OVER_STRIDES or not isinstance(self.op, Pointwise):
             return True
         turn = self.layout == _turns()[self.op.name] or self.op.name in REPRESENTATIVES
@@ -154,7 +154,7 @@ class Case:
         return result
 
     def differentiable(self):
-        """For each input whether it has a gradient."""
+        """For each input, True if it has a gradient."""
         names = self.op.inputs * len(self.shapes) if getattr(self.op, "sequence", False) else self.op.inputs
         return [
             shape is not None and domain.dtype is None and name in self.op.rules
@@ -162,7 +162,7 @@ class Case:
         ]
 
     def __call__(self, *leaves):
-        """The outputs for these leaves; instead of one there may be a number."""
+        """The outputs for these leaves, some of which may be numbers."""
         inputs = [
             leaf.expand(shape) if getattr(leaf, "shape", shape) != shape else leaf
             for leaf, shape in zip(leaves, self.shapes, strict=True)
@@ -236,8 +236,8 @@ class Sample:
     refused: tuple[str, ...]
     #: The dtype of the outputs, where it does not follow from the inputs'.
     dtype: str | None
-    #: The layout of the outputs: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs), "view" (as
-    #: NumPy's view), or "taken" (the memory of the input, which must be contiguous).
+    #: The layout of the outputs: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs), "view"
+    #: (as NumPy's view), or "taken" (the memory of the input, which must be contiguous).
     memory: str
     args: tuple = ()
     attributes: dict = field(default_factory=dict)
@@ -283,7 +283,7 @@ WITHOUT: dict[str, tuple[str, ...]] = {}
 
 
 def without(names, *layouts):
-    """Say that the operations ``names`` (separated by blanks) do not have these layouts."""
+    """Exclude these layouts for the operations ``names``, which are separated by blanks."""
     for name in names.split():
         WITHOUT[name] = layouts
 
@@ -295,10 +295,10 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
     Args:
         reference: computes the same with NumPy, given the arrays (as one tuple, if the operation takes its tensors
             so), ``args`` and the attributes.
-        shapes: of the inputs, of an operation that is not pointwise; None for one that is left out.
+        shapes: the shapes of the inputs if the operation is not pointwise; None for an omitted input.
         args, attributes: further arguments of the operation.
-        domain: which elements the inputs may have: one domain for all, or a tuple.
-        dtypes: those that the operation is defined for.
+        domain: the permitted elements of the inputs: one domain for all, or a tuple.
+        dtypes: the dtypes for which the operation is defined.
         call: a public function through which the operation is reached, given the tensors and ``args``.
         dtype, memory: see :class:`Sample`.
     """

@@ -1,4 +1,4 @@
-"""Programs that work on gradients which other calls have made: in each call other tensors."""
+"""Programs that use gradients of earlier calls, which are different tensors in each call."""
 
 import functools
 
@@ -99,7 +99,7 @@ def test_gradients_are_accumulated_over_a_few_calls(compiled, see):
 
 
 def replaced(weight, number):
-    """A gradient of a kind of its own in some of the calls."""
+    """A gradient of a different kind in some of the calls."""
     match number:
         case 3:
             return numgrad.arange(12.0).reshape(4, 3).t()

@@ -22,7 +22,7 @@ def test_a_number_is_an_argument_from_its_second_value_on():
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
     (family,) = compiled.families.values()
     assert len(family.programs) == 1
-    assert family.count == 2  # all others are served by the program of the second
+    assert family.count == 2  # the program of the second call serves all others
     for factor in (5, 9, -11):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
 
@@ -58,7 +58,7 @@ def test_a_number_that_chooses_another_branch_in_a_later_call(function):
 ])
 @pytest.mark.parametrize("is_used", [False, True])
 def test_c_code_that_takes_only_numbers_themselves(use, is_used):
-    """The second call is undone, and then done with the numbers themselves."""
+    """The second call is undone, and then repeated with the numbers themselves."""
 
     @compared_with_eager
     def scenario(compiled, see):

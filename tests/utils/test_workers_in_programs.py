@@ -1,4 +1,4 @@
-"""DataLoader's workers in whole programs: how they are started, and that they end with the program, however it ends."""
+"""DataLoader's workers in whole programs: their start, and their end with the program, however it ends."""
 
 import multiprocessing
 import os

@@ -12,7 +12,7 @@ def _softmax(x, dim):
 
 
 def _along_axis(function):
-    """A function along a dimension: a 0-d array counts as one of one element."""
+    """A function along a dimension, which treats a 0-d array as an array of one element."""
     return lambda *given: function(*[np.atleast_1d(x) for x in given[:-1]], given[-1]).reshape(given[0].shape)
 
 

@@ -17,7 +17,7 @@ from .warps import ADD, AND, BALLOT, MATCH, MAX, MIN, OR, SHUFFLE, UMAX, UMIN, X
 #: States of threads, besides those that ``step`` returns: BARRIER, WARP and EXCHANGE.
 _READY, _ENDED = 0, 4
 
-#: What stops a block: a fault of an access, or threads that wait for each other forever.
+#: Reasons to stop a block: a fault of an access, or threads that wait for each other forever.
 ACCESS, BROKEN_BARRIER, BROKEN_WARP, ABSENT_LANE = 1, 2, 3, 4
 
 
@@ -108,7 +108,7 @@ def _warps_agree(narrow, states, count):
 
 @njit
 def _release_block(wide, states):
-    """Let the threads of a block go on, with the numbers of those whose values were 1 and 0, in 32 bits each."""
+    """Resume the threads of a block, with the numbers of those whose values were 1 and 0, in 32 bits each."""
     result = 0
     for thread in range(len(states)):
         if states[thread] == BARRIER:
