@@ -10,14 +10,17 @@ from .aliases import Aliases
 from .array_calls import OPAQUE
 from .inference import is_array, is_floating
 from .partials import CONSTANT, base_of
+from .procedures import call_of
 from .source import Refused, name, names_in, placing, text, walk
 from .structure import flag_of
 
 
 def target_of(statement: ast.stmt) -> ast.expr | None:
-    """Return the target of an assignment."""
+    """Return the target of an assignment, or ``out[...]`` for the call of a procedure that writes into ``out``."""
     if isinstance(statement, ast.Assign):
         return statement.targets[0]
+    if (call := call_of(statement)) is not None:
+        return ast.Subscript(call.args[0], ast.Constant(...), ast.Store())
     return statement.target if isinstance(statement, ast.AugAssign) else None
 
 

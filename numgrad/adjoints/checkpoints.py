@@ -16,6 +16,7 @@ from numba.core import types
 from .analysis import target_of
 from .cotangents import indented
 from .normal import NormalForm, bounds_of
+from .procedures import PREFIX
 from .reverse import Reverse
 from .source import Refused, blocks, text, walk
 
@@ -123,7 +124,7 @@ class Checkpointed(Reverse):
     def _backward_loop(self, loop: ast.For | ast.While) -> list[str]:
         block = self._block_of_loop(loop)
         body, again = self._backward(block), self._forward(block)
-        marks = ".append(", *[f"{tape}.size:" for tape in (self.tape, self.integers, self.branches)]
+        marks = ".append(", f"{PREFIX}push(", *[f"{tape}.size:" for tape in (self.tape, self.integers, self.branches)]
         stores = any(mark in line for line in again for mark in marks)
         if not stores or not any(loop is each for each in self.repeated):
             return super()._backward_loop(loop)

@@ -74,7 +74,7 @@ class Cotangents:
             quotient = f"{cotangent} / {atom(right)}"
             quotient = self.held(quotient) if both else quotient
             self.pass_on(left, quotient)
-            self._by_factor(right, f"{atom(left)} / {atom(right)}", [left, right], negative(quotient))
+            self._by_factor(right, f"({atom(left)} / {atom(right)})", [left, right], negative(quotient))
         elif isinstance(operation, ast.Pow):
             self._power(node, cotangent, both)
         elif isinstance(operation, ast.Mod):

@@ -17,7 +17,7 @@ from ..tensors.tensor import Tensor
 from .checkpoints import Checkpoint, check_interval
 from .inlining import check
 from .program import DerivativeProgram
-from .recording import DifferentiableCall, operation
+from .recording import DifferentiableCall, array_of, operation
 from .source import Refused, python_function, read
 
 
@@ -77,7 +77,7 @@ class Differentiable:
             return self.dispatcher(*arguments)
         call = DifferentiableCall(self, arguments)
         outputs = self.operation.apply(call, *[arguments[position] for position in call.positions])
-        results = outputs[: len(outputs) - len(call.written)] if hasattr(call, "program") else outputs
+        results = outputs[: len(outputs) - len(call.written)]
         return None if not results else results[0] if len(results) == 1 else results
 
     def _bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -100,9 +100,7 @@ class Differentiable:
         """
         if not isinstance(argument, Tensor):
             return argument
-        if argument.device.type != "cpu":
-            raise RuntimeError(f"differentiable functions run on the CPU, and a tensor is on {argument.device}")
-        array = argument.detach().numpy()
+        array = array_of(argument)
         return array if array.ndim else array[()]
 
     @staticmethod

@@ -6,17 +6,22 @@ It differentiates functions in normal form, and also adjoints, whose tangents ar
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from numba import njit
+
 from ..ops.table.op import parameters
 from .analysis import Analysis, bound_array, shadow_of, target_of
 from .cotangents import atom, indented
 from .inference import is_array, is_floating, zero
+from .normal import normal_form
 from .partials import BINARY, CHOOSING, UNARY, base_of
-from .source import Names, Refused, expression, index_text, placing, text
+from .procedures import call_of
+from .source import Names, Refused, compiled, expression, index_text, placing, text
 
 
 @dataclass
@@ -37,7 +42,7 @@ class Forward:
 
     def __init__(
         self, source: str, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]],
-        operations: Mapping[str, Any] = MappingProxyType({}),
+        operations: Mapping[str, Any] = MappingProxyType({}), namespace: dict[str, Any] | None = None,
     ):
         tree = ast.parse(source).body[0]
         assert isinstance(tree, ast.FunctionDef)
@@ -53,6 +58,8 @@ class Forward:
         self._tangents: dict[str, str] = {}
         #: Operations of the table that the source calls, and the rules that the tangents call, by their names.
         self.operations = operations
+        #: Functions that the source calls, and those that the tangents call.
+        self.namespace = {} if namespace is None else namespace
         self.rules: dict[str, Any] = {}
         #: Names of the results of calls, by the identity of the calls.
         self.results: dict[int, str] = {}
@@ -101,7 +108,8 @@ class Forward:
         if isinstance(statement, ast.Return):
             return self._return(statement)
         if isinstance(statement, ast.Expr):
-            return [text(statement), *self._stacked(statement)]
+            call = call_of(statement)
+            return self._procedure(call) if call else [text(statement), *self._stacked(statement)]
         if isinstance(statement, ast.Assign) and self._is_list(statement):
             variable = statement.targets[0].id  # type: ignore[attr-defined]
             again = [f"{self.tangent_name(variable)} = {text(statement.value)}"] if self._has_tangent(variable) else []
@@ -112,6 +120,18 @@ class Forward:
         if target is None:
             return [text(statement)]
         return self._assignment(statement, target)  # type: ignore[arg-type]
+
+    def _procedure(self, call: ast.Call) -> list[str]:
+        """Return the call of a function that runs a procedure and computes its tangents."""
+        own = [text(each) for each in call.args]
+        moved = [place for place, each in enumerate(own) if self._has_tangent(each)]
+        if not self._has_tangent(own[0]):
+            return [text(call)]
+        function = self.namespace[text(call.func)].py_func
+        made = _tangents_of(function, tuple([self.kinds[each] for each in own]), tuple(moved))
+        called = self.names.fresh(f"{function.__name__}_tangents")
+        self.namespace[called] = made
+        return [f"{called}({', '.join([*own, *[self.tangent_name(own[place]) for place in moved]])})"]
 
     def of_counter(self, loop: ast.For) -> list[str]:
         """Return the statement that clears the tangent of a loop's variable, if it holds a float elsewhere."""
@@ -251,6 +271,15 @@ class Forward:
                 arguments = [tangent if each == "grad" else str(values[each]) for each in parameters(rule)]
                 total = _sum(total, f"{called}({', '.join(arguments)})")
         return total
+
+
+@functools.cache
+def _tangents_of(function: Any, kinds: tuple[Any, ...], moved: tuple[int, ...]) -> Any:
+    """Return a compiled function that runs a procedure for arguments of certain types, with tangents of some."""
+    normal = normal_form(function, list(kinds), {})
+    by = [normal.parameters[place] for place in moved]
+    made = Forward(normal.source(), normal.kinds, by, normal.names, [], namespace=normal.namespace).generate()
+    return njit(error_model="numpy")(compiled(made.source, made.name, normal.namespace))
 
 
 def _sum(first: str | None, second: str | None) -> str | None:

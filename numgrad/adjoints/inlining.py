@@ -21,6 +21,7 @@ import numpy as np
 from numba.core.registry import CPUDispatcher
 
 from .hoisting import Hoister
+from .procedures import PREFIX, RULES
 from .source import (
     MODULES,
     Names,
@@ -245,7 +246,14 @@ class CallInliner(Hoister):
                 everything = ast.Subscript(target, expression("x[...]").slice, ast.Store())  # type: ignore[attr-defined]
                 done.append(assign(everything, self.rewrite(value.args[0], done), statement))
                 return
-            if self._is_function(self._resolved(value.func)):
+            function = self._resolved(value.func)
+            if getattr(function, "py_func", None) in RULES:
+                own = PREFIX + function.py_func.__name__
+                self.namespace[own] = function
+                call = ast.Call(name(own), [self.rewrite(each, done) for each in value.args], [])
+                done.append(located(ast.Expr(call), statement))
+                return
+            if self._is_function(function):
                 self._whole = value
                 self.rewrite(value, done)
                 return

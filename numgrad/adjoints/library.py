@@ -1,6 +1,6 @@
 """NumPy's functions of small matrices as loops, which are differentiated like any other function.
 
-They are never called: their bodies replace the calls.
+They are never called: their bodies replace the calls.  Those with many loops call procedures.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from .procedures import cholesky_into, determinant_into, inverse_into, multiply_into, solve_into
 
 
 def dot_vectors(a: Any, b: Any) -> Any:
@@ -41,12 +43,7 @@ def vector_times_matrix(a: Any, b: Any) -> Any:
 
 def matrix_times_matrix(a: Any, b: Any) -> Any:
     out = np.empty((a.shape[0], b.shape[1]), a.dtype)
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            total = 0.0
-            for k in range(a.shape[1]):
-                total += a[i, k] * b[k, j]
-            out[i, j] = total
+    multiply_into(out, a, b)
     return out
 
 
@@ -104,58 +101,14 @@ def norm_of_matrix(a: Any) -> Any:
 
 
 def cholesky(a: Any) -> Any:
-    n = a.shape[0]
-    out = np.zeros((n, n), a.dtype)
-    for j in range(n):
-        total = a[j, j]
-        for k in range(j):
-            total -= out[j, k] * out[j, k]
-        pivot = math.sqrt(total)
-        out[j, j] = pivot
-        for i in range(j + 1, n):
-            total = a[i, j]
-            for k in range(j):
-                total -= out[i, k] * out[j, k]
-            out[i, j] = total / pivot
+    out = np.empty((a.shape[0], a.shape[0]), a.dtype)
+    cholesky_into(out, a)
     return out
 
 
 def solve_matrix(a: Any, b: Any) -> Any:
-    n = a.shape[0]
-    left = np.empty((n, n), a.dtype)
-    out = np.empty((n, b.shape[1]), a.dtype)
-    for i in range(n):
-        for j in range(n):
-            left[i, j] = a[i, j]
-        for j in range(b.shape[1]):
-            out[i, j] = b[i, j]
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(left[i, k]) > abs(left[best, k]):
-                best = i
-        if best != k:
-            for j in range(k, n):
-                held = left[k, j]
-                left[k, j] = left[best, j]
-                left[best, j] = held
-            for j in range(b.shape[1]):
-                held = out[k, j]
-                out[k, j] = out[best, j]
-                out[best, j] = held
-        for i in range(k + 1, n):
-            factor = left[i, k] / left[k, k]
-            for j in range(k + 1, n):
-                left[i, j] -= factor * left[k, j]
-            for j in range(b.shape[1]):
-                out[i, j] -= factor * out[k, j]
-    for back in range(n):
-        k = n - 1 - back
-        for j in range(b.shape[1]):
-            total = out[k, j]
-            for i in range(k + 1, n):
-                total -= left[k, i] * out[i, j]
-            out[k, j] = total / left[k, k]
+    out = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    solve_into(out, a, b)
     return out
 
 
@@ -163,7 +116,8 @@ def solve_vector(a: Any, b: Any) -> Any:
     column = np.empty((b.shape[0], 1), a.dtype)
     for i in range(b.shape[0]):
         column[i, 0] = b[i]
-    solution = solve(a, column)
+    solution = np.empty((b.shape[0], 1), a.dtype)
+    solve_into(solution, a, column)
     out = np.empty(b.shape[0], a.dtype)
     for i in range(b.shape[0]):
         out[i] = solution[i, 0]
@@ -171,47 +125,16 @@ def solve_vector(a: Any, b: Any) -> Any:
 
 
 def inverse(a: Any) -> Any:
-    identity = np.zeros((a.shape[0], a.shape[0]), a.dtype)
-    for i in range(a.shape[0]):
-        identity[i, i] = 1.0
-    return solve(a, identity)
+    out = np.empty((a.shape[0], a.shape[0]), a.dtype)
+    inverse_into(out, a)
+    return out
 
 
 def determinant(a: Any) -> Any:
-    n = a.shape[0]
-    left = np.empty((n, n), a.dtype)
-    for i in range(n):
-        for j in range(n):
-            left[i, j] = a[i, j]
-    product = 1.0
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(left[i, k]) > abs(left[best, k]):
-                best = i
-        if best != k:
-            product = -product
-            for j in range(k, n):
-                held = left[k, j]
-                left[k, j] = left[best, j]
-                left[best, j] = held
-        product = product * left[k, k]
-        if left[k, k] != 0.0:
-            for i in range(k + 1, n):
-                factor = left[i, k] / left[k, k]
-                for j in range(k + 1, n):
-                    left[i, j] -= factor * left[k, j]
-    return product
+    out = np.empty(1, a.dtype)
+    determinant_into(out, a)
+    return out[0]
 
-
-class _Inlined:
-    """Function whose body also replaces the calls within this file."""
-
-    def __init__(self, py_func: Callable[..., Any]):
-        self.py_func = py_func
-
-
-solve: Any = _Inlined(solve_matrix)
 
 #: For each function and the numbers of dimensions of its arguments: the loops, and the dimensions of the result.
 LIBRARY: dict[tuple[str, tuple[int, ...]], tuple[Callable[..., Any], int]] = {

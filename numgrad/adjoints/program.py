@@ -131,7 +131,9 @@ class DerivativeProgram:
     @cached_property
     def _forward(self) -> tuple[Callable[..., Any], list[str], str]:
         normal = self._build()  # names of its own
-        generated = Forward(normal.source(), normal.kinds, self.by, normal.names, self.same).generate()
+        generated = Forward(
+            normal.source(), normal.kinds, self.by, normal.names, self.same, namespace=normal.namespace,
+        ).generate()
         python = compiled(generated.source, generated.name, normal.namespace)
         return njit(error_model="numpy", nogil=True)(python), generated.inputs, generated.source
 
@@ -173,7 +175,7 @@ class DerivativeProgram:
         parameters = python.__code__.co_varnames[: python.__code__.co_argcount]
         count = len(self.parameters) + len(shadow_types) + len(seed_types)
         by = [*self.by, *parameters[len(self.parameters) : count]]
-        generated = Forward(adjoint.source, kinds, by, normal.names, self.same).generate()
+        generated = Forward(adjoint.source, kinds, by, normal.names, self.same, namespace=normal.namespace).generate()
         function = njit(error_model="numpy", nogil=True)(compiled(generated.source, generated.name, normal.namespace))
         return function, [*parameters], generated.source, generated.inputs  # type: ignore[return-value]
 

@@ -7,13 +7,14 @@ each operation consist of the others, and of the derivative of gᵀJ t by x, whi
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autograd.function import Function, once_differentiable
 from ..autograd.grad_mode import GRAD, TRANSFORMED, state
+from ..devices import recording
 from ..ops.creation.from_data import from_numpy
 from ..ops.shapes.joining import stack
 from ..tensors.tensor import Tensor
@@ -21,14 +22,21 @@ from .program import DerivativeProgram
 
 
 class DifferentiableCall:
-    """One call of a ``Differentiable`` with tensors: the arguments, and the program of its derivatives."""
+    """One call of a ``Differentiable`` with tensors: its other arguments, and the program of its derivatives."""
 
     program: DerivativeProgram
+    #: A compiled program may keep it for its replays; see ``is_immutable``.
+    unchanging = True
 
     def __init__(self, function: Any, arguments: Sequence[Any]):
-        self.function, self.arguments = function, list(arguments)
+        self.function = function
         self.positions = [position for position, each in enumerate(arguments) if isinstance(each, Tensor)]
         self.names = [function.parameters[position] for position in self.positions]
+        #: The arguments that are not tensors, by position.
+        self.others = {
+            position: _number(each) for position, each in enumerate(arguments) if not isinstance(each, Tensor)
+        }
+        self.written: list[int] = []
         differentiated = state.mode & GRAD and any(arguments[position].requires_grad for position in self.positions)
         #: True if derivatives may follow.
         self.recorded = bool(differentiated or state.mode & TRANSFORMED)
@@ -40,15 +48,13 @@ class DifferentiableCall:
         """Return the calls for the examples of the present level of ``vmap``; this one if it is shared by them."""
         return self.examples if self.depth == _depth() else [self] * size
 
-    def values(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the arguments of the function, with these tensors instead of those of the call."""
-        values = list(self.arguments)
-        for position, tensor in zip(self.positions, tensors, strict=True):
-            values[position] = self.function.value_of(tensor)
-        return values
+    def values(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the arguments of the function: these arrays in place of the tensors, numbers for 0-d ones."""
+        given = dict(zip(self.positions, [each if each.ndim else each[()] for each in arrays], strict=True))
+        return [value for _, value in sorted({**self.others, **given}.items())]
 
     def prepare(self, values: list[Any]) -> None:
-        """Find the program, and copy the arguments that may change before the backward pass."""
+        """Find the program of the derivatives for arguments with these values."""
         function, names = self.function, self.function.parameters
         by = [name for name, position in zip(self.names, self.positions, strict=True)
               if function.is_differentiable(values[position])]
@@ -61,50 +67,122 @@ class DifferentiableCall:
                     "derivative: pass a tensor, numgrad.from_numpy(array), or allocate the array in the function"
                 )
         function.check(self.program, values)
-        self.kept = [each.copy() if isinstance(each, np.ndarray) else each for each in values]
-        for first, second in self.program.same:
-            self.kept[names.index(second)] = self.kept[names.index(first)]
-        self.like = {name: values[position] for name, position in zip(self.names, self.positions, strict=True)}
+        self.like = {
+            name: (np.shape(values[position]), np.asarray(values[position]).dtype)
+            for name, position in zip(self.names, self.positions, strict=True)
+        }
 
-    def arguments_of_call(self) -> list[Any]:
+    def step(
+        self, compute: Callable[..., Sequence[Any]], inputs: Sequence[Tensor], rest: Sequence[Any] = (),
+        written: Sequence[int] = (),
+    ) -> list[Any]:
+        """Return ``compute(values, arrays)`` as tensors: a step of the program that is recorded, if one is.
+
+        Args:
+            compute: function of the arguments and of the arrays of ``rest``; it returns arrays, and None always at the
+                same places.
+            inputs: the tensors among the arguments.
+            rest: other tensors, or None.
+            written: the positions of the arguments into which it writes.
+        """
+        count = len(inputs)
+        arrays = [None if each is None else array_of(each) for each in (*inputs, *rest)]
+        empty: list[bool] = []
+
+        def run(*given: Any) -> tuple[Any, ...]:
+            found = compute(self.values(given[:count]), given[count:])
+            empty[:] = [each is None for each in found]
+            return tuple([each for each in found if each is not None])
+
+        recorder = recording.recorder
+        if recorder is None:
+            results = iter(run(*arrays))
+        else:
+            results = iter(recorder.host(run, arrays, arrays, [self.positions.index(position) for position in written]))
+        return [None if none else from_numpy(next(results)) for none in empty]
+
+    def split(self, tensors: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the tensors before those among the arguments, and these."""
+        count = len(tensors) - len(self.positions)
+        return tensors[:count], tensors[count:]
+
+    def arguments_of_call(self, values: Sequence[Any]) -> list[Any]:
         """Return the arguments of the program."""
-        return self.function.without_functions(self.kept)
+        return self.function.without_functions(values)
 
     def seeds(self, gradients: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
         """Return the cotangents of the results and of the written arguments, in the form that the program takes."""
         program, seeds = self.program, []
         count = len(program.normal.results)
-        for name, has, gradient in zip(program.normal.results, program.has_derivative, gradients, strict=False):
+        for name, has, array in zip(program.normal.results, program.has_derivative, gradients, strict=False):
             if has:
-                array = gradient.detach().numpy()
                 kind = program.normal.kinds[name]
                 seeds.append(np.array(array, str(kind.dtype)) if array.ndim else float(array))
-        written = [each.detach().numpy() for each in gradients[count:]]
-        return seeds, dict(zip(program.written, written, strict=True))
+        return seeds, dict(zip(program.written, gradients[count:], strict=True))
 
     def directions(self, tangents: Sequence[Any]) -> dict[str, Any]:
         """Return the tangents of the tensors, by parameter name."""
-        pairs = zip(self.names, tangents, strict=True)
-        return {name: tangent.detach().numpy() for name, tangent in pairs if tangent is not None}
+        return {name: tangent for name, tangent in zip(self.names, tangents, strict=True) if tangent is not None}
 
-    def as_tensors(self, gradients: Sequence[Any]) -> list[Any]:
+    def by_tensors(self, gradients: Sequence[Any]) -> list[Any]:
         """Return the derivatives by the tensors, with the dtypes and shapes of the arguments, or None for none."""
         by_name = dict(zip(self.program.by, gradients, strict=True))
         results = []
         for name in self.names:
-            like = np.asarray(self.like[name])
+            shape, dtype = self.like[name]
             value = by_name.get(name)
-            results.append(from_numpy(np.asarray(np.zeros_like(like) if value is None else value, like.dtype))
-                        if name in by_name else None)
+            value = np.asarray(np.zeros(shape) if value is None else value, dtype)
+            results.append(value if name in by_name else None)
         return results
 
     def results(self, values: Sequence[Any]) -> list[Any]:
-        """Return the tangents of the results as tensors, or None for results without a tangent."""
+        """Return the tangents of the results, or None for results without a tangent."""
         kinds = [self.program.normal.kinds[each] for each in self.program.normal.results]
         return [
-            from_numpy(np.asarray(each, str(getattr(kind, "dtype", kind)))) if has else None
+            np.asarray(each, str(getattr(kind, "dtype", kind))) if has else None
             for each, kind, has in zip(values, kinds, self.program.has_derivative, strict=True)
         ]
+
+    # -- what the operations compute
+
+    def computed(self, values: list[Any], _rest: Any = ()) -> Sequence[Any]:
+        """Return the results of the function."""
+        results = self.function.dispatcher(*values)
+        results = () if results is None else results if isinstance(results, tuple) else (results,)
+        return [np.asarray(each) for each in results]
+
+    def adjoint(self, values: list[Any], gradients: Sequence[Any]) -> Sequence[Any]:
+        """Return the derivatives by the tensors from the cotangents of the results and of the written arguments."""
+        return self.by_tensors(self.program.gradients(self.arguments_of_call(values), *self.seeds(gradients)))
+
+    def tangents(self, values: list[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+        """Return the tangents of the results from those of the tensors."""
+        return self.results(self.program.tangents(self.arguments_of_call(values), self.directions(tangents))[0])
+
+    def second(self, values: list[Any], arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the derivatives of the adjoint: by cotangents of the results, in directions of the tensors."""
+        count = len(self.program.normal.results)
+        seeds, directions = self.seeds(arrays[:count])[0], self.directions(arrays[count:])
+        return self.by_tensors(self.program.second(self.arguments_of_call(values), directions, seeds, {}))
+
+
+def _number(argument: Any) -> Any:
+    """Return an argument; in place of a watched number the number itself, which replays then need to be the same."""
+    if isinstance(argument, recording.WatchedNumber):
+        argument.is_used = True
+        return argument.plain()
+    return argument
+
+
+def array_of(tensor: Tensor) -> np.ndarray:
+    """Return the array of a tensor, which a step of a program reads.
+
+    Raises:
+        RuntimeError: the tensor is not on the CPU.
+    """
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"differentiable functions run on the CPU, and a tensor is on {tensor.device}")
+    return tensor._place()
 
 
 class ArrayFunction(Function):
@@ -112,29 +190,33 @@ class ArrayFunction(Function):
 
     @staticmethod
     def forward(call: DifferentiableCall, *tensors: Tensor) -> Any:
-        values = call.values(tensors)
-        if call.recorded:
-            call.prepare(values)
-        results = call.function.dispatcher(*values)
-        results = () if results is None else results if isinstance(results, tuple) else (results,)
-        written = [tensors[call.positions.index(position)] for position in call.written] if call.recorded else []
-        return (*[from_numpy(np.asarray(each)) for each in results], *written)
+        call.saved = tensors
+        if call.recorded or recording.recorder is not None:
+            call.prepare(call.values([array_of(each) for each in tensors]))
+            keep = {position: each.detach().clone() for position, each in zip(call.positions, tensors, strict=True)
+                    if position in call.written}
+            call.saved = [keep.get(position, each) for position, each in zip(call.positions, tensors, strict=True)]
+        results = call.step(call.computed, tensors, written=call.written)
+        if call.recorded and recording.recorder is None:
+            call.others = {
+                number: each.copy() if isinstance(each, np.ndarray) else each for number, each in call.others.items()
+            }
+        return (*results, *[tensors[call.positions.index(position)] for position in call.written])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
         call, *tensors = inputs
+        saved = vars(call).pop("saved", tensors)
+        if call.written:
+            ctx.mark_dirty(*[tensors[call.positions.index(position)] for position in call.written])
         if not call.recorded:
             return
         ctx.call = call
         ctx.mark_non_differentiable(
             *[each for each, has in zip(output, call.program.has_derivative, strict=False) if not has]
         )
-        written = [tensors[call.positions.index(position)] for position in call.written]
-        if written:
-            ctx.mark_dirty(*written)
-        unwritten = [each for number, each in zip(call.positions, tensors, strict=True) if number not in call.written]
-        ctx.save_for_backward(*unwritten)
-        ctx.save_for_forward(*unwritten)
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *tensors: Tensor) -> Any:
@@ -154,7 +236,7 @@ class ArrayFunction(Function):
         call = ctx.call
         if call.written:
             return _adjoint_of_written(ctx, *gradients)
-        return None, *_Adjoint.apply(call, len(gradients), *gradients, *ctx.saved_tensors)
+        return None, *_Adjoint.apply(call, *gradients, *ctx.saved_tensors)
 
     @staticmethod
     def jvp(ctx: Any, _call: Any, *tangents: Any) -> Any:
@@ -197,13 +279,20 @@ def operation(name: str) -> type[Function]:
 @once_differentiable
 def _adjoint_of_written(ctx: Any, *gradients: Any) -> Any:
     """Return the derivatives by the tensors of a call that writes into some of them."""
-    call = ctx.call
-    seeds, of_written = call.seeds(gradients)
-    return None, *call.as_tensors(call.program.gradients(call.arguments_of_call(), seeds, of_written))
+    return None, *ctx.call.step(ctx.call.adjoint, ctx.saved_tensors, gradients)
 
 
 class _PartOfCall(Function):
-    """Base of the Functions that compute the derivatives of a call."""
+    """Base of the Functions that compute the derivatives of a call.
+
+    Their last tensors are those among the arguments of the call.
+    """
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.call, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
     @classmethod
     def vmap(cls, info: Any, in_dims: tuple[Any, ...], call: DifferentiableCall, *arguments: Any) -> Any:
@@ -214,29 +303,21 @@ class _Adjoint(_PartOfCall):
     """Operation that computes the derivatives of a call by its tensors from the cotangents of its results."""
 
     @staticmethod
-    def forward(call: DifferentiableCall, count: int, *tensors: Any) -> Any:
-        seeds, _ = call.seeds(tensors[:count])
-        return tuple(call.as_tensors(call.program.gradients(call.arguments_of_call(), seeds, {})))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.call, ctx.count, *tensors = inputs
-        ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
+    def forward(call: DifferentiableCall, *tensors: Any) -> Any:
+        gradients, inputs = call.split(tensors)
+        return tuple(call.step(call.adjoint, inputs, gradients))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        call, program = ctx.call, ctx.call.program
-        seeds, _ = call.seeds(ctx.saved_tensors[: ctx.count])
-        directions = call.directions(cotangents)
-        by_inputs = call.as_tensors(program.second(call.arguments_of_call(), directions, seeds, {}))
-        by_seeds = call.results(program.tangents(call.arguments_of_call(), directions)[0])
-        return None, None, *by_seeds, *by_inputs
+        call = ctx.call
+        gradients, inputs = call.split(ctx.saved_tensors)
+        by_seeds = call.step(call.tangents, inputs, cotangents)
+        return None, *by_seeds, *call.step(call.second, inputs, [*gradients, *cotangents])
 
     @staticmethod
-    def jvp(ctx: Any, _call: Any, _count: Any, *tangents: Any) -> Any:
-        return _TangentsOfAdjoint.apply(ctx.call, ctx.count, *tangents, *ctx.saved_tensors)
+    def jvp(ctx: Any, _call: Any, *tangents: Any) -> Any:
+        return _TangentsOfAdjoint.apply(ctx.call, *tangents, *ctx.saved_tensors)
 
 
 class _TangentsOfAdjoint(_PartOfCall):
@@ -247,15 +328,17 @@ class _TangentsOfAdjoint(_PartOfCall):
         pass
 
     @staticmethod
-    def forward(call: DifferentiableCall, count: int, *tensors: Any) -> Any:
+    def forward(call: DifferentiableCall, *tensors: Any) -> Any:
         half = len(tensors) // 2
-        tangents, saved = tensors[:half], tensors[half:]
-        seeds, _ = call.seeds(saved[:count])
-        moved, _ = call.seeds(tangents[:count])
-        by_inputs = call.program.second(call.arguments_of_call(), call.directions(tangents[count:]), seeds, {})
-        by_seeds = call.program.gradients(call.arguments_of_call(), moved, {})
-        pairs = zip(by_inputs, by_seeds, strict=True)
-        return tuple(call.as_tensors([None if first is None else first + second for first, second in pairs]))
+        moved, tangents = call.split(tensors[:half])
+        gradients, inputs = call.split(tensors[half:])
+
+        def compute(values: list[Any], arrays: Sequence[Any]) -> Sequence[Any]:
+            count = len(gradients)
+            pairs = zip(call.second(values, arrays[count:]), call.adjoint(values, arrays[:count]), strict=True)
+            return [None if one is None else one + other for one, other in pairs]
+
+        return tuple(call.step(compute, inputs, [*moved, *gradients, *tangents]))
 
 
 class _Tangents(_PartOfCall):
@@ -264,20 +347,12 @@ class _Tangents(_PartOfCall):
     @staticmethod
     def forward(call: DifferentiableCall, *tensors: Any) -> Any:
         half = len(call.positions)
-        out, _ = call.program.tangents(call.arguments_of_call(), call.directions(tensors[:half]))
-        return tuple(call.results(out))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.call, *tensors = inputs
-        ctx.save_for_backward(*tensors)
+        return tuple(call.step(call.tangents, tensors[half:], tensors[:half]))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        call, program = ctx.call, ctx.call.program
-        seeds, _ = call.seeds(cotangents)
-        directions = call.directions(ctx.saved_tensors[: len(call.positions)])
-        by_inputs = call.as_tensors(program.second(call.arguments_of_call(), directions, seeds, {}))
-        by_tangents = call.as_tensors(program.gradients(call.arguments_of_call(), seeds, {}))
-        return None, *by_tangents, *by_inputs
+        call, half = ctx.call, len(ctx.call.positions)
+        tangents, inputs = ctx.saved_tensors[:half], ctx.saved_tensors[half:]
+        by_tangents = call.step(call.adjoint, inputs, cotangents)
+        return None, *by_tangents, *call.step(call.second, inputs, [*cotangents, *tangents])

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from numba.core import types
 
+from ..ops.table.op import parameters
 from .analysis import Analysis, bound_array, flag_of, shadow_of, target_of
+from .buffers import Shapes
 from .cotangents import Cotangents, indented
 from .inference import empty, is_floating, zero
 from .normal import NormalForm, bounds_of
+from .procedures import PREFIX, RULES, call_of, clear, pop, push
 from .source import Refused, index_text, names_in, placing, text
 from .storing import Storing
 
@@ -98,7 +102,9 @@ class Reverse:
                     lines, read = self._adjoint(statement)  # type: ignore[arg-type]
                     self._adjoints[id(statement)] = lines
                     uses[id(statement)] = read
-        self.storing = Storing(self.facts, uses, self.normal.results, self.repeated)
+        normal = self.normal
+        shapes = Shapes(self.facts, normal.parameters, dict.fromkeys(self.kinds.keys() & normal.namespace.keys()))
+        self.storing = Storing(self.facts, uses, normal.results, shapes, self.repeated)
 
     def _evaluated_again(self, statement: ast.If) -> bool:
         elements = [
@@ -110,6 +116,8 @@ class Reverse:
     def _adjoint(self, statement: ast.Assign | ast.AugAssign) -> tuple[list[str], set[str]]:
         """Return the adjoint of an assignment to a number, and the keys that the adjoint reads."""
         facts = self.facts
+        if (call := call_of(statement)) is not None:
+            return self._adjoint_of_call(call)
         passing = Cotangents(facts, self.names, self.shadow)
         target = target_of(statement)
         assert isinstance(target, (ast.Name, ast.Subscript))
@@ -132,7 +140,8 @@ class Reverse:
         if (added := _added_to(target, value)) is not None:
             sign, term = added
             if facts.is_active(term):
-                passing.pass_on(term, sign + shadow)
+                cotangent = sign + shadow
+                passing.pass_on(term, passing.held(cotangent) if isinstance(target, ast.Subscript) else cotangent)
             return passing.lines, passing.uses
         if facts.is_active(value):
             held = self.names.fresh("t")
@@ -141,6 +150,27 @@ class Reverse:
         else:
             passing.lines.append(f"{shadow} = 0.0")
         return passing.lines, passing.uses
+
+    def _adjoint_of_call(self, call: ast.Call) -> tuple[list[str], set[str]]:
+        """Return the adjoint of the call of a procedure, and the keys that the adjoint reads."""
+        facts = self.facts
+        function, out = self.normal.namespace[text(call.func)].py_func, text(call.args[0])
+        if not facts.is_active_array(out):
+            return [], set()
+        given = dict(zip(parameters(function), map(text, call.args), strict=True))
+        shadows = {f"{own}_b": self.shadow(each) for own, each in given.items() if facts.is_active_array(each)}
+        lines, uses = [], {*given.values()}
+        for operand, rule in RULES[function].items():
+            if facts.is_active_array(given[operand]):
+                passed = parameters(rule.py_func)
+                lines.append(self._call(rule, *[(given | shadows)[each] for each in passed]))
+                uses |= {facts.contents(given[each]) for each in passed if each in given}
+        return [*lines, self._call(clear, shadows["out_b"])], uses
+
+    def _call(self, function: Any, *arguments: str) -> str:
+        """Return the call of a procedure or rule."""
+        self.normal.namespace[own := PREFIX + function.__name__] = function
+        return f"{own}({', '.join(arguments)})"
 
     # -- the forward sweep
 
@@ -179,6 +209,9 @@ class Reverse:
                 if bound_array(statement.value) is None:  # type: ignore[attr-defined]
                     lines.append(f"{self.kept} += {variable}.nbytes")  # only the list keeps the array
             return lines
+        if isinstance(target, ast.Subscript) and call_of(statement):
+            tape, at, own = self.tape, self.tape_at, text(target.value)
+            return [self._call(push, tape, at, own), f"{at} += {own}.size"]
         return self._push(text(target), self._kind(target))
 
     def _stack(self, variable: str, array: str) -> str:
@@ -271,15 +304,19 @@ class Reverse:
                 lines += [*self._backward_loop(statement), *again]
             else:
                 restored = self._restored(statement) if id(statement) in self.storing.stored else []
-                lines += [*restored, *again, *self._adjoints.get(id(statement), [])]
+                adjoint = self._adjoints.get(id(statement), [])
+                first, last = (adjoint, []) if call_of(statement) else ([], adjoint)  # rules read ``out`` as it is now
+                lines += [*first, *restored, *again, *last]
         return [*late.get(len(block), []), *lines] if lines else []
 
     def _restored(self, statement: ast.stmt) -> list[str]:
         target = target_of(statement)
         assert target is not None
         if isinstance(target, ast.Name) and self.facts.is_array(target.id):
-            arrays = self._with_shadow(target.id)
-            return [f"{array} = {self._stack(array, target.id)}.pop()" for array in arrays]
+            return [f"{own} = {self._stack(own, target.id)}.pop()" for own in self._with_shadow(target.id)]
+        if isinstance(target, ast.Subscript) and call_of(statement):
+            own = text(target.value)
+            return [f"{self.tape_at} -= {own}.size", self._call(pop, own, self.tape, self.tape_at)]
         return self._pop(text(target), self._kind(target))
 
     def _backward_if(self, statement: ast.If) -> list[str]:
@@ -388,10 +425,8 @@ class Reverse:
 
 def _added_to(target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:
     """Return the sign and the term of ``x = x + term`` or ``x = x - term``, whose derivative by x is 1."""
-    if not isinstance(target, ast.Name) or not isinstance(value, ast.BinOp):
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
         return None
-    if not isinstance(value.op, (ast.Add, ast.Sub)):
-        return None
-    if text(value.left) != target.id or target.id in names_in(value.right):
+    if text(value.left) != text(target) or (isinstance(target, ast.Name) and target.id in names_in(value.right)):
         return None
     return ("" if isinstance(value.op, ast.Add) else "-"), value.right

@@ -106,8 +106,9 @@ class Names:
         self.reserved = {*dir(builtins), *keyword.kwlist, "np", "math", "same_length"}
 
     def fresh(self, stem: str) -> str:
-        """Return ``stem``, followed by a number if the name is taken, and reserve it."""
-        name, number = stem, 1
+        """Return ``stem``, followed by a number if the name is reserved, and reserve it."""
+        name = stem = stem.replace("numgrad_", "")  # the beginning of the names of procedures
+        number = 1
         while name in self.reserved:
             number += 1
             name = f"{stem}_{number}"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from .analysis import Analysis, bound_array, target_of
-from .source import blocks
+from .analysis import Analysis, bound_array, flag_of, target_of
+from .buffers import Shapes
+from .inlining import indices_of
+from .procedures import call_of
+from .source import blocks, text
 
 #: For the statements of a block that compute a value again: the position of the statement after whose reversal they can
 #: run, or the length of the block if they run before all reversals.
@@ -20,9 +23,10 @@ class Storing:
     """
 
     def __init__(
-        self, facts: Analysis, uses: dict[int, set[str]], results: Iterable[str], repeated: Sequence[ast.stmt] = (),
+        self, facts: Analysis, uses: dict[int, set[str]], results: Iterable[str], shapes: Shapes,
+        repeated: Sequence[ast.stmt] = (),
     ):
-        self.facts, self.uses = facts, uses
+        self.facts, self.uses, self._shapes = facts, uses, shapes
         self._repeated = {id(each): facts.reads(each) for each in repeated}
         #: Keys whose values are kept when a loop begins, by the identity of the loop.
         self.before: dict[int, set[str]] = {}
@@ -35,6 +39,8 @@ class Storing:
             count = len(self.again)
             #: Identities of the statements that store the value that they overwrite.
             self.stored: set[int] = set()
+            self._nest: list[ast.For] = []
+            self._overwritten: dict[int, set[str]] = {}
             self._store(facts.body, set())
             if len(self.again) == count:
                 break
@@ -110,18 +116,24 @@ class Storing:
         """Return the keys whose values must still be kept after a block; ``before`` are those before it."""
         needed, private = before, set()
         for statement in block:
-            uses = self.uses.get(id(statement), set())
-            needed = needed | uses  # the adjoint reads the value before the statement
+            own = self.uses.get(id(statement), set())
+            is_call = call_of(statement) is not None
+            if not is_call:
+                needed = needed | own  # the adjoint reads the value before the statement
+            nest = self._nest
             if isinstance(statement, ast.If):
+                self._nest = []
                 needed = self._store(statement.body, needed) | self._store(statement.orelse, needed)
             elif isinstance(statement, (ast.For, ast.While)):
                 self.before[id(statement)] = needed
+                self._nest = [*nest, statement] if isinstance(statement, ast.For) and not flag_of(statement) else []
                 while True:
                     again = needed | self._store(statement.body, needed)
                     if again == needed:
                         break
                     needed = again
-                needed = needed | self._repeated.get(id(statement), set())
+                overwritten, again = [each.get(id(statement), set()) for each in (self._overwritten, self._repeated)]
+                needed = (needed - overwritten) | again
             elif (target := target_of(statement)) is not None:
                 key = self.facts.key(target)
                 if id(statement) in self.again and key in before:
@@ -130,6 +142,30 @@ class Storing:
                     private.add(key)
                 elif key in needed:
                     self.stored.add(id(statement))
-                if isinstance(target, ast.Name):
+                if isinstance(target, ast.Name) or (is_call and self._is_alone(text(target.value))):  # type: ignore[attr-defined]
                     needed = needed - {key}
+                else:
+                    self._overwrite(target)  # type: ignore[arg-type]
+                needed = needed | own if is_call else needed  # rules read ``out`` after the call
+            self._nest = nest
         return needed - private
+
+    # -- loops that overwrite all elements of an array
+
+    def _overwrite(self, target: ast.Subscript) -> None:
+        """Record it if the loops around an assignment to an element assign to every element of the array."""
+        own, indices = text(target.value), indices_of(target)
+        loops = self._nest[len(self._nest) - len(indices) :]
+        lengths = tuple(self._shapes.length(each.iter.args[-1]) for each in loops if len(each.iter.args) == 1)  # type: ignore[attr-defined]
+        if (
+            [text(each.target) for each in loops] == [text(each) for each in indices] and None not in lengths
+            and lengths == self._shapes.of(own) and self._is_alone(own)
+        ):
+            self._overwritten.setdefault(id(loops[0]), set()).add(self.facts.contents(own))
+
+    def _is_alone(self, own: str) -> bool:
+        """Return True if no other name refers to the memory of an array."""
+        root = self.facts.aliases.root(own)
+        others = [each for each in self.facts.kinds if each != own and self.facts.is_array(each)]
+        return all(self.facts.aliases.root(each) != root for each in others)
+

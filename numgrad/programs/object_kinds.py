@@ -304,7 +304,8 @@ def is_immutable(value: Any) -> bool:
     """Return True if an object cannot change, or is a tensor, whose version counter shows changes."""
     if isinstance(value, tuple | frozenset):
         return all(map(is_immutable, value))
-    return isinstance(value, (*_IMMUTABLE, Tensor, type, FunctionType, dtype, device, layout, memory_format))
+    kinds = *_IMMUTABLE, Tensor, type, FunctionType, dtype, device, layout, memory_format
+    return isinstance(value, kinds) or getattr(type(value), "unchanging", False)
 
 
 def _is_random(function: Any) -> bool:
