@@ -123,15 +123,15 @@ class Forward:
 
     def _procedure(self, call: ast.Call) -> list[str]:
         """Return the call of a function that runs a procedure and computes its tangents."""
-        own = [text(each) for each in call.args]
-        moved = [place for place, each in enumerate(own) if self._has_tangent(each)]
-        if not self._has_tangent(own[0]):
+        arguments = [text(each) for each in call.args]
+        moved = [place for place, each in enumerate(arguments) if self._has_tangent(each)]
+        if not self._has_tangent(arguments[0]):
             return [text(call)]
         function = self.namespace[text(call.func)].py_func
-        made = _tangents_of(function, tuple([self.kinds[each] for each in own]), tuple(moved))
+        function_with_tangents = _tangents_of(function, tuple([self.kinds[each] for each in arguments]), tuple(moved))
         called = self.names.fresh(f"{function.__name__}_tangents")
-        self.namespace[called] = made
-        return [f"{called}({', '.join([*own, *[self.tangent_name(own[place]) for place in moved]])})"]
+        self.namespace[called] = function_with_tangents
+        return [f"{called}({', '.join([*arguments, *[self.tangent_name(arguments[place]) for place in moved]])})"]
 
     def of_counter(self, loop: ast.For) -> list[str]:
         """Return the statement that clears the tangent of a loop's variable, if it holds a float elsewhere."""

@@ -248,9 +248,9 @@ class CallInliner(Hoister):
                 return
             function = self._resolved(value.func)
             if getattr(function, "py_func", None) in RULES:
-                own = PREFIX + function.py_func.__name__
-                self.namespace[own] = function
-                call = ast.Call(name(own), [self.rewrite(each, done) for each in value.args], [])
+                called = PREFIX + function.py_func.__name__
+                self.namespace[called] = function
+                call = ast.Call(name(called), [self.rewrite(each, done) for each in value.args], [])
                 done.append(located(ast.Expr(call), statement))
                 return
             if self._is_function(function):

@@ -41,8 +41,9 @@ def rule(of: Any, operand: str) -> Callable[[Callable[..., Any]], Any]:
 def call_of(statement: ast.stmt) -> ast.Call | None:
     """Return the call if the statement calls a procedure or a rule."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    is_procedure = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.startswith(PREFIX)
-    return call if is_procedure else None  # type: ignore[return-value]
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.startswith(PREFIX):
+        return call
+    return None
 
 
 @procedure

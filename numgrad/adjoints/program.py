@@ -18,6 +18,9 @@ from .reverse import Adjoint, Reverse
 from .source import compiled
 
 _TAPES = (np.float64, np.int64, np.uint8)
+#: Largest number of bytes of tapes that are kept for the next call, since new memory costs time.
+_KEPT = 1 << 24
+
 #: Number of sizes at the end of an adjoint's results: the lengths of its tapes, and the bytes of the arrays it keeps.
 COUNTS = len(_TAPES) + 1
 
@@ -40,6 +43,7 @@ class DerivativeProgram:
         #: For each result, True if it has a derivative.
         self.has_derivative = [each in self.adjoint.seeds for each in self.normal.results]
         self._sizes = [64, 16, 64]
+        self._free: list[list[Any]] = []
 
     # -- reverse mode
 
@@ -76,9 +80,16 @@ class DerivativeProgram:
     def _run(self, call: Callable[[list[Any]], tuple[Any, list[int]]]) -> Any:
         """Call a function with tapes; if they are too small, call it again with larger ones."""
         while True:
-            tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
+            try:
+                tapes = self._free.pop()
+            except IndexError:  # none yet, or another thread uses them
+                tapes = []
+            if [tape.size for tape in tapes] != self._sizes:
+                tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
             result, used = call(tapes)
             if all(need <= size for need, size in zip(used, self._sizes, strict=False)):
+                if sum(tape.nbytes for tape in tapes) <= _KEPT:
+                    self._free[:] = [tapes]
                 return result
             self._sizes = [max(pair) for pair in zip(used, self._sizes, strict=False)]
 

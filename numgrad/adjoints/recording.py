@@ -182,7 +182,7 @@ def array_of(tensor: Tensor) -> np.ndarray:
     """
     if tensor.device.type != "cpu":
         raise RuntimeError(f"differentiable functions run on the CPU, and a tensor is on {tensor.device}")
-    return tensor._place()
+    return tensor._as_array()
 
 
 class ArrayFunction(Function):

@@ -158,10 +158,12 @@ class Reverse:
         if not facts.is_active_array(out):
             return [], set()
         given = dict(zip(parameters(function), map(text, call.args), strict=True))
-        shadows = {f"{own}_b": self.shadow(each) for own, each in given.items() if facts.is_active_array(each)}
-        lines, uses = [], {*given.values()}
+        active = {parameter: each for parameter, each in given.items() if facts.is_active_array(each)}
+        shadows = {f"{parameter}_b": self.shadow(each) for parameter, each in active.items()}
+        lines: list[str] = []
+        uses = {*given.values()}
         for operand, rule in RULES[function].items():
-            if facts.is_active_array(given[operand]):
+            if operand in active:
                 passed = parameters(rule.py_func)
                 lines.append(self._call(rule, *[(given | shadows)[each] for each in passed]))
                 uses |= {facts.contents(given[each]) for each in passed if each in given}
@@ -169,8 +171,8 @@ class Reverse:
 
     def _call(self, function: Any, *arguments: str) -> str:
         """Return the call of a procedure or rule."""
-        self.normal.namespace[own := PREFIX + function.__name__] = function
-        return f"{own}({', '.join(arguments)})"
+        self.normal.namespace[name := PREFIX + function.__name__] = function
+        return f"{name}({', '.join(arguments)})"
 
     # -- the forward sweep
 
@@ -210,8 +212,8 @@ class Reverse:
                     lines.append(f"{self.kept} += {variable}.nbytes")  # only the list keeps the array
             return lines
         if isinstance(target, ast.Subscript) and call_of(statement):
-            tape, at, own = self.tape, self.tape_at, text(target.value)
-            return [self._call(push, tape, at, own), f"{at} += {own}.size"]
+            array = text(target.value)
+            return [self._call(push, self.tape, self.tape_at, array), f"{self.tape_at} += {array}.size"]
         return self._push(text(target), self._kind(target))
 
     def _stack(self, variable: str, array: str) -> str:
@@ -313,10 +315,11 @@ class Reverse:
         target = target_of(statement)
         assert target is not None
         if isinstance(target, ast.Name) and self.facts.is_array(target.id):
-            return [f"{own} = {self._stack(own, target.id)}.pop()" for own in self._with_shadow(target.id)]
+            arrays = self._with_shadow(target.id)
+            return [f"{array} = {self._stack(array, target.id)}.pop()" for array in arrays]
         if isinstance(target, ast.Subscript) and call_of(statement):
-            own = text(target.value)
-            return [f"{self.tape_at} -= {own}.size", self._call(pop, own, self.tape, self.tape_at)]
+            array = text(target.value)
+            return [f"{self.tape_at} -= {array}.size", self._call(pop, array, self.tape, self.tape_at)]
         return self._pop(text(target), self._kind(target))
 
     def _backward_if(self, statement: ast.If) -> list[str]:

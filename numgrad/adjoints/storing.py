@@ -9,7 +9,7 @@ from .analysis import Analysis, bound_array, flag_of, target_of
 from .buffers import Shapes
 from .inlining import indices_of
 from .procedures import call_of
-from .source import blocks, text
+from .source import blocks, names_in, text
 
 #: For the statements of a block that compute a value again: the position of the statement after whose reversal they can
 #: run, or the length of the block if they run before all reversals.
@@ -116,10 +116,10 @@ class Storing:
         """Return the keys whose values must still be kept after a block; ``before`` are those before it."""
         needed, private = before, set()
         for statement in block:
-            own = self.uses.get(id(statement), set())
+            uses = self.uses.get(id(statement), set())
             is_call = call_of(statement) is not None
             if not is_call:
-                needed = needed | own  # the adjoint reads the value before the statement
+                needed = needed | uses  # the adjoint reads the value before the statement
             nest = self._nest
             if isinstance(statement, ast.If):
                 self._nest = []
@@ -146,7 +146,7 @@ class Storing:
                     needed = needed - {key}
                 else:
                     self._overwrite(target)  # type: ignore[arg-type]
-                needed = needed | own if is_call else needed  # rules read ``out`` after the call
+                needed = needed | uses if is_call else needed  # rules read ``out`` after the call
             self._nest = nest
         return needed - private
 
@@ -154,18 +154,17 @@ class Storing:
 
     def _overwrite(self, target: ast.Subscript) -> None:
         """Record it if the loops around an assignment to an element assign to every element of the array."""
-        own, indices = text(target.value), indices_of(target)
+        array, indices = text(target.value), indices_of(target)
         loops = self._nest[len(self._nest) - len(indices) :]
         lengths = tuple(self._shapes.length(each.iter.args[-1]) for each in loops if len(each.iter.args) == 1)  # type: ignore[attr-defined]
-        if (
-            [text(each.target) for each in loops] == [text(each) for each in indices] and None not in lengths
-            and lengths == self._shapes.of(own) and self._is_alone(own)
-        ):
-            self._overwritten.setdefault(id(loops[0]), set()).add(self.facts.contents(own))
+        by_counters = [text(each.target) for each in loops] == [text(each) for each in indices]
+        is_whole = None not in lengths and lengths == self._shapes.of(array)
+        if by_counters and is_whole and self._is_alone(array) and array not in names_in(loops[:1], ast.Store):
+            self._overwritten.setdefault(id(loops[0]), set()).add(self.facts.contents(array))
 
-    def _is_alone(self, own: str) -> bool:
+    def _is_alone(self, array: str) -> bool:
         """Return True if no other name refers to the memory of an array."""
-        root = self.facts.aliases.root(own)
-        others = [each for each in self.facts.kinds if each != own and self.facts.is_array(each)]
+        root = self.facts.aliases.root(array)
+        others = [each for each in self.facts.kinds if each != array and self.facts.is_array(each)]
         return all(self.facts.aliases.root(each) != root for each in others)
 

@@ -1,5 +1,6 @@
 """``numgrad.differentiable``: calls in the graph, forward mode, second derivatives, written arguments, the tape."""
 
+import functools
 import math
 
 import numba
@@ -71,9 +72,30 @@ def test_a_compiled_training_step_has_the_same_bits():
             step()
         return theta
 
-    with pytest.warns(UserWarning, match="runs as it is"):
-        compiled = trained(torch.compile)
+    compiled = trained(functools.partial(torch.compile, fullgraph=True))
     assert compiled.equal(trained(lambda step: step))
+
+
+def test_a_program_has_calls_that_write_and_passes_gradients_on():
+    @torch.differentiable
+    def relax(u, rate, steps):
+        for _ in range(steps):
+            for i in range(1, u.shape[0]):
+                u[i] += rate * u[i] * u[i - 1]
+
+    def relaxed(x, rate):
+        u = x * 2.0
+        relax(u, rate, 3)
+        return u.sin()
+
+    compiled = torch.compile(relaxed, fullgraph=True)
+    for scale in (0.1, 0.2, 0.3):
+        x = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64).mul(scale).requires_grad_()
+        rate = torch.tensor(scale, dtype=torch.float64, requires_grad=True)
+        results = [function(x, rate) for function in (compiled, relaxed)]
+        assert results[0].equal(results[1])
+        gradients = [torch.autograd.grad(each.sum(), (x, rate)) for each in results]
+        assert all(first.equal(second) for first, second in zip(*gradients, strict=True))
 
 
 def test_checkpoint_runs_a_call_again(theta):
