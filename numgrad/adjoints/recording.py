@@ -25,6 +25,8 @@ class DifferentiableCall:
     """One call of a ``Differentiable`` with tensors: its other arguments, and the program of its derivatives."""
 
     program: DerivativeProgram
+    #: The tensors that backward needs, between the call and its recording.
+    saved: Sequence[Tensor]
     #: A compiled program may keep it for its replays; see ``is_immutable``.
     unchanging = True
 
