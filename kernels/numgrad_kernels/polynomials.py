@@ -84,7 +84,7 @@ def exp(x: Value) -> Value:
     x = select(x > highest, highest, x)  # NaN passes
     x = select(x < lowest, lowest, x)
     # 2^n may be subnormal or exceed the largest float, so n is split between two factors.
-    n, r_part = _reduced(x, 2 * c.bias)
+    n, r_part = reduced(x, 2 * c.bias)
     first = n >> 1
     return (1 + r_part) * from_bits(first << c.mantissa) * from_bits((n - first) << c.mantissa)
 
@@ -95,7 +95,7 @@ def expm1(x: Value) -> Value:
     highest, lowest = c.exp_range[1], -2.0 * c.mantissa  # below the lowest it is -1
     within = select(x > highest, highest, x)
     within = select(within < lowest, lowest, within)
-    n, r_part = _reduced(within, c.bias - 1)  # half the power, since 2^n may be too large
+    n, r_part = reduced(within, c.bias - 1)  # half the power, since 2^n may be too large
     half = from_bits(n << c.mantissa)
     return copysign(2 * fma(half, r_part, half - 0.5), x)
 
@@ -134,7 +134,7 @@ def tanh(x: Value) -> Value:
     c = _format(x)
     doubled = 2 * absolute(x)
     doubled = select(doubled > 2 * c.tanh_highest, 2 * c.tanh_highest, doubled)
-    n, r_part = _reduced(-doubled, c.bias, x.size == 64)
+    n, r_part = reduced(-doubled, c.bias, x.size == 64)
     power = from_bits(n << c.mantissa)
     negative = fma(power, r_part, power - 1)
     if x.size == 32:
@@ -151,12 +151,12 @@ def sigmoid(x: Value) -> Value:
     exponent = -absolute(x)
     exponent = select(exponent < lowest, lowest, exponent)
     headroom = c.mantissa + 9  # 2^(n + headroom) is never subnormal
-    n, r_part = _reduced(exponent, c.bias + headroom)
+    n, r_part = reduced(exponent, c.bias + headroom)
     power = (1 + r_part) * from_bits(n << c.mantissa) * 2.0**-headroom
     return _quotient(select(x < 0, power, 1), power, 1)
 
 
-def _reduced(x: Value, bias: int, precise: bool = True) -> tuple[Value, Value]:
+def reduced(x: Value, bias: int, precise: bool = True) -> tuple[Value, Value]:
     """x = n ln 2 + r with a whole n, |r| <= ln(2) / 2: an integer whose low bits are n + bias, and e^r - 1.
 
     With the exponent's own bias, that integer shifted up by the mantissa's length is the float 2^n.  Unless the

@@ -8,12 +8,18 @@ units in the last place, that of pow below 3 and that of erfc below 4.
 import numpy as np
 
 from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, instruction, product_rest, select
-from .polynomials import exp, significand
+from .polynomials import exp, reduced, significand
 
 _trunc = instruction("llvm.trunc")
 
 # erf x = x + x (c0 + c1 z + ...) for z = x^2, |x| <= 7/8; error 8.5e-9
 _ERF = (0.12837915, -0.3761255, 0.11282455, -0.026791464, 0.0050321836, -0.00062032634)
+
+# -ln erfc x = c0 + c1 x + ... for 7/8 <= x <= 4; error 7.0e-9 of erf x
+_MINUS_LOG_ERFC = (
+    *(0.0001442112, 1.1278894, 0.6368207, 0.1042502),
+    *(-0.02238103, 0.003081996, -0.00019990138),
+)
 
 # erfc x = e^(-x^2) t (c0 + c1 t + ...) for t = 1 / (1 + 0.4 x), 0 <= x <= 10.1; error 8.1e-9
 _ERFC = (
@@ -30,9 +36,12 @@ _EXP2 = (0.6931472, 0.2402265, 0.055504106, 0.009618057, 0.001333367, 0.00015461
 
 
 def erf(x: Value) -> Value:
-    """The error function: a polynomial near 0, 1 - erfc x elsewhere."""
+    """The error function: a polynomial near 0, 1 - e^-p with another polynomial p elsewhere."""
+    size = absolute(x)
     near = fma(x, horner(x * x, _ERF), x)
-    return select(absolute(x) < 0.875, near, copysign(1 - _erfc_of_size(x), x))
+    n, r_part = reduced(-horner(select(size > 4, 4, size), _MINUS_LOG_ERFC), 127, precise=False)
+    power = from_bits(n << 23)
+    return select(size < 0.875, near, copysign(fma(power, r_part, power - 1), x))
 
 
 def erfc(x: Value) -> Value:
