@@ -36,6 +36,7 @@ from .pointwise import (
     comparison,
     complexes,
     exponential,
+    gamma,
     integers,
     rounding,
     smooth_activation,

@@ -563,6 +563,12 @@ class Methods:
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ."""
 
+    def digamma(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The derivative of :func:`lgamma`: infinite at 0 and NaN at negative integers."""
+
+    def digamma_(self, **keywords: Any) -> Tensor:
+        """Compute ``digamma`` in place: overwrite the tensor and return it."""
+
     def dist(self, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
         """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor."""
 
@@ -880,6 +886,13 @@ class Methods:
     def less_equal_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``le`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def lgamma(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The natural logarithm of the absolute value of the gamma function; infinite at 0 and at negative
+        integers."""
+
+    def lgamma_(self, **keywords: Any) -> Tensor:
+        """Compute ``lgamma`` in place: overwrite the tensor and return it."""
+
     def log(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The natural logarithm."""
 
@@ -1041,6 +1054,10 @@ class Methods:
     def mv(self, vec: Tensor, **keywords: Any) -> Tensor:
         """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
 
+    def mvlgamma(self, p: _int, **keywords: Any) -> Tensor:
+        """Return the logarithm of the multivariate gamma function of dimension ``p``, up to its sign, of each
+        element."""
+
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
         """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's
         extremes."""
@@ -1127,6 +1144,9 @@ class Methods:
 
     def pin_memory(self, device: Any = ..., **keywords: Any) -> Tensor:
         """The tensor in pinned host memory, from which GPUs copy asynchronously; itself if it is there already."""
+
+    def polygamma(self, n: _int, **keywords: Any) -> Tensor:
+        """Return the ``n``-th derivative of :func:`digamma`; see :func:`polygamma`."""
 
     def positive(self, **keywords: Any) -> Tensor:
         """The tensor itself."""
@@ -2091,6 +2111,10 @@ def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None =
     """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ."""
 
 
+def digamma(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The derivative of :func:`lgamma`: infinite at 0 and NaN at negative integers."""
+
+
 def dist(input: Tensor, other: Tensor, p: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor."""
 
@@ -2503,6 +2527,11 @@ def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **ke
     """``input <= other``."""
 
 
+def lgamma(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The natural logarithm of the absolute value of the gamma function; infinite at 0 and at negative
+    integers."""
+
+
 def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
@@ -2696,6 +2725,11 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ..., **keywords: Any)
     """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
 
 
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return the logarithm of the multivariate gamma function of dimension ``p``, up to its sign, of each
+    element."""
+
+
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's
     extremes."""
@@ -2808,6 +2842,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
+
+
+def polygamma(n: _int, input: Tensor, **keywords: Any) -> Tensor:
+    """Return the ``n``-th derivative of :func:`digamma`."""
 
 
 def positive(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

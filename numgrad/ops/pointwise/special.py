@@ -139,6 +139,28 @@ def _(grad, input, other):
     return grad * (input / other)
 
 
+@pointwise("SpecialXlog1PyBackward0", aten="special_xlog1py", result="float", inplace=False, export=False)
+def xlog1py(input, other):
+    """``input * log1p(other)``; 0 where ``input`` is 0 and ``other`` is not NaN.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.special.xlog1py(numgrad.tensor([0.0, 2.0]), numgrad.tensor([-1.0, 0.0]))
+        tensor([0., 0.])
+    """
+    return where((input == 0) & (other == other), 0, input * scalar.log1p(other))
+
+
+@xlog1py.gradient("input")
+def _(grad, input, other):
+    return where((input == 0) & (other <= -1), 0, xlog1py(grad, other))
+
+
+@xlog1py.gradient("other")
+def _(grad, input, other):
+    return grad * (input / (other + 1))
+
+
 @pointwise("SpecialEntrBackward0", aten="special_entr", result="float", export=False)
 def entr(input):
     """``-input * log(input)``, a term of an entropy: 0 at 0 and -inf for negative numbers.

@@ -1,18 +1,25 @@
 """Samples of powers, logarithms and special functions."""
 
 import math
+from functools import partial
 from statistics import NormalDist
 
+import mpmath
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
 
 import numgrad
+from numgrad.ops.pointwise.gamma import hurwitz
 
 
 def _erfinv(y):
     if abs(y) >= 1:
         return y * math.inf if abs(y) == 1 else math.nan
     return NormalDist(0, math.sqrt(0.5)).inv_cdf((y + 1) / 2)
+
+
+def _by_mpmath(function):
+    return np.vectorize(lambda x: float(function(x)) if x > 0 or x % 1 else math.inf, otypes="d")
 
 
 sample("exp2", np.exp2)
@@ -27,6 +34,16 @@ sample("variance", lambda x: x * (1 - x), dtypes=FLOATS)
 sample("logit_within", lambda x, eps: np.log(np.clip(x, eps, 1 - eps) / (1 - np.clip(x, eps, 1 - eps))), args=(0.3,),
        domain=UNIT, call=numgrad.logit)
 sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astype(float))), domain=(ANY, POSITIVE))
+sample("xlog1py", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log1p(y.astype(float))), domain=(ANY, POSITIVE),
+       call=numgrad.special.xlog1py)
+sample("lgamma", _by_mpmath(lambda x: mpmath.log(abs(mpmath.gamma(x)))), domain=between(-1.9, -1.1))
+sample("digamma", _by_mpmath(mpmath.digamma), domain=POSITIVE)
+sample("trigamma", _by_mpmath(lambda x: mpmath.psi(1, x)), domain=between(-1.9, -1.1),
+       call=partial(numgrad.polygamma, 1))
+sample("polygamma_op", _by_mpmath(lambda x: mpmath.psi(3, x)), domain=between(-1.9, -1.1),
+       call=partial(numgrad.polygamma, 3))
+sample("hurwitz", _by_mpmath(lambda x: mpmath.zeta(3, x)), domain=POSITIVE, dtypes=FLOATS,
+       call=lambda x: hurwitz(x, power=3))
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
