@@ -51,7 +51,7 @@ class DifferentiableCall:
         return self.examples if self.depth == _depth() else [self] * size
 
     def values(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the arguments of the function: these arrays in place of the tensors, numbers for 0-d ones."""
+        """Return the arguments of the function: these arrays instead of the tensors, numbers for 0-d ones."""
         given = dict(zip(self.positions, [each if each.ndim else each[()] for each in arrays], strict=True))
         return [value for _, value in sorted({**self.others, **given}.items())]
 
@@ -169,7 +169,7 @@ class DifferentiableCall:
 
 
 def _number(argument: Any) -> Any:
-    """Return an argument; in place of a watched number the number itself, which replays then need to be the same."""
+    """Return an argument; instead of a watched number the number itself, which replays then need to be the same."""
     if isinstance(argument, recording.WatchedNumber):
         argument.is_used = True
         return argument.plain()

@@ -74,7 +74,7 @@ def _makers(steps: Sequence[RecordedStep], saved: Sequence[Block], shared: Mappi
         uses = blocks_of(step)
         writers.update(used_blocks(step) if uses is None else uses[1])
     single = {OUTSIDE: 0, FRESH: 1}  # the number of writers of a block whose elements have one value in forward
-    known = {
+    available = {
         block for block, other in shared.items()
         if writers[block] == single.get(block.origin) and not other.written and block.address == other.address
     }
@@ -86,21 +86,21 @@ def _makers(steps: Sequence[RecordedStep], saved: Sequence[Block], shared: Mappi
         writes = {access.block for access in member.writes.values()}
         reads = used_blocks(step) - writes
         constants = {block for block in reads if block.origin == CONSTANT and not block.written} - member.loaded()
-        if reads - constants <= known and all(block.origin == FRESH and writers[block] == 1 for block in writes):
+        if reads - constants <= available and all(block.origin == FRESH and writers[block] == 1 for block in writes):
             makers |= {block: number for block in writes if block in saved or block not in shared}
-            known |= writes
+            available |= writes
     return makers
 
 
 def _needed(blocks: list[Block], makers: Mapping[Block, int], steps: Sequence[RecordedStep]) -> set[int]:
     """Return the numbers of the steps that compute these blocks, directly or through others."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     while blocks:
         number = makers.get(blocks.pop())
-        if number is not None and number not in found:
-            found.add(number)
+        if number is not None and number not in numbers:
+            numbers.add(number)
             blocks += used_blocks(steps[number])
-    return found
+    return numbers
 
 
 def _moved(step: Any, shared: Mapping[Block, Block], copies: dict[Block, Block]) -> KernelCall:

@@ -227,8 +227,9 @@ class RuleNode(OpNode):
             return ()
         rule, slots, _ = plan.calls[0]
         values = [gradient, *self.unpacked(), *plan.constant_values]
-        given = [values[slot] for slot in slots]
-        return (Deferred(target.layout, functools.partial(rule, *given), functools.partial(passage[1], rule, given)),)
+        arguments = [values[slot] for slot in slots]
+        pass_on = functools.partial(passage[1], rule, arguments)
+        return (Deferred(target.layout, functools.partial(rule, *arguments), pass_on),)
 
     def unpacked(self) -> Any:
         """Return the saved values in the order of the names.

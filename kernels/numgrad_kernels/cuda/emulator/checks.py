@@ -115,20 +115,20 @@ def _find(c, address, size):
 
 
 @njit
-def _note(c, place, thread, address, race, earlier):
+def _note(c, position, thread, address, race, earlier):
     """Append a row to the trace; return False if there is none, or it is full."""
     if c[ROWS] >= c[MOST_ROWS]:
         return False
     row = carray(int64_at(c[TRACE] + 8 * COLUMNS * c[ROWS]), COLUMNS)
-    row[PLACE], row[THREAD], row[ADDRESS], row[RACE], row[EARLIER] = place, thread, address, race, earlier
+    row[PLACE], row[THREAD], row[ADDRESS], row[RACE], row[EARLIER] = position, thread, address, race, earlier
     c[ROWS] += 1
     return True
 
 
 @cfunc("void(int32,int32,voidptr)", cache=True)
-def note(place, thread, context):
+def note(position, thread, context):
     """Note in the trace that a thread begins a basic block."""
-    _note(carray(context, CONTEXT_SIZE, types.int64), place, thread, -1, 0, 0)
+    _note(carray(context, CONTEXT_SIZE, types.int64), position, thread, -1, 0, 0)
 
 
 @cfunc("int32(int64,int32,int32,int32,int32,int32,voidptr,voidptr)", cache=True)
@@ -169,9 +169,9 @@ def check(address, size, code, thread, block, position, written, context):
                 unchanged = unchanged and new[number] == old[number]
         table = carray(int64_at(records), 3 * size)
         for number in range(size):
-            found, record = _race(table[3 * number : 3 * number + 3], access, current, unchanged)
-            if found:
-                fault, other = found, record
+            fault_of_access, record = _race(table[3 * number : 3 * number + 3], access, current, unchanged)
+            if fault_of_access:
+                fault, other = fault_of_access, record
     race = fault if fault >= READ_OF_WRITTEN else 0
     if _note(c, position, thread, address, race, other) and race:
         return types.int32(0)

@@ -28,7 +28,7 @@ def lockstep_order(program: PTXKernel) -> np.ndarray:
     labels = {part.name: where for where, part in enumerate(code) if isinstance(part, Label)}
     numbers = {begin: number for number, begin in enumerate(begins)}
     successors = [
-        [numbers[place] for place in _successors(program, end - 1, labels) if place < len(code)] for end in ends
+        [numbers[start] for start in _successors(program, end - 1, labels) if start < len(code)] for end in ends
     ]
     everything = (1 << len(begins)) - 1
     dominators = [everything] * len(begins)  # sets of blocks, as bits

@@ -42,9 +42,9 @@ _lock = threading.RLock()
 class FaultError(RuntimeError):
     """A fault of a kernel, which a GPU need not report."""
 
-    def __init__(self, message: str, what: str, who: str, place: int, address: int | None):
+    def __init__(self, message: str, what: str, who: str, position: int, address: int | None):
         super().__init__(message)
-        self.what, self.who, self.place, self.address = what, who, place, address
+        self.what, self.who, self.position, self.address = what, who, position, address
 
 
 class EmulatedKernel:
@@ -144,21 +144,21 @@ class EmulatedKernel:
             what = _ACCESS_FAULTS[int(c[checks.FAULT])].format(other=another)
             address = int(c[checks.FAULT_ADDRESS])
             who = f"thread {thread} of block {block}"
-            place = int(c[checks.FAULT_PLACE])
+            position = int(c[checks.FAULT_PLACE])
         else:
             what, who = _WAITING_FAULTS[failure], f"block {block}"
             resumed = records.view(np.int32)[:, RESUME // 4]
-            place = self.translator.resumes[max(int(resumed.max()), 1) - 1]
-        part = self.program.code[place]
+            position = self.translator.resumes[max(int(resumed.max()), 1) - 1]
+        part = self.program.code[position]
         assert not isinstance(part, Label)
-        file, line, text = self.line(place)
+        file, line, text = self.line(position)
         at = f", {file}, line {line}" + (f" ({text})" if text else "") if line else ""
         whom = who if address is None else f"{who}, address {address:#x}"
-        return FaultError(f"kernel {self.name}: {what}: {whom}{at}: {part.text}", what, who, place, address)
+        return FaultError(f"kernel {self.name}: {what}: {whom}{at}: {part.text}", what, who, position, address)
 
-    def line(self, place: int) -> Line:
+    def line(self, position: int) -> Line:
         """Return the line of Python that an instruction comes from; its number is 0 if that is unknown."""
-        part = self.program.code[place]
+        part = self.program.code[position]
         number, line = part.location if isinstance(part, Instruction) else (0, 0)
         path = self.program.files.get(number)
         if path is None or not line:

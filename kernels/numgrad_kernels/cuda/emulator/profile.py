@@ -43,7 +43,7 @@ class Race(NamedTuple):
     """
 
     fault: int
-    place: int
+    position: int
     earlier: int
     threads: tuple[int, int]
     blocks: tuple[int, int]
@@ -62,8 +62,8 @@ class Profile:
         self.early_ends = 0, 0  #: threads that ended while others waited at a barrier, and its number
         self.shared = np.zeros(len(code), np.bool_)  #: instructions that access shared memory
         self._sizes = np.zeros(len(code), np.int64)
-        for place, (size, _) in translator.accesses.items():
-            self._sizes[place] = size
+        for position, (size, _) in translator.accesses.items():
+            self._sizes[position] = size
         self._blocks = basic_blocks(translator.program)
         self._order = lockstep_order(translator.program)
 
@@ -94,27 +94,27 @@ class Profile:
 
     def _add_race(self, row: np.ndarray, rows: np.ndarray, block: int) -> None:
         """Add the first race of an instruction in a block, with the rows before it, unless a block had it before."""
-        place, fault = int(row[PLACE]), int(row[RACE])
+        position, fault = int(row[PLACE]), int(row[RACE])
         earlier, who = -1, int(row[EARLIER] & 0xFFFF) - 1
         other_block = int(row[EARLIER] >> 48 & 0x7FFF) - 1
         if other_block == block:
-            found = self._before(row, rows)
-            if found is not None:
-                earlier, who = int(found[PLACE]), int(found[THREAD])
+            earlier_access = self._before(row, rows)
+            if earlier_access is not None:
+                earlier, who = int(earlier_access[PLACE]), int(earlier_access[THREAD])
         threads = int(row[THREAD]), who if who < 0x7FFF else -1
-        self.races.setdefault((place, fault), Race(fault, place, earlier, threads, (block, other_block)))
+        self.races.setdefault((position, fault), Race(fault, position, earlier, threads, (block, other_block)))
 
     def _before(self, row: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         """Return the last of the rows whose access, by another thread, races with that of ``row``."""
-        wanted = {
+        racing = {
             checks.READ_OF_WRITTEN: (checks.WRITE,), checks.TWO_WRITES: (checks.WRITE,),
             checks.ATOMIC_OF_WRITTEN: (checks.WRITE,), checks.WRITE_OF_READ: (checks.READ, checks.ATOMIC),
         }[int(row[RACE])]
-        places = [place for place, (_, code) in self.accesses.items() if code & 3 in wanted]
+        places = [position for position, (_, code) in self.accesses.items() if code & 3 in racing]
         start, end = row[ADDRESS], row[ADDRESS] + self._sizes[row[PLACE]]
         overlaps = (rows[:, ADDRESS] < end) & (rows[:, ADDRESS] + self._sizes[rows[:, PLACE]] > start)
-        found = rows[overlaps & (rows[:, THREAD] != row[THREAD]) & np.isin(rows[:, PLACE], places)]
-        return found[-1] if len(found) else None
+        candidates = rows[overlaps & (rows[:, THREAD] != row[THREAD]) & np.isin(rows[:, PLACE], places)]
+        return candidates[-1] if len(candidates) else None
 
 
 @njit(cache=True)
@@ -169,22 +169,22 @@ def _merge(trace, bounds, order, sizes, start, end, counts, shared):
                 earliest = min(earliest, 2 * order[row[PLACE]] + (row[ADDRESS] >= 0))
         if earliest == none:
             return
-        place, active = 0, 0
+        position, active = 0, 0
         for lane in range(len(heads)):
             if heads[lane] < bounds[lane + 1]:
                 row = trace[heads[lane]]
                 if 2 * order[row[PLACE]] + (row[ADDRESS] >= 0) == earliest:
-                    place = row[PLACE]
+                    position = row[PLACE]
                     addresses[active] = row[ADDRESS]
                     heads[lane] += 1
                     active += 1
         if earliest % 2 == 0:
-            counts[place, ISSUES] += 1
-            counts[place, LANES] += active
+            counts[position, ISSUES] += 1
+            counts[position, LANES] += active
             continue
-        shared[place] = start <= addresses[0] < end
+        shared[position] = start <= addresses[0] < end
         chosen = addresses[:active].copy()
-        steps, least = _passes(chosen, sizes[place]) if shared[place] else _transactions(chosen, sizes[place])
-        counts[place, REQUESTS] += 1
-        counts[place, STEPS] += steps
-        counts[place, LEAST] += least
+        steps, least = _passes(chosen, sizes[position]) if shared[position] else _transactions(chosen, sizes[position])
+        counts[position, REQUESTS] += 1
+        counts[position, STEPS] += steps
+        counts[position, LEAST] += least

@@ -35,7 +35,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Access:
+class LineAccess:
     """Accesses of memory in a line.
 
     Attributes:
@@ -82,7 +82,7 @@ class LaunchReport:
     blocks: tuple[int, ...]
     threads: tuple[int, ...]
     findings: tuple[Finding, ...]
-    accesses: tuple[Access, ...]
+    accesses: tuple[LineAccess, ...]
     divergence: tuple[Divergence, ...]
     is_complete: bool
 
@@ -131,7 +131,7 @@ def report(
         words = f"{ended} threads ended before {_named(line)}, a barrier of all threads"
         findings.append(Finding("barrier", line.number, 0, words))
     if fault is not None:
-        line = kernel.line(fault.place)
+        line = kernel.line(fault.position)
         kind = "barrier" if fault.address is None else "access"
         where = "" if fault.address is None else _element(fault.address, arrays)
         findings.append(Finding(kind, line.number, 0, f"{_named(line)}: {fault.what}{where} ({fault.who})"))
@@ -166,7 +166,7 @@ def _extents(extents: Sequence[int]) -> str:
 def _races(kernel: EmulatedKernel, profile: Profile):
     for race in profile.races.values():
         does, did = _RACES[race.fault]
-        line = kernel.line(race.place)
+        line = kernel.line(race.position)
         earlier = kernel.line(race.earlier) if race.earlier >= 0 else Line("", 0, "")
         what = f"what {_named(earlier)} {did}" if earlier.number else f"what another thread {did}"
         thread, other = race.threads
@@ -179,16 +179,16 @@ def _races(kernel: EmulatedKernel, profile: Profile):
         yield Finding("race", line.number, earlier.number, f"{_named(line)} {does} {what}: {who}")
 
 
-def _accesses(kernel: EmulatedKernel, profile: Profile) -> list[Access]:
+def _accesses(kernel: EmulatedKernel, profile: Profile) -> list[LineAccess]:
     """Return the accesses by line, in order."""
     sums: dict[tuple[Line, str, str], list[int]] = {}
-    for place, (_, code) in kernel.translator.accesses.items():
-        key = kernel.line(place), "shared" if profile.shared[place] else "global", _KINDS[code & 3]
-        found = sums.setdefault(key, [0, 0, 0])
+    for position, (_, code) in kernel.translator.accesses.items():
+        key = kernel.line(position), "shared" if profile.shared[position] else "global", _KINDS[code & 3]
+        totals = sums.setdefault(key, [0, 0, 0])
         for number, column in enumerate((REQUESTS, STEPS, LEAST)):
-            found[number] += int(profile.counts[place, column])
+            totals[number] += int(profile.counts[position, column])
     return [
-        Access(line.number, line.text, space, kind, requests, steps / requests, least / requests)
+        LineAccess(line.number, line.text, space, kind, requests, steps / requests, least / requests)
         for (line, space, kind), (requests, steps, least) in sorted(sums.items()) if requests
     ]
 
@@ -196,12 +196,12 @@ def _accesses(kernel: EmulatedKernel, profile: Profile) -> list[Access]:
 def _divergence(kernel: EmulatedKernel, profile: Profile) -> list[Divergence]:
     """Return the lines with idle lanes, in order."""
     sums: dict[Line, list[int]] = {}
-    for place, counts in enumerate(profile.instruction_counts()):
-        line = kernel.line(place)
+    for position, counts in enumerate(profile.instruction_counts()):
+        line = kernel.line(position)
         if line.number:
-            found = sums.setdefault(line, [0, 0])
-            found[0] += int(counts[ISSUES])
-            found[1] += int(counts[LANES])
+            totals = sums.setdefault(line, [0, 0])
+            totals[0] += int(counts[ISSUES])
+            totals[1] += int(counts[LANES])
     shares = {line: 1 - lanes / (32 * issues) for line, (issues, lanes) in sums.items() if issues}
     return [
         Divergence(line.number, line.text, idle) for line, idle in sorted(shares.items())
