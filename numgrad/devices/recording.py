@@ -42,7 +42,7 @@ class Effect:
         raise NotImplementedError
 
     def undo(self) -> None:
-        """Take the action back after a run has failed."""
+        """Undo the action after a run has failed."""
         raise NotImplementedError
 
     def stands(self) -> bool:
@@ -145,7 +145,7 @@ def record_with(new: DeviceRecorder | None) -> None:
 
 
 def observe_launches(on: bool) -> None:
-    """Make each launch notify the listeners, or no longer."""
+    """Begin or stop to notify the listeners of each launch."""
     global observed, _listened
     _listened = on
     observed = on or recorder is not None

@@ -1,4 +1,4 @@
-"""Races in kernels: that the simulator finds them, and that there are none."""
+"""Races: the simulator finds planted ones, and numgrad's kernels have none."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def kernel(out):
 
 
 def run(statements, watch=True, blocks=1):
-    """Return the buffer of 64 numbers that a kernel with these statements leaves."""
+    """Return the buffer of 64 numbers after a run of a kernel with these statements."""
     from numgrad_kernels.cuda import simulator
 
     text = BEGIN + "".join(f"    {line}\n" for line in statements)
@@ -49,7 +49,7 @@ def test_a_barrier_orders_threads(watch):
 def test_a_missing_barrier_is_found():
     with pytest.raises(RuntimeError, match=r"line 11: thread \d+ of block 0 (reads|writes) part\[\d+\], which thread"):
         run(["cuda.syncthreads()", "part[thread] += part[63 - thread]"])
-    with pytest.raises(RuntimeError, match="with no barrier"):  # which is that of another warp
+    with pytest.raises(RuntimeError, match="with no barrier"):  # an element of another warp
         run(["cuda.syncwarp()", "out[thread] = part[63 - thread]"])
 
 
@@ -76,7 +76,7 @@ def test_the_kernels_have_no_races():
 
 @cuda.jit
 def block_sum(x, out, without):
-    """The sum of the numbers of a block; the barrier before step ``without`` is missing, all of them if that is -1."""
+    """The sum of the numbers of a block; without the barrier before step ``without``, or without any if that is -1."""
     shared = cuda.shared.array(32, np.float32)
     me = cuda.threadIdx.x
     shared[me] = x[me]
@@ -185,7 +185,7 @@ def test_a_fence_and_an_atomic_instruction_order_blocks():
 
 @cuda.jit
 def locked(lock, out):
-    """Each thread adds to a number that it has to itself; whether it is positive is found out by all of them."""
+    """Each thread adds to a number of its own; all threads together determine whether it is positive."""
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
         pass
     out[0] += 1

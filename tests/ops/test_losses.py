@@ -74,7 +74,7 @@ def log_softmax(x, axis):
 
 
 def expected_cross_entropy(x, target, ignored, reduction):
-    """For scores (classes), (batch, classes) or (batch, classes, ...), by going through all targets."""
+    """For scores (classes), (batch, classes) or (batch, classes, ...), computed from all targets."""
     logarithms = np.moveaxis(log_softmax(x, min(1, x.ndim - 1)), min(1, x.ndim - 1), -1)
     losses = np.zeros(target.shape)
     for place in np.ndindex(target.shape):

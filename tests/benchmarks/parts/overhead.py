@@ -14,7 +14,7 @@ from .operations import LISTED, OTHERS
 
 __all__ = ["OPERANDS", "drawn", "overhead", "repeated"]
 
-#: What the operations are given, by the names that their code has for it.
+#: The operands of the operations, by their names in the code.
 OPERANDS: dict[str, Any] = {
     "x": Input((8, 8), 0.1, 0.9), "v": Input((8,), 0.1, 0.9), "column": Input((8, 1)), "cube": Input((2, 4, 4)),
     "pairs": Input((8, 2)), "large": Input((8, 8), 1.1, 3),
