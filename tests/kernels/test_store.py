@@ -284,7 +284,7 @@ def refuse(*arguments, **options):
 
 @pytest.fixture
 def read_only(cache, monkeypatch):
-    """Makes the directory read-only; for the super-user, to whom no directory is, by refusing in its place."""
+    """Makes the directory read-only; for the super-user, who may write anywhere, by an error instead."""
 
     def protect():
         cache.chmod(0o555)
@@ -326,7 +326,7 @@ def full(*arguments, **options):
 
 
 class FullDisk(io.FileIO):
-    """A file of which only the first byte finds room."""
+    """A file for which there is room for the first byte only."""
 
     def write(self, content):
         super().write(content[:1])

@@ -10,7 +10,7 @@ import numgrad
 from numgrad.devices import IndexSteps, cpu
 from numgrad.devices.launches import listening
 
-#: Where the elements at indices lie in a storage: from which on, at which indices, and what devices' functions take.
+#: Elements at indices of a storage: the first one, the indices, and the arguments of the devices' functions.
 Elements = namedtuple("Elements", "start indices steps")
 
 #: The steps of three elements next to each other.

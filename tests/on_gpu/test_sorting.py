@@ -30,7 +30,7 @@ def elements(size):
 
 
 def check(found, expected):
-    """Raise unless rows on the GPU are as the arrays of the CPU, to the sign of a zero."""
+    """Raise unless rows on the GPU equal the arrays of the CPU, including the signs of zeros."""
     for row, array in zip(found, expected, strict=True):
         assert row.dtype == array.dtype
         np.testing.assert_array_equal(row.host(), array)
