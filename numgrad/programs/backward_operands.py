@@ -13,7 +13,7 @@ from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
 from ..tensors.tensor import Tensor, tensor_of
 from .captured import Capture
-from .overlaps import alignment
+from .conditions import alignment
 from .recorded_steps import root_of
 from .signatures import begin_of
 

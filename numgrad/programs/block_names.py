@@ -92,29 +92,21 @@ def block_names(captured: Capture) -> dict[Block, BlockName]:
                 tensors.setdefault(id(value), f"{key} of {tensors.get(id(parameter), 'a parameter')}")
     for source in environment.tensors.values():
         tensors.setdefault(id(source.value), source.name())
+    results = captured.results()
+    result_names = [f"results[{number}]" if len(results) > 1 else "result" for number in range(len(results))]
+    grads = [(before.tensor, before.grad) for before in captured.states.values()]
+    named = [
+        *[(ARGUMENT, name, tensor) for tensor, name in inputs],
+        *[(PARAMETER, tensors[id(source.value)], source.value) for source in environment.tensors.values()],
+        *[(PARAMETER, f"{tensors.get(id(tensor), '')}.grad", grad) for tensor, grad in grads],
+        *[(RESULT, name, tensor) for name, tensor in zip(result_names, results, strict=True)],
+        *[(RESULT, f"{tensors.get(id(tensor), '')}.grad", grad) for tensor, grad in captured.grads],
+    ]
     names: dict[Block, BlockName] = {}
-
-    def add(kind: str, name: str, array: Any, layout: Any = None) -> None:
+    for kind, name, tensor in named:
+        array = None if tensor is None else tensor._storage
         block = blocks.get(id(root_of(array))) or recorder.block_of(array)
         if block is not None:
-            names.setdefault(block, BlockName(kind, name, layout))
-
-    def add_tensor(kind: str, name: str, tensor: Tensor) -> None:
-        add(kind, name, tensor._storage, tensor._layout)
-
-    for tensor, name in inputs:
-        add_tensor(ARGUMENT, name, tensor)
-    for source in environment.tensors.values():
-        add_tensor(PARAMETER, tensors[id(source.value)], source.value)
-    for before in captured.states.values():
-        if before.grad is not None:
-            add_tensor(PARAMETER, f"{tensors.get(id(before.tensor), '')}.grad", before.grad)
-    for array, _ in captured.outside:
-        add(PARAMETER, "generator", array)  # the only memory left without a tensor is a generator's
-    results = captured.results()
-    for number, tensor in enumerate(results):
-        add_tensor(RESULT, f"results[{number}]" if len(results) > 1 else "result", tensor)
-    for tensor, grad in captured.grads:
-        if grad is not None:
-            add_tensor(RESULT, f"{tensors.get(id(tensor), '')}.grad", grad)
-    return names
+            names.setdefault(block, BlockName(kind, name, tensor._layout))
+    # the only other memory that existed before is that of generators
+    return names | {block: BlockName(PARAMETER, "generator") for block in outside.values() if block not in names}

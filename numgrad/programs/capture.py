@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,17 @@ from ..optim.fused import makes_state
 from ..tensors.tensor import Tensor
 from .attached import check_graph, has_attributes, has_hooks
 from .block_names import argument_names
-from .captured import Capture
+from .captured import Capture, Snapshot, TensorState, states_with_gradients
 from .environment import Environment
-from .node import saved_tensors
-from .object_kinds import drawn_anew, unguardable
+from .node import graph_inputs, saved_tensors, with_graphs
+from .numbers import is_number, watched
+from .object_kinds import change_unseen, drawn_anew
 from .recorded_steps import CONSTANT, OUTSIDE, has_known_owner, root_of
-from .recorder import Recorder
+from .recorder import CaptureError, Recorder
 from .side_effects import Counter, is_counter, kept_memory, states_of
-from .snapshots import Snapshot, TensorState
-from .trees import DEEPEST, classes_in, is_deeper, leaves
+from .trees import DEEPEST, classes_in, contents, have_changed, is_deeper, leaves, mapped
 
-#: Attributes in which the alias of an argument differs from the argument.
+#: Attributes of an argument with a graph that differ while a call is recorded.
 _OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
 
 #: Classes of results besides tensors.
@@ -39,8 +40,7 @@ _RESULTS = (int, float, complex, str, bytes, np.generic, dtype, device, type(Non
 
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
-    full: bool, moving: bool = False, trial: bool = False, originals: Sequence[Tensor] = (),
-    eagerly: Callable[[], Any] | None = None, first: bool = False, listed: Sequence[Any] | None = None,
+    full: bool, moving: bool = False, trial: bool = False, first: bool = False, listed: Sequence[Any] | None = None,
 ) -> Capture:
     """Call the function and record the call.
 
@@ -48,14 +48,12 @@ def capture(
         inputs: the tensors among the arguments.
         full: True if a program that cannot be recorded is an error.
         moving: True if gradients may be other tensors in each call; they are then inputs, too.
-        trial: True for a call that is undone if it fails.
-        originals: the user's arguments that are replaced by aliases in the call.
-        eagerly: calls the function with the user's arguments, in case aliases could change the result.
+        trial: True for a call that watches numbers, and is undone if it fails.
         first: True for the first call of a signature; it is not recorded if it creates the state of an optimizer.
         listed: the state that the user has listed; everything else that the function reaches must stay unchanged.
 
     Raises:
-        CaptureError: with ``full``, the program cannot be recorded.
+        CaptureError: with ``full``, the program cannot be recorded; with ``trial``, this is known before the call.
     """
     others = [leaf for leaf in leaves((tuple(args), keywords)) if not isinstance(leaf, Tensor)]
     others += classes_in((tuple(args), keywords))
@@ -66,28 +64,24 @@ def capture(
     reached = Environment(function, others)
     environment = reached if listed is None else look()
     change = _foreseen_change(environment, first and not full)
-    if change is not None:
-        captured = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], environment, look, [])
+    if change is not None and not trial:
+        result = function(*args, **keywords)
+        captured = Capture(Recorder([]), (args, keywords), result, inputs, {}, [], environment, look, [])
         captured.postponed, captured.changed = True, [change]
         return captured
-    states = {id(tensor): TensorState.of(tensor) for tensor in inputs}
-    states |= {key: TensorState.of(source.value) for key, source in environment.tensors.items() if key not in states}
-    for before in [*states.values()]:
-        if before.grad is not None:
-            states.setdefault(id(before.grad), TensorState.of(before.grad))
+    states = states_with_gradients([*inputs, *[source.value for source in environment.tensors.values()]])
     names = argument_names(function, args, keywords, inputs)
     owners: list[tuple[str, Tensor]] = []
     if moving:
         outside_tensors = [(source.name(), source.value) for source in environment.tensors.values()]
         owners = _gradient_owners([*zip(names, inputs, strict=True), *outside_tensors])
     inputs = [*inputs, *[tensor._grad for _, tensor in owners]]
-    outside = outside_of(
-        [before.tensor for before in states.values()], inputs,
-        states_of([source.value for source in environment.generators.values()]),
-    )
+    memories = states_of([source.value for source in environment.generators.values()])
+    outside = outside_of(states.values(), inputs, memories)
     recorder = Recorder(outside, full)
+    names += [f"{name}.grad" for name, _ in owners]
     captured = Capture(
-        recorder, None, inputs, states, outside, environment, look, [*names, *[f"{name}.grad" for name, _ in owners]],
+        recorder, (args, keywords), None, inputs, states, outside, environment, look, names,
         gradient_owners=[tensor for _, tensor in owners],
     )
     if listed is not None:
@@ -95,31 +89,47 @@ def capture(
         captured.unlisted = {id(root_of(source.value._storage)): source.name() for source in others_reached}
     for index in {before.layout.type.device.index for before in states.values()} - {None}:
         random.gpu_generator(index)  # created before recording, so that replays do not create it
-    reason = _obstacle(captured, originals, reached)
+    reason = _obstacle(captured, reached)
+    if trial and (change or reason) is not None:
+        raise CaptureError(change or reason)
     if reason is not None:
         recorder.break_off(reason)
-        if eagerly is not None:
-            captured.result = eagerly()
-            return captured
+        captured.result = function(*args, **keywords)
+        return captured
     recorder.begin_of_graph = captured.begin = next_sequence()
-    mode = state.mode & ORDINARY
-    captured.before = Snapshot(captured.states.values(), [memory for memory, _ in captured.outside]) if trial else None
+    if trial:
+        captured.before = Snapshot(map(copy, states.values()), [memory for memory, _ in outside])
+        captured.arguments = mapped(captured.arguments, lambda leaf: watched(leaf) if is_number(leaf) else leaf)
     try:
-        captured.result = recorded(recorder, lambda: function(*args, **keywords))
+        with graph_inputs(inputs):
+            for tensor in inputs:
+                states[id(tensor)] = TensorState.of(tensor)
+            _call(function, captured)
     except Exception:
         if trial:
             captured.undo()
         raise
-    if listed is not None:
+    is_returned = recorder.broken is not None and not is_deeper(captured.result)
+    for tensor in captured.results() if is_returned else ():
+        if tensor._view is not None and tensor._root._view is not None:  # a view of an argument that is a view
+            tensor._view.connect_like(tensor, tensor._root)
+    return captured
+
+
+def _call(function: Callable[..., Any], captured: Capture) -> None:
+    """Call the function, and record what it does."""
+    recorder, (args, keywords), mode = captured.recorder, captured.arguments, state.mode & ORDINARY
+    before = contents(captured.arguments)
+    captured.result = recorded(recorder, lambda: function(*args, **keywords))
+    if captured.environment.is_listed:
         note_module_change()  # the function may have changed what guards compare only after counted changes
     if state.mode & ORDINARY != mode:
         recorder.break_off("whether gradients are recorded is another matter after the call")
     if recorder.broken is None:
         _compare(captured)
-    if originals:
-        changed = [source for source, _ in environment.changed(look())]
-        captured.kept = [source for source in changed if any(source.value is tensor for tensor in inputs)]
-    return captured
+    if have_changed(before):
+        captured.postponed = True
+        captured.changed.append("a list or dictionary among the arguments")
 
 
 def _foreseen_change(environment: Environment, first: bool) -> str | None:
@@ -133,7 +143,7 @@ def _foreseen_change(environment: Environment, first: bool) -> str | None:
     return None
 
 
-def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environment) -> str | None:
+def _obstacle(captured: Capture, reached: Environment) -> str | None:
     """Return the reason why the call cannot be recorded, if one is known before the call; None otherwise.
 
     Args:
@@ -142,7 +152,7 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
     environment, inputs = captured.environment, captured.inputs
     if _shares_array(captured.states.values(), inputs):
         return "an argument shares its array with a tensor that is not an argument"
-    if any(map(has_attributes, (*inputs, *originals))):
+    if any(map(has_attributes, inputs)):
         return "an argument is a tensor with additional attributes, which may differ in each call"
     if has_hooks(environment, inputs):
         return "hooks are Python that is called in between"
@@ -155,14 +165,11 @@ def _obstacle(captured: Capture, originals: Sequence[Tensor], reached: Environme
         return "it reaches more objects than are looked at"
     elif environment.referenced.unseen:
         return f"it uses {min(environment.referenced.unseen)}, by which it may find anything"
-    obstacle = drawn_anew if environment.is_listed else unguardable
-    reason = next(filter(None, map(obstacle, reached.reached.values())), None)
-    if reason is not None:
-        return reason
-    found_arguments = [environment.tensors[id(tensor)] for tensor in originals if id(tensor) in environment.tensors]
-    if found_arguments:
-        return f"an argument that has a graph is a tensor that it finds, too ({found_arguments[0].name()})"
-    names = [name for name in _OF_GRAPHS if name in environment.referenced] if originals else []
+    for source in reached.reached.values():
+        reason = (drawn_anew if environment.is_listed else change_unseen)(source.value)
+        if reason is not None:
+            return f"{source.name()}{reason}"
+    names = [name for name in _OF_GRAPHS if name in environment.referenced] if with_graphs(inputs) else []
     return f"it reads {min(names)} of a tensor, and an argument has a graph" if names else None
 
 
@@ -186,7 +193,7 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
 
 
 def outside_of(
-    tensors: Iterable[Tensor], inputs: Iterable[Tensor], memories: Iterable[Any]
+    states: Iterable[TensorState], inputs: Iterable[Tensor], memories: Iterable[Any]
 ) -> list[tuple[Any, int]]:
     """Return the memory of tensors and other memory, each with the offset of the first byte that the program uses.
 
@@ -197,7 +204,7 @@ def outside_of(
         if has_known_owner(tensor._storage):
             begin = tensor._offset * tensor._layout.type.dtype.itemsize if tensor._layout.size else 0
             blocks.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
-    storages = [tensor._storage for tensor in tensors if has_known_owner(tensor._storage)]
+    storages = [state.storage for state in states if has_known_owner(state.storage)]
     for memory in (*storages, *memories):
         blocks.setdefault(id(root_of(memory)), (root_of(memory), 0))
     return list(blocks.values())
@@ -241,8 +248,7 @@ def _compare(captured: Capture) -> None:
             return
     for before in captured.states.values():
         tensor = before.tensor
-        is_moved = tensor._layout is not before.layout or tensor._offset != before.offset
-        if is_moved or tensor._storage is not before.storage:
+        if before.has_moved():
             recorder.break_off(f"a tensor of shape {list(tensor.shape)} was given other memory")
         elif tensor._requires_grad and not before.requires_grad and tensor._view is tensor._edge is None:
             if any(tensor is argument for argument in captured.inputs):

@@ -1,18 +1,104 @@
-"""The record of one call of a function, from which a program is made."""
+"""The record of one call of a function, from which a program is made, and the states of tensors and memory before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..autograd.hooks import note_rare_change
+from ..devices.buffers import DeviceBuffer
 from ..tensors.tensor import Tensor
 from .environment import Environment
 from .linked import Arena
+from .recorded_steps import root_of, whole
 from .recorder import Recorder
-from .snapshots import Snapshot, TensorState
-from .sources import ABSENT, Source
 from .trees import tensors_in
+
+
+@dataclass(slots=True)
+class TensorState:
+    """The state of a tensor at one moment."""
+
+    tensor: Tensor
+    grad: Tensor | None
+    version: int
+    storage: Any
+    layout: Any
+    offset: int
+    edge: Any
+    requires_grad: int
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> TensorState:
+        """Return the current state of a tensor."""
+        counter = tensor._counter
+        version = counter[0] if counter.__class__ is list else 0
+        return cls(
+            tensor, tensor._grad, version, tensor._storage, tensor._layout, tensor._offset, tensor._edge,
+            tensor._requires_grad,
+        )
+
+    def has_moved(self) -> bool:
+        """Return True if the tensor has got other memory or another layout since."""
+        now = self.tensor
+        return now._storage is not self.storage or now._layout is not self.layout or now._offset != self.offset
+
+    def has_changed(self) -> bool:
+        """Return True if the state of the tensor has changed since."""
+        now = TensorState.of(self.tensor)
+        is_same = now.grad is self.grad and now.edge is self.edge and not self.has_moved()
+        return not is_same or (now.version, now.requires_grad) != (self.version, self.requires_grad)
+
+    def restore(self) -> None:
+        """Restore this state of the tensor."""
+        tensor = self.tensor
+        tensor._grad, tensor._edge, tensor._requires_grad = self.grad, self.edge, self.requires_grad
+        tensor._storage, tensor._layout, tensor._offset = self.storage, self.layout, self.offset
+        note_rare_change()
+        if tensor._counter.__class__ is list:
+            tensor._counter[0] = self.version
+
+
+def states_with_gradients(tensors: Iterable[Tensor]) -> dict[int, TensorState]:
+    """Return the states of tensors and of their gradients, by identity."""
+    states = {id(tensor): TensorState.of(tensor) for tensor in tensors}
+    grads = [state.grad for state in states.values() if state.grad is not None]
+    return states | {id(grad): TensorState.of(grad) for grad in grads if id(grad) not in states}
+
+
+class Snapshot:
+    """The state of tensors and of memory at one moment.
+
+    Args:
+        states: the states of the tensors.
+        memory: arrays and buffers; all memory of their owners counts.
+        counters: version counters besides those of the tensors.
+    """
+
+    def __init__(self, states: Iterable[TensorState], memory: Iterable[Any] = (), counters: Iterable[list[int]] = ()):
+        self.states = [*states]
+        owners = {id(owner): owner for owner in map(root_of, memory)}
+        self._contents = [(part, part.copy()) for part in map(whole, owners.values())]
+        self._counters = [(counter, counter[0]) for counter in counters]
+
+    def restore(self) -> None:
+        """Give tensors and memory this state again."""
+        for memory, content in self._contents:
+            if memory.__class__ is DeviceBuffer:
+                memory.put(content)
+            elif memory.flags.writeable:
+                memory[...] = content
+        for state in self.states:
+            state.restore()
+        for counter, version in self._counters:
+            counter[0] = version
+
+    def facts(self) -> Any:
+        """Return the elements and versions in a form that can be compared."""
+        contents = [content.host() if content.__class__ is DeviceBuffer else content for _, content in self._contents]
+        versions = [state.version for state in self.states] + [version for _, version in self._counters]
+        return [each.tobytes() for each in contents], versions
 
 
 @dataclass
@@ -21,6 +107,7 @@ class Capture:
 
     Attributes:
         recorder: the recorder, with the steps and blocks.
+        arguments: the arguments of the call: positional ones, and those by name.
         result: the result of the call.
         inputs: the tensors among its arguments, followed by gradients that are inputs of the program.
         states: by identity, the states of all tensors that existed before the call.
@@ -39,11 +126,12 @@ class Capture:
         arena: memory that the program may share with others.
         gradient_owners: the tensors whose gradients are the last of the inputs.
         before: the state of tensors and memory before a trial; ``undo`` restores it.
+        numbers: the ``Numbers`` that the program reads, if the call has watched them.
         unlisted: names of tensors outside the listed state, which must not change, by the identity of their memory.
-        kept: the sources where the call has stored an input, if the function got aliases of the user's arguments.
     """
 
     recorder: Recorder
+    arguments: Any
     result: Any
     inputs: list[Tensor]
     states: dict[int, TensorState]
@@ -61,21 +149,17 @@ class Capture:
     gradient_owners: list[Tensor] = field(default_factory=list)
     before: Snapshot | None = None
     unlisted: dict[int, str] = field(default_factory=dict)
-    kept: Sequence[Source] = ()
-
-    def keep(self, originals: Mapping[int, Tensor]) -> None:
-        """Store the user's arguments wherever the call has stored their aliases, by whose identity they are passed."""
-        for source in self.kept:
-            if isinstance(source.holder, dict | list) and id(source.value) in originals:
-                source.holder[source.key] = originals[id(source.value)]
+    numbers: Any = None
 
     def undo(self) -> None:
         """Undo the changes of a trial."""
         assert self.before is not None
         self.before.restore()
-        for source, value in self.environment.changed(self.look()):
-            if source.holder.__class__ is dict and source.key in source.holder and value is not ABSENT:
-                source.holder[source.key] = value
+        self.environment.restore(self.look())
+
+    def has_moved(self) -> bool:
+        """Return True if a tensor has got other memory since the call, for which the program cannot be linked."""
+        return any(before.has_moved() for before in self.states.values())
 
     def results(self) -> list[Tensor]:
         """Return the tensors among the results."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..autograd.node import edge_of
 from ..tensors.tensor import Tensor
+from .captured import Snapshot, TensorState
 from .differentiation import Differentiated
 from .node import CompiledBackward, backward_through
 from .program import REPORTED, Program
 from .recorded_steps import OUTSIDE, has_known_owner
 from .side_effects import undo_all
-from .snapshots import Snapshot, TensorState
 from .trees import leaves, tensors_in
 
 

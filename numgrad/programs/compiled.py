@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.hooks import note_module_change
@@ -24,14 +24,13 @@ from .checking import checked_run, is_linked
 from .differentiation import Differentiated
 from .guards import Guard
 from .linked import Arena
-from .node import behind_graph_input, freed_by, update_argument
-from .numbers import Family, Numbers, is_number, numbers_in, watched, without_numbers
+from .node import freed_by
+from .numbers import Family, numbers_in, without_numbers
 from .program import REPORTED, Program
 from .recorder import CaptureError
 from .recording_lock import recording_lock
 from .signatures import Guarded, Signature, UnknownArgumentError, key_of, unknown_argument
 from .standalone import Standalone, standalone
-from .trees import Copies, mapped
 
 #: The largest number of programs kept for one signature, and of calls recorded because of new numbers.
 LIMIT = 8
@@ -70,22 +69,6 @@ def set_eager(eager: bool) -> None:
     """Make all compiled functions run uncompiled, or make them use programs again."""
     global _eager
     _eager = eager
-
-
-class _Recording(NamedTuple):
-    """The record of a call, and the user's arguments by the identity of the aliases that the function got.
-
-    ``memory`` contains the numbers that the program reads, if the call has watched them.
-    """
-
-    captured: Capture
-    originals: dict[int, Tensor]
-    arguments: Any
-    memory: Numbers | None = None
-
-    def result(self, result: Any) -> Any:
-        """Return a result with the user's arguments instead of their aliases."""
-        return mapped(result, lambda leaf: self.originals.get(id(leaf), leaf)) if self.originals else result
 
 
 class Compiled:
@@ -308,12 +291,14 @@ class Compiled:
             moving = any(
                 not isinstance(each.program, Differentiated) and each.guard.fails_for_gradients() for each in latest
             )
-            recorded = None
+            captured = None
             if family is not None and family.first is not None:
-                recorded = self._capture_trial(args, keywords, inputs, family, moving)
-            is_first = not (signature.programs or signature.postponed)
-            recorded = recorded or self._capture(args, keywords, inputs, moving, first=is_first)
-        captured = recorded.captured
+                captured = self._capture_trial(args, keywords, inputs, family, moving)
+            if captured is None:
+                is_first = not (signature.programs or signature.postponed)
+                captured = capture(
+                    self.function, args, keywords, inputs, self.full, moving, False, is_first, self.state
+                )
         if captured.recorder.broken is not None:
             self._stop_recording(signature, *captured.recorder.broken)
         elif captured.postponed:
@@ -322,74 +307,30 @@ class Compiled:
             unnamed = ["the memory or the gradients of arguments, or what backward came to"]
             failed = [each.guard.failed() or unnamed for each in latest]
             signature.failed, signature.recorded = [*signature.failed, *failed][-LIMIT:], time.monotonic()
-            return recorded.result(self._store(signature, recorded, family))
-        return recorded.result(captured.result)
+            return self._store(signature, captured, family)
+        return captured.result
 
     def _capture_trial(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
-    ) -> _Recording | None:
+    ) -> Capture | None:
         """Record a call that watches numbers.  Return None if it was undone because it differs in more than numbers."""
         try:
-            recorded = self._capture(args, keywords, inputs, moving, True)
+            captured = capture(self.function, args, keywords, inputs, self.full, moving, True, False, self.state)
         except Exception:  # some C code takes only floats
             family.refuse()
             return None
-        captured = recorded.captured
-        memory = family.generalized(captured, numbers_in(recorded.arguments))
-        if memory is None:
+        captured.numbers = family.generalized(captured, numbers_in(captured.arguments))
+        if captured.numbers is None:
             family.refuse()
-            if captured.before is not None:  # otherwise the function ran with the numbers themselves
-                captured.undo()
-                return None
+            captured.undo()
+            return None
         captured.before = None
-        return recorded._replace(memory=memory)
+        return captured
 
-    def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, trial: bool = False,
-        first: bool = False,
-    ) -> _Recording:
-        """Record a call.
-
-        A ``trial`` watches numbers.  If ``moving``, gradients are inputs of the program.
-        """
-        originals: dict[int, Tensor] = {}
-        inner: dict[int, Tensor] = {}  # by the identity of an argument, which may occur twice
-
-        def passed(leaf: Any) -> Any:
-            if not isinstance(leaf, Tensor):
-                return watched(leaf) if trial and is_number(leaf) else leaf
-            if id(leaf) not in inner:
-                tensor = inner[id(leaf)] = behind_graph_input(leaf)
-                if tensor is not leaf:
-                    originals[id(tensor)] = leaf
-            return inner[id(leaf)]
-
-        eagerly = functools.partial(self.function, *args, **keywords)
-        copies = Copies()
-        args = copies.of(tuple(args), passed)
-        keywords = {name: copies.of(value, passed) for name, value in keywords.items()}
-        inner_inputs = [inner.get(id(tensor), tensor) for tensor in inputs]
-        try:
-            captured = capture(
-                self.function, args, keywords, inner_inputs, self.full, moving, trial, [*originals.values()], eagerly,
-                first, self.state,
-            )
-            captured.arena = self._arena
-            captured.keep(originals)
-        finally:
-            for tensor in inner.values():
-                if id(tensor) in originals:
-                    update_argument(originals[id(tensor)], tensor, [*originals.values()])
-            changed = copies.transfer_changes(lambda leaf: originals.get(id(leaf), leaf))
-        if changed:
-            captured.postponed = True
-            captured.changed.append("a list or dictionary among the arguments")
-        return _Recording(captured, originals, (args, keywords))
-
-    def _store(self, signature: Signature, recorded: _Recording, family: Family | None) -> Any:
+    def _store(self, signature: Signature, captured: Capture, family: Family | None) -> Any:
         """Store the program of a recorded call, and return the result."""
-        captured, arguments, memory = recorded.captured, recorded.arguments, recorded.memory
-        guard, live = Guard(captured), captured.live()
+        captured.arena = self._arena
+        guard, live, memory = Guard(captured), captured.live(), captured.numbers
         consumed = freed_by(live)
         # the first step of an optimizer creates the gradients that later steps use
         is_first = bool(captured.environment.optimizers) and not (signature.programs or signature.postponed)
@@ -397,13 +338,13 @@ class Compiled:
             self._postpone(signature, captured)
             return captured.result
         if family is not None and memory is None:
-            family.add(captured, numbers_in(arguments))
+            family.add(captured, numbers_in(captured.arguments))
         result = captured.result
         if not live or consumed is not None:
             program: Any = Program(captured, attached=live, reuse=self.reuse, freed=consumed)
         else:
             stop = functools.partial(self._stop_recording, signature)
-            program = Differentiated(self.function, arguments, captured, live, guard, signature.programs, stop)
+            program = Differentiated(self.function, captured, live, guard, signature.programs, stop)
             result = program.first_result()
         if family is not None and memory is not None:
             family.programs.append((Guarded(guard, program), memory))

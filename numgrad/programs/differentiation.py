@@ -21,16 +21,16 @@ from .attached import runs_python
 from .backward_operands import is_dense, overlapped_bases, places_in, separated, with_layout
 from .capture import check_memory, keep_constants, outside_of, recorded
 from .captured import Capture
+from .conditions import alignment
 from .guards import Guard
-from .node import CompiledBackward, GraphInput, backward_through, behind_graph_input, nodes_of, without_missing
-from .overlaps import alignment
+from .node import CompiledBackward, GraphInput, backward_through, graph_inputs, nodes_of, without_missing
 from .program import REPORTED, Program, alone
 from .recomputation import recomputed
 from .recorded_steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .recorder import Recorder
 from .recording_lock import recording_lock
 from .side_effects import BackwardEffects, written_outside
-from .trees import mapped, tensors_in
+from .trees import Placeholder, filled, mapped, tensors_in, with_placeholders
 
 #: The number of calls without backward after which a program is linked that saves nothing for backward.
 PATIENCE = 3
@@ -38,15 +38,10 @@ PATIENCE = 3
 #: The largest number of programs recorded for a signature while its backward differs from call to call.
 ATTEMPTS = 16
 
+_MOVES = "arguments get other memory before backward comes to its calls"
+
 #: The limit on calls without backward for programs that always wait for backward.
 _ENDLESS = 1 << 62
-
-
-class _Argument:
-    """Placeholder for a tensor in the arguments of a call."""
-
-    def __init__(self, number: int):
-        self.number = number
 
 
 class Differentiated:
@@ -56,7 +51,6 @@ class Differentiated:
 
     Args:
         function: the function.
-        arguments: the arguments of the call: positional ones, and those by name.
         captured: the record of the call.
         live: the results that require gradients.
         guard: the guard of the program.
@@ -71,21 +65,18 @@ class Differentiated:
     """
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, captured: Capture, live: Sequence[Tensor], guard: Guard,
+        self, function: Callable[..., Any], captured: Capture, live: Sequence[Tensor], guard: Guard,
         programs: Sequence[Any], refuse: Callable[[str, Location | None], None],
     ):
         self.function, self._captured, self._guard, self._refuse = function, captured, guard, refuse
         self._live = live = [*live, *overlapped_bases(live, captured)]
         earlier = [each.program.attempts for each in programs if each.program.stale]
         self.attempts: int = 1 + max(earlier, default=0)
-        self._leaves = _leaves_of(live, captured)
-        numbers = {id(tensor): number for number, tensor in [*enumerate(captured.inputs)][::-1]}
-
-        def placeholder(value: Any) -> Any:
-            return _Argument(numbers[id(value)]) if id(value) in numbers else value
-
-        self._sources: list[Any] = [*map(placeholder, self._leaves)]
-        self._arguments = mapped(arguments, placeholder)
+        self._leaves = _leaves_of(live, captured)  # each with its edge in the recorded graph
+        #: The arguments, and the tensors that get gradients from backward, with placeholders for arguments.
+        self._arguments = with_placeholders(captured.arguments, captured.inputs)
+        self._sources = with_placeholders([leaf for leaf, _ in self._leaves], captured.inputs)
+        inputs = {*map(id, captured.inputs)}
         #: For each output of the node, the index of a result, and whether the output is the base of that result.
         self._places = places_in(captured.results(), live)
         recorder = captured.recorder
@@ -101,7 +92,7 @@ class Differentiated:
         #: The tensors in the environment that the program uses.
         self._around = [
             before.tensor for key, before in captured.states.items()
-            if key not in numbers and id(root_of(before.storage)) in roots
+            if key not in inputs and id(root_of(before.storage)) in roots
         ]
         self.forward: Program | None = None
         self.backward: Program | None = None
@@ -120,6 +111,9 @@ class Differentiated:
             with recording_lock as is_ours:
                 if not is_ours:  # another thread records
                     return REPORTED
+                if self.forward is None and self._captured.has_moved():
+                    self._give_up(_MOVES)
+                    return REPORTED
                 if self.forward is None:
                     self.forward = Program(self._captured, (), self._attach_without_backward, self._live)
                     self.forget()
@@ -127,19 +121,17 @@ class Differentiated:
 
     def first_result(self) -> Any:
         """Return the result of the recorded call, with a node that records backward."""
-        captured, live, leaves = self._captured, self._live, self._leaves
+        captured, live = self._captured, self._live
         outer = {id(tensor): alone(tensor) for tensor in live}
-        edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
-        inner_edges = [*map(edge_of, leaves)]
+        edges = tuple([edge_of(leaf) for leaf, _ in self._leaves])
+        inner_edges = [edge for _, edge in self._leaves]
         node = CompiledBackward(
             [outer[id(tensor)] for tensor in live], edges, self._first_backward, lambda _: (live, inner_edges), captured
         )
         self._node = ref(node, partial(_without_backward, ref(self)))
-        arguments = {id(leaf): leaf._edge[0].argument for leaf in leaves if leaf._edge is not None}
         for tensor in live:
             if tensor._view is not None:
-                root = outer.get(id(tensor._root), arguments.get(id(tensor._root), tensor._root))
-                tensor._view.connect_like(outer[id(tensor)], root)
+                tensor._view.connect_like(outer[id(tensor)], outer.get(id(tensor._root), tensor._root))
         return mapped(captured.result, lambda leaf: outer.get(id(leaf), leaf))
 
     def preview(self) -> Program | None:
@@ -175,6 +167,8 @@ class Differentiated:
             with recording_lock as is_ours:
                 if not is_ours:  # another thread records
                     self.stale = self.forward is None
+                elif self.forward is None and node.kept.has_moved():
+                    self._give_up(_MOVES)
                 elif self.forward is None and not self.stale:
                     self._python = any(map(runs_python, nodes_of(live)))
                     if not self._python or self._environment_holds():
@@ -192,10 +186,10 @@ class Differentiated:
         alive = [block.array() for block in captured.recorder.blocks if _is_temporary(block)]
         alive = [array for array in alive if array is not None]
         effects = BackwardEffects(captured)
-        gradients = separated(gradients, [*[tensor._storage for tensor in effects.tensors], *alive], self._changes)
+        gradients = separated(gradients, [*[state.storage for state in effects.states], *alive], self._changes)
         # results are treated like arguments: they are new in each call
         inputs = [*[each for each in gradients if each is not None], *captured.inputs, *captured.results()]
-        outside = outside_of(effects.tensors, inputs, [*alive, *effects.memories])
+        outside = outside_of(effects.states, inputs, [*alive, *effects.memories])
         recorder = Recorder(outside)
         recorder.recorded = captured.recorder.recorded
         grads = recorded(recorder, lambda: backward_through(live, leaves, gradients))
@@ -242,7 +236,7 @@ class Differentiated:
         names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in present]
         names += [*captured.input_names, *[f"made[{number}]" for number in range(len(program.tensors))]]
         back = Capture(
-            recorder, grads, inputs, {}, outside, captured.environment, captured.look, names, arena=captured.arena
+            recorder, (), grads, inputs, {}, outside, captured.environment, captured.look, names, arena=captured.arena
         )
         keep_constants(back)
         self._partial = any(grad is None for grad in grads)
@@ -271,7 +265,7 @@ class Differentiated:
 
     def outer_leaves(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors that get gradients from backward in a call with these arguments."""
-        return [inputs[source.number] if source.__class__ is _Argument else source for source in self._sources]
+        return [inputs[leaf.number] if leaf.__class__ is Placeholder else leaf for leaf in self._sources]
 
     def _attach(
         self, backwards: Sequence[Program], results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any,
@@ -372,13 +366,10 @@ class Differentiated:
                 error = modified_error(node, tensor, version, False)
                 error.add_note(f"{text.capitalize()} with what it was given: {advice}.")
                 raise error
-        inner = [*map(behind_graph_input, inputs)]
-        args, keywords = mapped(
-            self._arguments, lambda leaf: inner[leaf.number] if leaf.__class__ is _Argument else leaf
-        )
-        with enable_grad():
+        args, keywords = filled(self._arguments, inputs)
+        with enable_grad(), graph_inputs(inputs):
             results = tensors_in(self.function(*args, **keywords))
-        return self.live_in(results), [*map(edge_of, self.outer_leaves(inner))]
+            return self.live_in(results), [*map(edge_of, self.outer_leaves(inputs))]
 
     def live_in(self, results: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors with a graph among the function's own results, in the order of the node's outputs."""
@@ -393,15 +384,17 @@ def _without_backward(program: Callable[[], Differentiated | None], _: Any) -> N
         differentiated.forget()
 
 
-def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[Tensor]:
-    """Return the tensors that existed before the call and get gradients from backward through these results."""
-    leaves = []
-    arguments = {id(tensor._edge[0]): tensor for tensor in reversed(captured.inputs) if tensor._edge is not None}
+def _leaves_of(live: Sequence[Tensor], captured: Capture) -> list[tuple[Tensor, Edge]]:
+    """Return the tensors that existed before the call and get gradients from backward through these results.
+
+    Each has the edge at which the recorded graph ends.
+    """
+    leaves: list[tuple[Tensor, Edge]] = []
     for node in nodes_of(live):
         if node.__class__ is AccumulateGrad and id(node.variable) in captured.states:
-            leaves.append(node.variable)
+            leaves.append((node.variable, (node, 0)))
         elif node.__class__ is GraphInput:
-            leaves.append(arguments[id(node)])
+            leaves.append((node.argument, (node, node.outer[1])))
     return leaves
 
 

@@ -12,6 +12,7 @@ and last the objects that no code reads.
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +30,9 @@ from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items
 
 #: The number of objects after which the search stops: a function that reaches more may depend on anything.
 LIMIT = 20_000
+
+#: Classes of dictionaries whose items can be restored.
+_DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict)
 
 #: Classes of code, which the search for listed state ignores.
 _CODE = (type, FunctionType, MethodType, functools.partial, ModuleType, *kinds.BUILT_IN)
@@ -109,6 +113,20 @@ class Environment(ObjectParts):
             if not (equivalent_items(value, before) if is_list else equivalent(value, before)):
                 changed.append((source, before))
         return changed
+
+    def restore(self, later: Environment) -> None:
+        """Undo changes of attributes, lists and dictionaries that were made until a later environment."""
+        for place, (before, source) in (later.values | self.values).items():
+            now, holder, key = later.values.get(place, (ABSENT, None))[0], source.holder, source.key
+            if place not in self.values:
+                keys, _ = self.values.get((id(holder), ...), (None, None))
+                if holder.__class__ in _DICTIONARIES and isinstance(keys, list) and key not in keys:
+                    holder.pop(key, None)
+            elif before is not now and place[1] is ...:
+                if isinstance(source.value, list) and isinstance(before, list):
+                    source.value[:] = before
+            elif before is not now and before is not ABSENT and holder.__class__ in _DICTIONARIES:
+                holder[key] = before
 
     # -- for guards -------------------------------------------------------------------------------------------------
 

@@ -20,9 +20,8 @@ from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
 from .attached import has_attributes, has_hooks
 from .captured import Capture
-from .conditions import MISSING, Conditions
+from .conditions import MISSING, Conditions, argument_conditions, memory_used_by
 from .object_kinds import attributes_of, is_installed, is_own
-from .overlaps import argument_conditions, memory_used_by
 from .recorded_steps import root_of
 from .sources import ABSENT, REGISTRIES, Source, equivalent, equivalent_items, items_of
 
@@ -291,6 +290,7 @@ class Guard:
             facts = _facts(value)
             if facts is None:
                 self._conditions.require_same(expression, value, what)
+                self._add_layout(self._name(value), value, what)
             else:
                 self._require(f"facts({expression}) == {self._name(facts)}", what)
             self._compared.append(expression)

@@ -7,9 +7,9 @@ From then on both programs are replayed, and no graph is built within the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from weakref import ref
 
 from ..autograd.engine import run_backward
 from ..autograd.errors import freed_error
@@ -18,7 +18,6 @@ from ..autograd.hooks import mark_shared, replace_edge
 from ..autograd.locations import Location
 from ..autograd.node import NO_LAYOUT, AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from ..autograd.saved import PackedTensor
-from ..tensors.tensor import show_elements_of
 
 
 class CompiledBackward(Node):
@@ -76,6 +75,8 @@ def without_missing(node: CompiledBackward, gradients: tuple[Any, ...]) -> tuple
 class GraphInput(Node):
     """The end of a program's graph at an argument that itself has a graph.
 
+    It has the outputs of the node that made the argument, and passes gradients on to that node.
+
     Attributes:
         argument: the argument.
         outer: the argument's edge, along which backward continues.
@@ -83,73 +84,81 @@ class GraphInput(Node):
         hooked: True if the argument got hooks during recording, or has to retain its gradient.
     """
 
-    __slots__ = ("argument", "hooked", "outer", "passed")
+    __slots__ = ("_layout", "_requires_grad", "_view", "argument", "hooked", "outer", "passed")
 
     makes_fresh_gradients = False
 
     def __init__(self, argument: Any):
-        self.argument = argument
-        self.outer = edge_of(argument)
-        super().__init__((self.outer,), argument._layout)
+        edge = edge_of(argument)
+        assert edge is not None
+        self.argument, self.outer = argument, edge
+        self._view, self._layout, self._requires_grad = argument._view, argument._layout, argument._requires_grad
+        super().__init__((self.outer,), self.outer[0].layout)
+        self.more_outputs = self.outer[0].more_outputs
         self.passed = self.hooked = False
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The argument's edge, which a pass within a program does not follow: it could lead to another argument."""
+        return () if state.current_pass is not None and state.current_pass.within else (self.outer,)
+
+    @edges.setter
+    def edges(self, edges: tuple[Edge, ...]) -> None:
+        """Do nothing: the edge is ``outer``."""
+
+    def connect(self) -> None:
+        """Make the argument's graph end here; until ``disconnect``, the argument is no view of another tensor."""
+        self.argument._view, self.argument._edge, self.argument._requires_grad = None, (self, self.outer[1]), True
+
+    def disconnect(self) -> bool:
+        """Restore the argument's graph, extended by in-place operations; return True if there were any."""
+        argument, edge = self.argument, self.argument._edge
+        is_changed = edge is None or edge[0] is not self or argument._layout is not self._layout
+        argument._view, argument._edge = self._view, self.outer
+        if not is_changed or self._view is not None:
+            argument._requires_grad, argument._layout = self._requires_grad, self._layout
+        elif edge is None:
+            argument._edge = None
+        elif edge[0] is not self:
+            replace_edge(argument, edge)
+        return is_changed
 
     def attachments(self) -> Any:
         """Return the attachments of the argument's own node, because hooks must get the whole gradient."""
         self.hooked = True
-        return _Attachments(self.argument, self.outer)
+        return self.outer[0].attachments()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         self.passed = True
-        return (gradient,) if self.edges else ()
+        return (gradient[self.outer[1]] if self.more_outputs else gradient,) if self.edges else ()
 
 
-class _Attachments:
-    """The hooks of an argument and its node, added through its alias."""
-
-    def __init__(self, argument: Any, outer: Any):
-        node, self._number = outer
-        attachments = node.attachments()
-        self.pre_hooks, self.post_hooks = attachments.pre_hooks, attachments.post_hooks
-        self.metadata = attachments.metadata
-        self.tensor_hooks = self.retained = self
-        self._argument, self._hooks = argument, attachments.tensor_hooks
-
-    def of_output(self, _: int) -> Any:
-        return self._hooks.of_output(self._number)
-
-    def __setitem__(self, _: int, alias: Any) -> None:
-        """Make the argument, instead of its alias, retain its gradient."""
-        self._hooks.retained[self._number] = ref(self._argument)
+def with_graphs(arguments: Sequence[Any]) -> list[Any]:
+    """Return the arguments that have a graph."""
+    edges = [(argument, edge_of(argument)) for argument in {id(each): each for each in arguments}.values()]
+    return [argument for argument, edge in edges if edge is not None and edge[0].__class__ is not AccumulateGrad]
 
 
-def behind_graph_input(argument: Any) -> Any:
-    """Return the argument for a recorded function: an alias behind a graph input if it has a graph."""
-    edge = edge_of(argument)
-    if edge is None or edge[0].__class__ is AccumulateGrad:
-        return argument
-    inner = argument._alias()
-    inner._edge, inner._requires_grad = (GraphInput(argument), 0), True
-    return inner
-
-
-def update_argument(argument: Any, inner: Any, others: Sequence[Any]) -> None:
-    """Apply the changes that the function made to the alias of an argument to the argument itself.
+@contextlib.contextmanager
+def graph_inputs(arguments: Sequence[Any]) -> Iterator[None]:
+    """Make the graphs of arguments end at graph inputs within the context.
 
     Raises:
-        RuntimeError: the argument is a view whose base is unknown, or another argument with a graph is a view of it.
+        RuntimeError: an argument that is a view, or has a view among the arguments, was changed in place.
     """
-    if inner._edge is not None and inner._edge[0].__class__ is GraphInput and inner._layout is argument._layout:
-        return
-    if argument._view is not None or any(each._view is not None and each._root is argument for each in others):
+    nodes = [*map(GraphInput, with_graphs(arguments))]
+    try:
+        for node in nodes:
+            node.connect()
+        yield
+    finally:
+        changed = [node.argument for node in nodes if node.disconnect()]
+    roots = {id(argument._root) for argument in arguments if argument._view is not None}
+    if any(argument._view is not None or id(argument) in roots for argument in changed):
         raise RuntimeError(
             "a compiled function has changed an argument in place that has a graph and is a view, or that was passed "
             "together with one of its views: its gradient is lost. Call the function itself, or pass a clone()."
         )
-    show_elements_of(argument, inner)
-    if inner._edge is None:
-        argument._edge, argument._requires_grad = None, inner._requires_grad
-    else:
-        replace_edge(argument, inner._edge)
 
 
 #: Placeholder for the edge of a leaf that no longer requires a gradient.
@@ -167,16 +176,9 @@ def backward_through(
         (edge_of(result), gradient) for result, gradient in zip(results, gradients, strict=True) if gradient is not None
     ]
     mark_shared([gradient for _, gradient in pairs])
-    graph_inputs = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is GraphInput]
-    for node in graph_inputs:
-        node.edges = ()  # otherwise the pass could continue to another argument
-    try:
-        captures = [_NOWHERE if edge is None else edge for edge in leaves]
-        edges, present = zip(*pairs, strict=True) if pairs else ((), ())
-        return tuple(run_backward(edges, present, True, create_graph, captures, within=True))
-    finally:
-        for node in graph_inputs:
-            node.edges = (node.outer,)
+    captures = [_NOWHERE if edge is None else edge for edge in leaves]
+    edges, present = zip(*pairs, strict=True) if pairs else ((), ())
+    return tuple(run_backward(edges, present, True, create_graph, captures, within=True))
 
 
 def nodes_of(results: Sequence[Any]) -> list[Any]:

@@ -23,10 +23,7 @@ from ..tensors.tensor import Tensor
 from .recorder import CaptureError
 from .side_effects import advance_all, undo_all
 from .standalone import Standalone
-from .trees import mapped, tensors_in
-
-#: Placeholder for a tensor among the arguments.
-_TENSOR = object()
+from .trees import Placeholder, filled, mapped, tensors_in, with_placeholders
 
 
 def numba_function(
@@ -46,7 +43,7 @@ def numba_function(
 
 
 def _check_result(value: Any) -> None:
-    if value is not None and not isinstance(value, Tensor):
+    if value is not None and not isinstance(value, Placeholder):
         raise CaptureError(f"the program returns a {type(value).__name__}: this function can return tensors only")
 
 
@@ -57,7 +54,7 @@ def _array_type(layout: Layout, order: Literal["A", "C"], writable: bool = True)
 def _names(program: Standalone, python: _Python) -> dict[str, Any]:
     """Return the globals of the function."""
     arrays = [_array_type(layout, "C") for layout in program.result_layouts]
-    is_single = isinstance(program.result, Tensor)
+    is_single = isinstance(program.result, Placeholder)
     lines = [*program.argument_lines, *program.result_lines]
     names = {
         "np": np, "objmode": numba.objmode, "before": python.before, "after": python.after, "failed": python.failed,
@@ -92,8 +89,8 @@ def _text(program: Standalone) -> str:
         ]
     if program.versions or program.gradients:
         lines += ["with objmode():", "    after()"]
-    result = results[0] if isinstance(program.result, Tensor) else f"({''.join([f'{name}, ' for name in results])})"
-    lines.append(f"return {result if results else ''}")
+    is_single = isinstance(program.result, Placeholder)
+    lines.append(f"return {results[0] if is_single else ''.join([f'{name}, ' for name in results])}")
     return "\n".join([f"def program({', '.join(arguments)}):", *["    " + line for line in lines]])
 
 
@@ -130,7 +127,7 @@ class _Python:
         self, program: Standalone, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]
     ):
         self._program, self._function = program, function
-        self._arguments = mapped((tuple(args), keywords), lambda leaf: _TENSOR if isinstance(leaf, Tensor) else leaf)
+        self._arguments = with_placeholders((tuple(args), keywords), tensors_in((args, keywords)))
         self._records = is_grad_enabled()
 
     def before(self) -> None:
@@ -165,8 +162,7 @@ class _Python:
         tensors = [from_array(array) for array in arrays]
         for tensor, requires_grad in zip(tensors, self._program.requires_grad, strict=True):
             tensor.requires_grad = requires_grad
-        left = iter(tensors)
-        args, keywords = mapped(self._arguments, lambda leaf: next(left) if leaf is _TENSOR else leaf)
+        args, keywords = filled(self._arguments, tensors)
         with set_grad_enabled(self._records):
             result = self._function(*args, **keywords)
         copies = [np.array(tensor.detach().numpy(), order="C") for tensor in tensors_in(result)]

@@ -15,6 +15,7 @@ and numbers that may be too large for a dtype, get programs of their own.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 from collections.abc import Callable, Container, Sequence
@@ -27,7 +28,7 @@ from ..ops.table.promotion import LARGEST_FLOAT32
 from ..tensors.tensor import Tensor
 from .captured import Capture
 from .node import freed_by
-from .recorded_steps import CONSTANT, Block, KernelCall, Load, Placed, Span, root_of
+from .recorded_steps import CONSTANT, Block, KernelCall, Load, Placed, RecordedStep, Span, root_of
 from .recorder import Recorder
 from .trees import leaves, mapped
 
@@ -125,126 +126,90 @@ class Numbers:
         return Load(recorder.span(self._buffers[number.value.__class__][index : index + 1], False))
 
 
-class _Contents:
-    """The bytes of an array, or None, as a value that can be compared."""
-
-    def __init__(self, array: np.ndarray | None):
-        self.array = array
-
-    def __eq__(self, other: object) -> bool:
-        assert isinstance(other, _Contents)
-        first, second = self.array, other.array
-        if first is None or second is None or first is second:
-            return first is second
-        return first.dtype == second.dtype and first.tobytes() == second.tobytes()
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class NumberRecord:
-    """The record of a call in a form that can be compared with others.
+class CallRecord:
+    """The record of a call in a form that can be compared with that of another call.
 
     Attributes:
-        recorder: the recorder, with the steps.
         numbers: the numbers among the arguments, or their stand-ins.
-        summary: everything except the steps: results, gradients, versions and blocks.
-        steps: for each step its kernel or function, and its operands.
+        effects: the actions of Python that each run repeats.
+        facts: everything else but numbers among the operands of kernels.
+        scalars: those numbers, each with its launch and the index of the operand.
     """
 
     def __init__(self, captured: Capture, numbers: Sequence[Any]):
-        self.recorder = recorder = captured.recorder
-        self.numbers = numbers
+        recorder = captured.recorder
+        self.numbers, self.effects = numbers, recorder.effects
+        self.scalars: list[tuple[KernelCall, int, Any]] = []
         self._index = {block: number for number, block in enumerate(recorder.blocks)}
-        filled = {id(root_of(array)) for effect in recorder.effects for array in effect.fills()}
-        filled |= {id(root_of(buffer)) for step in recorder.steps for buffer in _address_buffers(step)}
+        filled = {id(root_of(array)) for effect in recorder.effects for array in effect.fills()}  # before each run
+        for step in recorder.steps:
+            filled |= {id(root_of(step.operands[place].block.held)) for place, *_ in getattr(step, "addresses", ())}
         results = mapped(
-            captured.result, lambda leaf: (leaf._layout, leaf._offset) if isinstance(leaf, Tensor) else leaf
+            captured.result, lambda leaf: (leaf._layout, leaf._offset) if isinstance(leaf, Tensor) else _exact(leaf)
         )
-        self.returns_watched = any(isinstance(leaf, WatchedNumber) for leaf in leaves(captured.result))
-        self.summary = (
+        self.facts = [
             results, [id(tensor) for tensor, _ in captured.grads], [change for _, change in captured.versions],
-            [self._block(block, filled) for block in recorder.blocks],
-        )
-        self.steps = [self._step(step) for step in recorder.steps]
+            [_facts_of(block, filled) for block in recorder.blocks], [*map(self._facts_of_step, recorder.steps)],
+        ]
 
-    def _block(self, block: Block, filled: Container[int]) -> Any:
-        facts = block.origin, block.size, block.number, block.written
-        if block.origin != CONSTANT:
-            return *facts, _Contents(block.initial)
-        if id(root_of(block.held)) in filled:  # addresses are written before each run
-            return facts
-        return *facts, _Contents(block.initial), _Contents(block.held)
+    def _facts_of_step(self, step: RecordedStep) -> Any:
+        if not isinstance(step, KernelCall):
+            return type(step), getattr(step, "function", None), [*map(self._facts_of_operand, step.operands)]
+        operands: list[Any] = []
+        for place, operand in enumerate(step.operands):
+            if isinstance(operand, Span | Load | np.ndarray):
+                operands.append(self._facts_of_operand(operand))
+            else:
+                self.scalars.append((step, place, operand))
+        return step.kernel, operands, [(*place, self._facts_of_operand(span)) for *place, span in step.addresses]
 
-    def _step(self, step: Any) -> tuple[Any, list[Any]]:
-        addresses = [(*place, self._operand(span)) for *place, span in getattr(step, "addresses", ())]
-        buffers = [buffer.copy() for buffer in _address_buffers(step)]
-        for buffer in buffers:
-            buffer.view(np.int64)[[index for _, index, _ in addresses]] = 0
-        executed = step.kernel if isinstance(step, KernelCall) else step.function
-        head = type(step), executed, addresses, [*map(_Contents, buffers)]
-        return head, [*map(self._operand, step.operands)]
-
-    def _operand(self, value: Any) -> Any:
+    def _facts_of_operand(self, value: Any) -> Any:
         if isinstance(value, Load | Placed):
-            return type(value), self._operand(value.span), getattr(value, "layout", None)
+            return type(value), self._facts_of_operand(value.span), getattr(value, "layout", None)
         if isinstance(value, Span):
             return self._index[value.block], value.offset, value.dtype, value.shape, value.strides
         if isinstance(value, np.ndarray):  # a report
             return value.shape, value.dtype
-        return [*map(self._operand, value)] if isinstance(value, tuple | list) else (type(value), repr(value))
+        return [*map(self._facts_of_operand, value)] if isinstance(value, tuple | list) else _exact(value)
 
 
-def _address_buffers(step: Any) -> list[np.ndarray]:
-    """Return the buffers of a launch into which each run writes addresses."""
-    return [step.operands[number].block.held for number in {number for number, *_ in getattr(step, "addresses", ())}]
+def _facts_of(block: Block, filled: Container[int]) -> Any:
+    is_compared = block.origin == CONSTANT and id(root_of(block.held)) not in filled
+    contents = [block.initial, block.held if is_compared else None]
+    digests = [None if each is None else (each.dtype, hashlib.sha256(each.tobytes()).digest()) for each in contents]
+    return block.origin, block.size, block.number, block.written, digests
+
+
+def _exact(value: Any) -> Any:
+    """Return a value in a form in which only equal values of one class are equal."""
+    return type(value), repr(value)
 
 
 #: Operands that are numbers among the arguments: each the launch, the index of the operand and that of the number.
 NumberUses = list[tuple[KernelCall, int, int]]
 
 
-def differences(first: NumberRecord, second: NumberRecord) -> NumberUses | None:
+def differences(first: CallRecord, second: CallRecord) -> NumberUses | None:
     """Return the operands whose numbers differ between the two records; None if the records differ in anything else.
 
     The calls have one signature, apart from numbers, which are watched in the second.
     """
-    effects = first.recorder.effects, second.recorder.effects
-    if second.returns_watched or first.summary != second.summary or len(first.steps) != len(second.steps):
+    if first.facts != second.facts or len(first.effects) != len(second.effects):
         return None
-    if len(effects[0]) != len(effects[1]):
-        return None
-    if not all(later.repeats(earlier) for earlier, later in zip(*effects, strict=True)):
+    if not all(later.repeats(earlier) for earlier, later in zip(first.effects, second.effects, strict=True)):
         return None
     uses: NumberUses = []
-    steps = zip(first.recorder.steps, second.recorder.steps, first.steps, second.steps, strict=True)
-    for before, step, (head, operands), (other_head, other_operands) in steps:
-        if head != other_head or len(operands) != len(other_operands):
-            return None
-        for position, (operand, other) in enumerate(zip(operands, other_operands, strict=True)):
-            if operand != other:
-                index = _number_used(first, second, before, step, position)
-                if index is None or not isinstance(step, KernelCall):
-                    return None
-                uses.append((step, position, index))
+    indices = {id(number): index for index, number in enumerate(second.numbers)}
+    for (_, _, before), (step, place, now) in zip(first.scalars, second.scalars, strict=True):
+        if _exact(before) != _exact(now):
+            index = indices.get(id(step.watched.get(place)))
+            if index is None or _exact(before) != _exact(first.numbers[index]) or not _holds_all_numbers(step):
+                return None
+            uses.append((step, place, index))
     return uses
 
 
-def _number_used(first: NumberRecord, second: NumberRecord, before: Any, step: Any, position: int) -> int | None:
-    """Return the index of the argument that is the operand in both records; None unless there is exactly one."""
-    number = step.watched.get(position) if isinstance(step, KernelCall) else None
-    pairs = zip(first.numbers, second.numbers, strict=True)
-    fits = [
-        index for index, (earlier, later) in enumerate(pairs) if (number is None or number is later)
-        and _is_number(before.operands[position], earlier) and _is_number(step.operands[position], later.value)
-    ]
-    return fits[0] if len(fits) == 1 and _holds_all_numbers(step) else None
-
-
-def _is_number(operand: Any, number: Any) -> bool:
-    return type(operand) is type(number) and operand == number
-
-
-def _holds_all_numbers(step: Any) -> bool:
+def _holds_all_numbers(step: KernelCall) -> bool:
     """Return True if the dtypes that a kernel writes can represent every number, so that operations need no check."""
     written = [operand.dtype for operand in step.operands if isinstance(operand, Span) and operand.block.written]
     return all(dtype.kind in "fc" or (dtype.kind == "i" and dtype.itemsize >= 4) for dtype in written)
@@ -262,7 +227,7 @@ class Family:
     """
 
     def __init__(self, unchecked: int = 0) -> None:
-        self.first: NumberRecord | None = None
+        self.first: CallRecord | None = None
         self.programs: list[tuple[Any, Numbers]] = []
         self.count = 0
         self.unchecked = unchecked
@@ -282,7 +247,7 @@ class Family:
         if captured.recorder.device >= 0 or reads_class or not _needs_no_backward(captured):
             self.refuse()
         with self.lock:
-            self.first = None if self.refused else self.first or NumberRecord(captured, numbers)
+            self.first = None if self.refused else self.first or CallRecord(captured, numbers)
 
     def refuse(self) -> None:
         """Record each of the calls with its numbers from now on."""
@@ -298,7 +263,7 @@ class Family:
         if first is None or not can_replay or any(number.is_used for number in numbers):
             return None
         with self.lock:
-            uses = differences(first, NumberRecord(captured, numbers))
+            uses = differences(first, CallRecord(captured, numbers))
             if uses is None:
                 return None
             pairs = enumerate(zip(first.numbers, numbers, strict=True))

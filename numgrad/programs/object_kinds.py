@@ -38,7 +38,7 @@ from ..devices.generators import Generator
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from ..tensors.tensor import Tensor
-from .sources import ABSENT, Source
+from .sources import ABSENT
 
 _NUMGRAD = __name__.partition(".")[0]
 
@@ -226,14 +226,11 @@ _STATE_NAMES = re.compile(
 )
 
 
-def unguardable(source: Source) -> str | None:
-    """Return the reason why a guard cannot detect changes of an object, with a remedy; None if it can."""
-    reason = _change_unseen(source.value)
-    return None if reason is None else f"{source.name()}{reason}"
+def change_unseen(value: Any) -> str | None:
+    """Return the reason why a guard cannot detect changes of an object, with a remedy; None if it can.
 
-
-def _change_unseen(value: Any) -> str | None:
-    """Return the reason as the end of a sentence that begins with the name of the object."""
+    The reason is the end of a sentence that begins with the name of the object.
+    """
     cls: Any = type(value)
     if is_opaque(value):
         return f" is of the class {cls.__name__}, whose __getattribute__ may return anything"
@@ -241,7 +238,7 @@ def _change_unseen(value: Any) -> str | None:
         return f" is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         return " is a NumPy array of objects, which may change"
-    if drawn := _drawn(value):
+    if drawn := drawn_anew(value):
         return drawn
     if isinstance(value, _FUNCTIONS) and (
         any(value is function for function in _READS_STATE)
@@ -255,13 +252,8 @@ def _change_unseen(value: Any) -> str | None:
     )
 
 
-def drawn_anew(source: Source) -> str | None:
+def drawn_anew(value: Any) -> str | None:
     """Return the reason if each call draws another value from an object: a random number, the time, the next item."""
-    reason = _drawn(source.value)
-    return None if reason is None else f"{source.name()}{reason}"
-
-
-def _drawn(value: Any) -> str | None:
     if issubclass(type(value), _GENERATORS) or (callable(value) and _is_random(value)):
         return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":

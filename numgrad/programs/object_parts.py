@@ -156,7 +156,7 @@ class ObjectParts:
     def _set_on_wrapper(self, value: Any, source: Source) -> Iterator[Source]:
         """Yield the attributes that the user's program has set on the wrapper of a function."""
         init = getattr(type(value).__init__, "__code__", None)
-        set_by_class = frozenset() if init is None else names_in_code(init).attributes
+        set_by_class = frozenset() if init is None else names_in_code(init).names
         for part in self._in_dictionary(attributes_of(value), source, [self.referenced.names]):
             if part.key not in set_by_class and not part.key.startswith("_"):
                 yield part

@@ -11,10 +11,11 @@ import dis
 import functools
 import importlib.util
 import inspect
+import operator
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from operator import attrgetter, methodcaller
 from types import CodeType, FunctionType, ModuleType
@@ -87,78 +88,53 @@ _GLOBAL_LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 _ATTRIBUTE_LOADS = ("LOAD_ATTR", "LOAD_METHOD")
 
 
-@dataclass(frozen=True)
+@dataclass
 class CodeNames:
     """Names in the code of a function, and of functions within it.
 
     Attributes:
         globals: names of globals and built-in functions.
-        attributes: names of attributes, and texts, which may be names.
-        counters: names of attributes that the code only increments by a constant; they are not in ``attributes``.
+        names: names of attributes, and texts, which may be names.
+        counters: names of attributes that the code only increments by a constant; they are not in ``names``.
         paths: names of globals, each with the attributes that directly follow it, as in ``np.random.rand``.
         imports: modules, each with the number of packages that a relative import goes up.
-        optional: attributes that an object may lack.
+        looked_up: names of attributes that an object may lack, in code that looks them up as texts.
         any_name: True if the code reads attributes by names computed at run time.
         catches: True if the code catches errors, so that an object may lack any attribute.
         unseen: names of functions by which the code finds globals or objects that it does not name.
         compares: True if the code may distinguish equal objects.
     """
 
-    globals: frozenset[str] = frozenset()
-    attributes: frozenset[str] = frozenset()
-    counters: frozenset[str] = frozenset()
-    paths: frozenset[tuple[str, ...]] = frozenset()
-    imports: frozenset[tuple[str, int]] = frozenset()
-    optional: frozenset[str] = frozenset()
+    globals: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    counters: set[str] = field(default_factory=set)
+    paths: set[tuple[str, ...]] = field(default_factory=set)
+    imports: set[tuple[str, int]] = field(default_factory=set)
+    looked_up: set[str] = field(default_factory=set)
     any_name: bool = False
     catches: bool = False
-    unseen: frozenset[str] = frozenset()
+    unseen: set[str] = field(default_factory=set)
     compares: bool = False
 
-    def __or__(self, other: CodeNames) -> CodeNames:
-        return CodeNames(*[getattr(self, name) | getattr(other, name) for name in _FIELDS])
-
-
-_FIELDS = tuple([field.name for field in dataclasses.fields(CodeNames)])
-
-
-class ReferencedNames:
-    """The names in the code of all functions of a program; the search for the program's environment adds to them.
-
-    Attributes:
-        names: names of attributes, and texts.
-        globals, any_name, unseen, compares: see :class:`CodeNames`.
-    """
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.globals: set[str] = set()
-        self.unseen: set[str] = set()
-        self._counters: set[str] = set()
-        self._optional: set[str] = set()
-        self.any_name = self._catches = self.compares = False
-
-    def add(self, names: CodeNames) -> set[str]:
-        """Add the names of another function, and return the attributes that no earlier function has referenced."""
-        new = set(names.attributes - self.names)
-        self.names |= new
-        self._counters |= names.counters
-        self.globals |= names.globals
-        self.unseen |= names.unseen
-        self.any_name |= names.any_name
-        self._catches |= names.catches
-        self.compares |= names.compares
-        self._optional |= names.optional
+    def add(self, others: CodeNames) -> set[str]:
+        """Add the names in other code, and return the attributes that are new."""
+        new = others.names - self.names
+        for name, value in vars(others).items():
+            setattr(self, name, operator.ior(getattr(self, name), value))
         return new
+
+
+class ReferencedNames(CodeNames):
+    """The names in the code of all functions of a program; the search for the program's environment adds to them."""
 
     @property
     def optional(self) -> set[str]:
         """The attributes that an object may lack."""
-        return self.names if self._catches else self._optional
+        return self.names if self.catches else self.looked_up
 
     def only_counts(self, name: Any) -> bool:
         """Return True if all code only increments attributes of this name."""
-        return name in self._counters and name not in self.names and not self.any_name
+        return name in self.counters and name not in self.names and not self.any_name
 
     def __contains__(self, name: str) -> bool:
         """Return True if an attribute, a global or a text has this name."""
@@ -198,21 +174,21 @@ def names_in_code(code: CodeType) -> CodeNames:
     formatted = _formatted(steps)
     attributes |= formatted or set()
     result = CodeNames(
-        frozenset(names),
-        frozenset(attributes),
-        frozenset([steps[number].argval for number in counted]),
-        frozenset(_paths(steps)),
-        frozenset(_imports(steps)),
-        frozenset([text for text in texts if by_name and text.isidentifier()]),
+        names,
+        attributes,
+        {steps[number].argval for number in counted},
+        set(_paths(steps)),
+        set(_imports(steps)),
+        {text for text in texts if by_name and text.isidentifier()},
         not _ANY_NAME.isdisjoint(called | attributes) or (by_name and not _has_constant_names(steps))
         or formatted is None,
         bool(handlers - {"WITH_EXCEPT_START"}) or "suppress" in called,
-        frozenset(unseen),
+        unseen,
         compares,
     )
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            result |= names_in_code(constant)
+            result.add(names_in_code(constant))
     return result
 
 
@@ -277,7 +253,7 @@ def _is_constant_lookup(steps: list[dis.Instruction]) -> bool:
 
 
 #: Names of functions that create objects.
-CONSTRUCTS = CodeNames(attributes=CONSTRUCTORS)
+CONSTRUCTS = CodeNames(names={*CONSTRUCTORS})
 
 #: Names of functions that can read any attribute.
 READS_ALL = CodeNames(any_name=True)
@@ -285,7 +261,7 @@ READS_ALL = CodeNames(any_name=True)
 #: Names of functions and classes that can read any name, by identity, since a program may give them other names.
 READERS: dict[int, CodeNames] = {
     **{id(function): READS_ALL for function in (*_READERS, *_BY_NAME)},
-    **{id(finder): CodeNames(unseen=frozenset({finder.__name__})) for finder in _FINDERS},
+    **{id(finder): CodeNames(unseen={finder.__name__}) for finder in _FINDERS},
 }
 
 
@@ -315,8 +291,8 @@ def names_in_class(cls: type) -> tuple[Any, ...]:
         for key, value in vars(base).items() if key not in NOT_CALLED
     ]
     collections = [names_in_code(function.__code__) for function in functions if isinstance(function, FunctionType)]
-    names = frozenset[str]().union(*[names.attributes for names in collections])
-    return (names, _Public()) if any(names.any_name for names in collections) else (names,)
+    names = frozenset[str]().union(*[each.names for each in collections])
+    return (names, _Public()) if any(each.any_name for each in collections) else (names,)
 
 
 @functools.cache

@@ -8,14 +8,13 @@ kernels are Python code.  No check can ensure that a file is harmless, so load o
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import IO, Any
 
@@ -35,6 +34,7 @@ from .linked import LinkedProgram
 from .recorded_steps import Block, KernelCall
 from .recorder import CaptureError
 from .standalone import Standalone, located
+from .trees import Placeholder
 
 #: The version of the format, and the order of bytes.
 _FORM = [1, sys.byteorder]
@@ -71,7 +71,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
         "given lines": [*program.argument_lines.items()],
         "returned": [*map(_described, program.result_layouts)],
         "returned lines": [*program.result_lines.items()],
-        "result": _tree(program.result, itertools.count()),
+        "result": _tree(program.result),
     }
 
     def write(file: IO[bytes]) -> None:
@@ -119,19 +119,19 @@ def _messages(program: Standalone) -> dict[int, str]:
     return messages
 
 
-def _tree(value: Any, numbers: Iterator[int]) -> Any:
-    """Return a result as JSON, with numbers instead of tensors.
+def _tree(value: Any) -> Any:
+    """Return a result with placeholders as JSON.
 
     Raises:
         CaptureError: the result contains a value that JSON cannot represent.
     """
-    if isinstance(value, Tensor):
-        return {"tensor": next(numbers)}
+    if isinstance(value, Placeholder):
+        return {"tensor": value.number}
     if isinstance(value, tuple | list):
-        parts = [_tree(item, numbers) for item in value]
+        parts = [*map(_tree, value)]
         return {"tuple": parts} if isinstance(value, tuple) else {"list": parts}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _tree(item, numbers) for key, item in value.items()}}
+        return {"dict": {key: _tree(item) for key, item in value.items()}}
     if value is None or isinstance(value, bool | int | float | str):
         return {"value": value}
     raise CaptureError(f"it returns a {type(value).__name__}, which a file cannot keep")

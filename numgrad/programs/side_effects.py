@@ -13,12 +13,11 @@ from ..devices.generators import MersenneTwister
 from ..devices.recording import Effect
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
-from .captured import Capture
+from .captured import Capture, states_with_gradients
 from .node import saved_tensors
 from .object_kinds import attributes_of
 from .recorded_steps import CONSTANT, OUTSIDE, Block, root_of
 from .recorder import Recorder
-from .snapshots import Snapshot, TensorState
 from .sources import Source
 
 
@@ -118,7 +117,7 @@ class BackwardEffects:
         captured: the record of the call whose results backward starts from.
 
     Attributes:
-        tensors: the tensors that existed before, and their gradients.
+        states: the states of the tensors that existed before, and of their gradients.
         memories: the arrays that hold the states of generators.
     """
 
@@ -126,9 +125,7 @@ class BackwardEffects:
         self._captured, self._environment = captured, captured.look()
         tensors = [*captured.inputs, *[source.value for source in self._environment.tensors.values()]]
         tensors += [before.tensor for before in captured.states.values()]
-        tensors += [tensor._grad for tensor in tensors if tensor._grad is not None]
-        self.tensors = [*{id(tensor): tensor for tensor in tensors}.values()]
-        self._before = Snapshot(map(TensorState.of, self.tensors))
+        self.states = [*states_with_gradients(tensors).values()]
         self.memories = states_of([source.value for source in self._environment.generators.values()])
 
     def reason(
@@ -139,7 +136,7 @@ class BackwardEffects:
             return recorder.broken
         if recorder.effects or written_outside(recorder):
             return "backward draws random numbers, or changes a tensor that was there before", None
-        if self._before.has_changed():
+        if any(state.has_changed() for state in self.states):
             return "backward changes the gradient, the memory or the graph of a tensor that was there before", None
         now = self._captured.look()
         changed = [source.name() for source, _ in self._environment.changed(now)]

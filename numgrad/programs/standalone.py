@@ -24,7 +24,7 @@ from .recorded_steps import FRESH, OUTSIDE, Block, HostCall, root_of
 from .recorder import CaptureError
 from .recording_lock import recording_lock
 from .signatures import key_of
-from .trees import classes_in, mapped
+from .trees import classes_in, mapped, with_placeholders
 
 #: The number of calls that may change state for later calls, such as gradients and an optimizer's state.
 CALLS = 4
@@ -39,7 +39,7 @@ class Standalone:
 
     Attributes:
         argument_layouts, requires_grad: the layouts of its arguments, and which require gradients.
-        result, result_layouts: the result of the call, and the layouts of the tensors in it.
+        result, result_layouts: the result of the call with placeholders, and the layouts of the tensors in it.
         plan, linked: the plan of its memory, and the linked program.
         argument_lines, result_lines: by line of the table, the argument or result at that address.
         changed: the arguments that it writes.
@@ -59,7 +59,8 @@ class Standalone:
         self._check(captured)
         self.argument_layouts = [tensor._layout for tensor in captured.inputs]
         self.requires_grad = [tensor.requires_grad for tensor in captured.inputs]
-        self.result, self.result_layouts = captured.result, [tensor._layout for tensor in results]
+        self.result_layouts = [tensor._layout for tensor in results]
+        self.result = with_placeholders(captured.result, results)
         self.guard, self.effects, self.gradients = guard, recorder.effects, captured.grads
         self.conditions = recorder.conditions
         self.one_thread, self.steps = recorder.one_thread, recorder.steps

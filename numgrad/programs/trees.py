@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..tensors.tensor import Tensor
@@ -101,62 +101,40 @@ def mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
     return function(tree) if subtrees is None else _like(tree, [mapped(subtree, function) for subtree in subtrees])
 
 
-class Copies:
-    """Copies of trees with other leaves; a subtree whose leaves stay the same is not copied.
+@dataclasses.dataclass(frozen=True)
+class Placeholder:
+    """A tensor in a tree, by its index in a list of tensors."""
 
-    Changes of a copied list, dictionary or dataclass can be transferred to the original.
-    """
-
-    def __init__(self) -> None:
-        self._mutable: list[tuple[Any, Any, list[Any]]] = []  # original, copy, and initial contents of the copy
-
-    def of(self, tree: Any, function: Callable[[Any], Any]) -> Any:
-        """Return the tree with ``function(leaf)`` instead of each leaf."""
-        subtrees = branches(tree)
-        if subtrees is None:
-            return function(tree)
-        new = [self.of(subtree, function) for subtree in subtrees]
-        copy = tree if all(map(operator.is_, new, subtrees)) else _like(tree, new)
-        if not isinstance(tree, tuple):
-            self._mutable.append((tree, copy, _contents(copy)))
-        return copy
-
-    def transfer_changes(self, function: Callable[[Any], Any]) -> bool:
-        """Repeat the changes of the copies on the originals, with ``function(leaf)`` instead of each leaf.
-
-        Return True if any copy was changed.
-        """
-        changed = False
-        for tree, copy, before in self._mutable:
-            now = _contents(copy)
-            if len(now) == len(before) and all(map(_is_same_item, now, before)):
-                continue
-            changed = True
-            if copy is tree:
-                continue
-            contents = mapped(now, function)
-            if isinstance(tree, list):
-                tree[:] = contents
-            elif isinstance(tree, dict):
-                tree.clear()
-                tree.update(contents)
-            else:
-                for name in fields_of(tree):
-                    object.__delattr__(tree, name)
-                for name, value in contents:
-                    object.__setattr__(tree, name, value)
-        return changed
+    number: int
 
 
-def _contents(tree: Any) -> list[Any]:
+def with_placeholders(tree: Any, tensors: Sequence[Tensor]) -> Any:
+    """Return the tree with placeholders for these tensors."""
+    numbers = {id(tensor): number for number, tensor in [*enumerate(tensors)][::-1]}
+    return mapped(tree, lambda leaf: Placeholder(numbers[id(leaf)]) if id(leaf) in numbers else leaf)
+
+
+def filled(tree: Any, tensors: Sequence[Tensor]) -> Any:
+    """Return the tree with tensors instead of their placeholders."""
+    return mapped(tree, lambda leaf: tensors[leaf.number] if leaf.__class__ is Placeholder else leaf)
+
+
+def contents(tree: Any) -> list[tuple[Any, list[Any]]]:
+    """Return the lists, dictionaries and dataclass instances in a tree, each with its items."""
+    subtrees = branches(tree)
+    inner = [each for subtree in subtrees or () for each in contents(subtree)]
+    return inner if subtrees is None or isinstance(tree, tuple) else [(tree, _items(tree)), *inner]
+
+
+def have_changed(before: Iterable[tuple[Any, list[Any]]]) -> bool:
+    """Return True if one of these trees contains other objects by now."""
+    pairs = [(_items(tree), items) for tree, items in before]
+    return any(len(now) != len(items) or not all(map(operator.is_, now, items)) for now, items in pairs)
+
+
+def _items(tree: Any) -> list[Any]:
     """Return the items of a list, or the keys and values of a dictionary or dataclass."""
     if isinstance(tree, list):
         return [*tree]
-    return [*(tree if isinstance(tree, dict) else fields_of(tree)).items()]
-
-
-def _is_same_item(first: Any, second: Any) -> bool:
-    """Return True for the same object, or two pairs of the same key and value."""
-    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        return all(map(operator.is_, first, second))
-    return first is second
+    fields = tree if isinstance(tree, dict) else fields_of(tree)
+    return [*fields, *fields.values()]

@@ -32,6 +32,42 @@ def test_an_argument_with_a_graph_that_is_kept(compiled, see):
 
 
 @compared_with_eager
+def test_an_argument_with_a_graph_that_the_function_finds_too(compiled, see):
+    f = compiled(lambda x: x * y)
+    for factor in (2, 3, 4):
+        x = ramp(3).requires_grad_()
+        y = x * factor
+        f(y).sum().backward()
+        see(x.grad)
+
+
+@compared_with_eager
+def test_arguments_get_other_memory_before_backward(compiled, see):
+    for make in (lambda x: x, lambda x: x * 1):
+        f = compiled(lambda x: x * 2)
+        for number, has_backward in enumerate((True, False, False, True)):
+            x = (ramp(3) + number).requires_grad_()
+            y = make(x)
+            result = f(y)
+            y.data = ramp(4)[1:]
+            see(result)
+            if has_backward:
+                result.sum().backward()
+                see(x.grad)
+
+
+@compared_with_eager(falls_back=True)
+def test_a_view_of_an_argument_with_a_graph_changes_after_a_call_that_ends_the_program(compiled, see):
+    for part in (slice(None), slice(1, None)):
+        f = compiled(lambda x: x.view(-1) if x.sum() > -9 else x)
+        x = ramp(4).requires_grad_()
+        y = x * 2
+        f(y[part]).mul_(3)
+        y.sum().backward()
+        see(x.grad, y)
+
+
+@compared_with_eager
 def test_sizes_clash(compiled, see):
     f = compiled(lambda x, s, n=7: x * len(s) * n)
     see(

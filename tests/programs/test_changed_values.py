@@ -130,6 +130,13 @@ def test_attributes_of_tensors(compiled, see):
 
 
 @compared_with_eager
+def test_a_flag_of_a_tensor_with_attributes(compiled, see):
+    w = ramp(3)
+    w.scale = 2.0
+    in_turn([compiled(lambda x: x * w.requires_grad + 1)], see, w.requires_grad_)
+
+
+@compared_with_eager
 def test_tensors_in_lists_that_are_looked_at(compiled, see):
     ws, pair = [ramp(3)], (ramp(3),)
     functions = compiled(lambda x: x * ws[0].shape[0]), compiled(lambda x: x * pair[0].shape[0])

@@ -1,5 +1,6 @@
 """Numbers among the arguments of compiled functions, and those of optimizers."""
 
+import collections
 import copy
 import datetime
 import decimal
@@ -83,6 +84,38 @@ def test_c_code_that_takes_only_numbers_themselves(use, is_used):
                 see(f(x, number), x, x._version, weight, weight.grad, *optimizer.state[weight].values(), progress.steps)
 
     scenario()
+
+
+@compared_with_eager
+def test_a_call_that_is_undone_leaves_dictionaries_and_lists_as_they_were(compiled, see):
+    held = Holder()
+    scales = held.scales = collections.defaultdict(lambda: 2.0, a=2)
+    log = held.log = []
+
+    def f(x, n):
+        if not held.scales:
+            held.log.append(n)
+        return x * held.scales["a"] if n > 1 else x
+
+    f = compiled(f)
+    for number in (4.25, 2.5, 3.5, 0.25):
+        see(f(ramp(3), number), *scales, *log)
+        scales.clear() if number == 4.25 else None
+
+
+@compared_with_eager
+def test_a_call_with_another_number_that_raises_an_error(compiled, see):
+    weight = nn.Parameter(ramp(3))
+    weight.grad = numgrad.zeros(3)
+    f = compiled(lambda x, n: (weight * weight * x).sum().backward())
+    for number in (5.5, 4.25):
+        x = ramp(3).requires_grad_()
+        try:
+            f(x, number)
+        except RuntimeError as error:
+            see(str(error).splitlines()[0])
+        see(x.grad)
+        weight.register_post_accumulate_grad_hook(lambda weight: weight.grad)
 
 
 def test_numbers_that_are_equal_by_chance_stay_what_they_are():
