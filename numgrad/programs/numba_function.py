@@ -55,14 +55,13 @@ def _names(program: Standalone, python: _Python) -> dict[str, Any]:
     """Return the globals of the function."""
     arrays = [_array_type(layout, "C") for layout in program.result_layouts]
     is_single = isinstance(program.result, Placeholder)
-    lines = [*program.argument_lines, *program.result_lines]
     names = {
         "np": np, "objmode": numba.objmode, "before": python.before, "after": python.after, "failed": python.failed,
         "result_type": arrays[0] if is_single else Tuple(arrays) if arrays else types.none,
         **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.result_layouts)},
     }
     for linked in program.linked.machine_code:  # at most one
-        names["run"] = caller(linked, program.linked.table, lines, program.one_thread)
+        names["run"] = caller(linked, program.linked.table, [*program.lines], program.one_thread)
     return names
 
 
@@ -80,9 +79,7 @@ def _text(program: Standalone) -> str:
     if program.guard.conditions or program.effects:
         lines += ["with objmode():", "    before()"]
     if program.linked.machine_code:
-        passed = [f"x{number}" for number in program.argument_lines.values()]
-        passed += [f"y{number}" for number in program.result_lines.values()]
-        addresses = "".join([f"{name}.ctypes.data, " for name in passed])
+        addresses = "".join([f"{[*arguments, *results][number]}.ctypes.data, " for number in program.lines.values()])
         lines += [
             f"step = run(({addresses}))", "if step != 0:", "    with objmode(result=result_type):",
             f"        result = failed({', '.join(['step', *arguments])})", "    return result",

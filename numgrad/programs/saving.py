@@ -33,11 +33,12 @@ from ..tensors.tensor import Tensor, tensor_of
 from .linked import LinkedProgram
 from .recorded_steps import Block, KernelCall
 from .recorder import CaptureError
+from .signatures import begin_of
 from .standalone import Standalone, located
 from .trees import Placeholder
 
 #: The version of the format, and the order of bytes.
-_FORM = [1, sys.byteorder]
+_FORM = [2, sys.byteorder]
 
 _PROGRAM = "program.json"
 
@@ -54,7 +55,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
     _check(program)
     arrays = {}
     for line, what in enumerate(program.plan.lines, 2):
-        if line not in program.argument_lines and line not in program.result_lines:
+        if line not in program.lines:
             arrays[line] = _memory_of(what.held if isinstance(what, Block) else what)
     reports = {id(report) for report in program.plan.reports}
     described = {
@@ -63,14 +64,13 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
         "arena": program.plan.arena,
         "traffic": program.plan.traffic,
         "one thread": program.one_thread,
-        "lines": len(program.plan.lines),
+        "lines": [*program.lines.items()],
+        "line count": len(program.plan.lines),
         "arrays": {line: [array.dtype.name, array.size] for line, array in arrays.items()},
         "reports": [line for line, what in enumerate(program.plan.lines, 2) if id(what) in reports],
         "messages": _messages(program),
         "given": [*map(_described, program.argument_layouts)],
-        "given lines": [*program.argument_lines.items()],
         "returned": [*map(_described, program.result_layouts)],
-        "returned lines": [*program.result_lines.items()],
         "result": _tree(program.result),
     }
 
@@ -149,9 +149,8 @@ class LoadedProgram:
     def __init__(self, described: dict[str, Any], arrays: dict[int, np.ndarray]):
         self.argument_layouts = [*map(_layout, described["given"])]
         self._result_layouts = [*map(_layout, described["returned"])]
-        self._argument_lines, self._result_lines = described["given lines"], described["returned lines"]
-        self._messages, self._result = described["messages"], described["result"]
-        lines = [arrays.get(line) for line in range(2, 2 + described["lines"])]
+        self._lines, self._messages, self._result = described["lines"], described["messages"], described["result"]
+        lines = [arrays.get(line) for line in range(2, 2 + described["line count"])]
         reports = [arrays[line] for line in described["reports"]]
         steps = [segment for segment in [restored_steps(described)] if segment]
         plan = SimpleNamespace(
@@ -171,13 +170,10 @@ class LoadedProgram:
         recording.values_read("a program from a file")
         program = self._program
         new = [empty_buffer(layout.size, layout.type.numpy) for layout in self._result_layouts]
+        addresses = [*map(begin_of, tensors), *map(address_of, new)]
         with program.lock:
-            for line, number in self._argument_lines:
-                tensor = tensors[number]
-                offset = tensor._layout.type.dtype.itemsize * tensor._offset
-                program.addresses[line] = address_of(tensor._storage) + offset
-            for line, number in self._result_lines:
-                program.addresses[line] = address_of(new[number])
+            for line, number in self._lines:
+                program.addresses[line] = addresses[number]
             wrong = program.run()
             if wrong:
                 program.clear_reports()

@@ -41,7 +41,7 @@ class Standalone:
         argument_layouts, requires_grad: the layouts of its arguments, and which require gradients.
         result, result_layouts: the result of the call with placeholders, and the layouts of the tensors in it.
         plan, linked: the plan of its memory, and the linked program.
-        argument_lines, result_lines: by line of the table, the argument or result at that address.
+        lines: by line of the table, the index of the array at that address, among the arguments followed by results.
         changed: the arguments that it writes.
         is_random: True if it draws random numbers.
         steps: the recorded steps.
@@ -73,8 +73,7 @@ class Standalone:
         fixed = [block for block in of_grads if block is not None and block.origin == FRESH]
         self.plan = MemoryPlan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
         self.linked = LinkedProgram(self.plan, recorder.one_thread)
-        self.argument_lines: dict[int, int] = {}
-        self.result_lines: dict[int, int] = {}
+        self.lines: dict[int, int] = {}
         self.changed: set[int] = set()
         self.is_random = False
         outside = {id(root_of(before.storage)) for before in captured.states.values()}
@@ -82,7 +81,7 @@ class Standalone:
             if not isinstance(block, Block) or not block.size:
                 continue
             if block in blocks:
-                self.result_lines[line] = blocks.index(block)
+                self.lines[line] = len(captured.inputs) + blocks.index(block)
             elif block in fixed:
                 self.linked.addresses[line] = block.address
             elif block.origin == OUTSIDE:
@@ -90,7 +89,7 @@ class Standalone:
                 self.is_random |= id(root_of(owner)) not in outside
                 for number, tensor in enumerate(captured.inputs):
                     if tensor._storage is owner:
-                        self.argument_lines[line] = number
+                        self.lines[line] = number
                         self.changed |= {number} if block.written else set()
 
     def _check(self, captured: Capture) -> None:

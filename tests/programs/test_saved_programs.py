@@ -193,7 +193,7 @@ def test_files_of_another_version(tmp_path):
                 archive.writestr(name, content)
         return tmp_path / "changed"
 
-    with pytest.raises(RuntimeError, match=r"has the form \[0, 'little'\], and this version of numgrad reads \[1, "):
+    with pytest.raises(RuntimeError, match=r"has the form \[0, 'little'\], and this version of numgrad reads \[2, "):
         load(changed(lambda described: described.update(form=[0, "little"])), trusted=True)
     with pytest.raises(RuntimeError, match="another version of numgrad: the sources of the kernel mul have changed"):
         load(changed(lambda described: described["kernels"][0].update(sources="")), trusted=True)
