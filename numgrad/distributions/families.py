@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.types import Size
+from ..ops.creation.factories import zeros_like
+from ..ops.pointwise.comparison import where
 from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
-__all__ = ["LocationScale", "ProbsOrLogits"]
+__all__ = ["Half", "LocationScale", "ProbsOrLogits"]
 
 
 class LocationScale(Distribution):
@@ -31,6 +37,43 @@ class LocationScale(Distribution):
     @property
     def mode(self) -> Tensor:
         return self.loc
+
+
+class Half(TransformedDistribution):
+    """The distribution of the absolute value of a number whose distribution is symmetric around 0."""
+
+    arg_constraints = {"scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
+    support = constraints.nonnegative
+    has_rsample = True
+    base_dist: Any
+
+    def __init__(self, base: LocationScale, validate_args: bool | None):
+        super().__init__(base, AbsTransform(), validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        return super().expand(batch_shape, self._get_checked_instance(type(self), _instance))
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.scale
+
+    @property
+    def mode(self) -> Tensor:
+        return zeros_like(self.scale)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
 
 
 class ProbsOrLogits(Distribution):

@@ -8,21 +8,27 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops.creation.factories import full_like
+from ..ops.pointwise.gamma import lgamma
 from ..ops.pointwise.smooth_activation import softplus
 from ..ops.pointwise.special import erf
 from ..tensors.tensor import Tensor
 from .bernoulli import Bernoulli
 from .categorical import Categorical
+from .cauchy import Cauchy
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .exponential import Exponential
+from .geometric import Geometric
+from .gumbel import Gumbel
+from .half_normal import HalfNormal
 from .independent import Independent
 from .laplace import Laplace
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
+from .pareto import Pareto
 from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
-from .utils import sum_rightmost
+from .utils import EULER, sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -110,6 +116,34 @@ def _categorical(p: Any, q: Any) -> Tensor:
 
 
 register_kl(OneHotCategorical, OneHotCategorical)(_categorical)
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+    return ((p.scale + q.scale).square() + (p.loc - q.loc).square()).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    ratio, distance = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    return -ratio.log() - distance + ratio * EULER + (distance + lgamma(1 + ratio)).exp() - (1 + EULER)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    divergence = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return divergence.masked_fill(p.scale < q.scale, math.inf)
 
 
 @register_kl(Exponential, Exponential)

@@ -13,7 +13,11 @@ from ..ops.pointwise.exponential import log, log1p, sigmoid
 from ..ops.shapes.broadcasting import broadcast_tensors
 from ..tensors.tensor import Tensor
 
-__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+__all__ = ["EULER", "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+
+
+#: The constant of Euler and Mascheroni.
+EULER = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

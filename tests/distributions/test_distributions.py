@@ -17,6 +17,9 @@ CONTINUOUS = {
     "normal": lambda a, b: dist.Normal(a, b.exp()), "laplace": lambda a, b: dist.Laplace(a, b.exp()),
     "exponential": lambda a, b: dist.Exponential(a.exp()), "uniform": lambda a, b: dist.Uniform(a, a + b.exp()),
     "log_normal": lambda a, b: dist.LogNormal(a, (b - 1).exp()),
+    "half normal": lambda a, b: dist.HalfNormal(b.exp() + a.square()),
+    "gumbel": lambda a, b: dist.Gumbel(a, b.exp()), "weibull": lambda a, b: dist.Weibull(a.exp(), 2 + b.exp()),
+    "kumaraswamy": lambda a, b: dist.Kumaraswamy(1 + a.exp(), 1 + b.exp()),
     "logistic": lambda a, b: dist.TransformedDistribution(
         dist.Uniform(0.0 * a, 1.0), [dist.SigmoidTransform().inv, dist.AffineTransform(a, -b.exp())]
     ),
@@ -54,6 +57,14 @@ def test_moments_of_samples(name):
     close((samples <= found.icdf(torch.tensor(0.3).double())).double().mean(0), np.full((2, 3), 0.3), 0.05)
 
 
+@pytest.mark.parametrize("name", ["gumbel", "weibull", "kumaraswamy"])
+def test_the_mode_has_the_largest_density(name):
+    found = CONTINUOUS[name](A, B)
+    numbers = found.icdf(torch.linspace(0.001, 0.999, 4001).double().view(-1, 1, 1))
+    best = numbers.gather(0, found.log_prob(numbers).argmax(0, keepdim=True)).squeeze(0)
+    close(found.mode, best.detach(), 2e-3)
+
+
 @pytest.mark.parametrize("name", DISCRETE)
 def test_discrete_distributions(name):
     torch.manual_seed(0)
@@ -89,7 +100,7 @@ def test_gradients_of_discrete_distributions(name):
     check_gradients(lambda a: DISCRETE[name](a).entropy(), A.clone().requires_grad_())
 
 
-PAIRS = [(name, name) for name in ("normal", "laplace", "exponential", "log_normal")] + [
+PAIRS = [(name, name) for name in ("normal", "laplace", "exponential", "log_normal", "half normal", "gumbel")] + [
     ("exponential", "normal"), ("laplace", "normal"), ("normal", "laplace"), ("uniform", "normal"),
 ]
 

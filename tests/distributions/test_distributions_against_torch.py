@@ -29,6 +29,14 @@ MADE = {
     "exponential": (lambda m, d, a: d.Exponential(a.exp()), [(3,)], "positive"),
     "uniform": (lambda m, d, a, b: d.Uniform(-a.exp(), b.exp() + 1), [(2, 3), (3,)], "unit"),
     "log_normal": (lambda m, d, a, b: d.LogNormal(a, b.exp()), [(2, 3), (3,)], "positive"),
+    "cauchy": (lambda m, d, a, b: d.Cauchy(a, b.exp()), [(2, 3), (3,)], "real"),
+    "half normal": (lambda m, d, a: d.HalfNormal(a.exp()), [(3,)], "positive"),
+    "half cauchy": (lambda m, d, a: d.HalfCauchy(a.exp()), [(3,)], "positive"),
+    "gumbel": (lambda m, d, a, b: d.Gumbel(a, b.exp()), [(2, 3), (3,)], "real"),
+    "pareto": (lambda m, d, a, b: d.Pareto(a.exp() / 100, b.exp()), [(2, 3), (3,)], "positive"),
+    "weibull": (lambda m, d, a, b: d.Weibull(a.exp(), b.exp()), [(2, 3), (3,)], "positive"),
+    "geometric": (lambda m, d, a: d.Geometric(a.sigmoid()), [(2, 3)], "bits"),
+    "geometric of logits": (lambda m, d, a: d.Geometric(logits=a), [(3,)], "bits"),
     "bernoulli": (lambda m, d, a: d.Bernoulli(a.sigmoid()), [(2, 3)], "bits"),
     "bernoulli of logits": (lambda m, d, a: d.Bernoulli(logits=a), [(2, 3)], "bits"),
     "bernoulli of a number": (lambda m, d: d.Bernoulli(0.3), [], "bits"),
@@ -142,6 +150,7 @@ def test_shapes_texts_and_larger_batches(name):
 
 @pytest.mark.parametrize("name", [
     "Normal", "Laplace", "Exponential", "Uniform", "LogNormal", "Bernoulli", "Categorical", "OneHotCategorical",
+    "Cauchy", "HalfNormal", "HalfCauchy", "Gumbel", "Pareto", "Weibull", "Kumaraswamy", "Geometric",
     "Independent", "TransformedDistribution", "Distribution", "Transform", "AffineTransform", "PowerTransform",
     "ComposeTransform", "IndependentTransform",
 ])  # fmt: skip
@@ -192,6 +201,17 @@ def test_divergences(p):
             return d.kl_divergence(FAMILIES[p](d, a, b), make(d, c, e))
 
         assert_alike(program, *randoms((2, 3), (2, 3), (2, 3), (2, 3)))
+
+
+@pytest.mark.parametrize("make", [
+    lambda d, a, b: d.Cauchy(a, b.exp()), lambda d, a, b: d.Geometric(a.sigmoid()),
+    lambda d, a, b: d.Gumbel(a, b.exp()), lambda d, a, b: d.HalfNormal(a.exp()),
+    lambda d, a, b: d.Pareto(a.exp(), b.exp()),
+])
+def test_divergences_of_one_class(make):
+    assert_alike(lambda m, a, b, c, e: m.distributions.kl_divergence(make(m.distributions, a, b),
+                                                                     make(m.distributions, c, e)),
+                 *randoms((2, 3), (2, 3), (2, 3), (2, 3)))
 
 
 def test_divergences_at_the_edges():

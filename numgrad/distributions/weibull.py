@@ -1,0 +1,64 @@
+"""The Weibull distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ops.creation.factories import ones_like
+from ..ops.pointwise.comparison import where
+from ..ops.pointwise.gamma import lgamma
+from ..tensors.tensor import Tensor
+from . import constraints
+from .exponential import Exponential
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, PowerTransform
+from .utils import EULER, broadcast_all
+
+__all__ = ["Weibull"]
+
+
+class Weibull(TransformedDistribution):
+    """The distribution of positive numbers that exceed ``x`` with probability ``exp(-(x / scale) ** concentration)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.distributions.Weibull(2.0, 1.0).mean
+        tensor(2.)
+    """
+
+    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
+        "scale": constraints.positive, "concentration": constraints.positive,
+    }  # fmt: skip
+    support = constraints.positive
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(ones_like(self.scale), validate_args)
+        transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
+        super().__init__(base, transforms, validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        new = self._get_checked_instance(Weibull, _instance)
+        for name in ("scale", "concentration", "concentration_reciprocal"):
+            setattr(new, name, getattr(self, name).expand(batch_shape))
+        return super().expand(batch_shape, new)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * lgamma(1 + self.concentration_reciprocal).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        share = self.concentration_reciprocal
+        return where(self.concentration > 1, self.scale * (1 - share) ** share, 0)
+
+    @property
+    def variance(self) -> Tensor:
+        share = self.concentration_reciprocal
+        return self.scale.square() * (lgamma(1 + 2 * share).exp() - (2 * lgamma(1 + share)).exp())
+
+    def entropy(self) -> Tensor:
+        share = self.concentration_reciprocal
+        return EULER * (1 - share) + (self.scale * share).log() + 1
