@@ -29,6 +29,7 @@ def check(kernel: Any, order: str = "up") -> CheckedKernel:
         order: how lanes, warps and blocks follow each other: "up", "down" or "random".
 
     Example:
+        >>> import numgrad
         >>> import numpy as np
         >>> from numba import cuda
         >>> @cuda.jit
