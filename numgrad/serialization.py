@@ -56,6 +56,15 @@ def save(
         TypeError, ValueError: a value in ``obj`` cannot be stored; the message names its position in the nesting.  Also
             if PyTorch's format before 1.6 is requested.
         RuntimeError: the directory does not exist.
+
+    Example:
+        >>> import io
+        >>> import numgrad
+        >>> file = io.BytesIO()
+        >>> numgrad.save({"weight": numgrad.ones(2)}, file)
+        >>> position = file.seek(0)
+        >>> numgrad.load(file)
+        {'weight': tensor([1., 1.])}
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
@@ -123,6 +132,15 @@ def load(
             a tensor was on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
         AttributeError, io.UnsupportedOperation: the file is not seekable.
+
+    Example:
+        >>> import io
+        >>> import numgrad
+        >>> file = io.BytesIO()
+        >>> numgrad.save({"weight": numgrad.ones(2)}, file)
+        >>> position = file.seek(0)
+        >>> numgrad.load(file)["weight"]
+        tensor([1., 1.])
     """
     if pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")

@@ -145,6 +145,14 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises:
         RuntimeError: no level is active, the shapes differ, or the tensor already has a tangent.
         ValueError: the dtype of one of the two is integral or bool, and thus not differentiable.
+
+    Example:
+        >>> import numgrad
+        >>> with numgrad.autograd.forward_ad.dual_level():
+        ...     x = numgrad.autograd.forward_ad.make_dual(numgrad.tensor(3.0), numgrad.tensor(1.0))
+        ...     tangent = numgrad.autograd.forward_ad.unpack_dual(x * x).tangent
+        >>> tangent
+        tensor(6.)
     """
     current = _current()
     if current is None or level not in (None, 0):
@@ -158,6 +166,14 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the primal part of a tensor, a view of it without the tangent, and its tangent.
 
     Without an active level, the primal part is the tensor itself.
+
+    Example:
+        >>> import numgrad
+        >>> with numgrad.autograd.forward_ad.dual_level():
+        ...     x = numgrad.autograd.forward_ad.make_dual(numgrad.tensor(3.0), numgrad.tensor(1.0))
+        ...     tangent = numgrad.autograd.forward_ad.unpack_dual(x * x).tangent
+        >>> tangent
+        tensor(6.)
     """
     current = _current()
     if current is None or level not in (None, 0):

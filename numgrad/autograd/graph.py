@@ -39,6 +39,12 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
     Raises:
         RuntimeError: the tensor does not require a gradient.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.ones(2, requires_grad=True)
+        >>> numgrad.autograd.graph.get_gradient_edge(x * 2).output_nr
+        0
     """
     edge = edge_of(tensor) if tensor.requires_grad else None
     if edge is None or edge[0].__class__ is DeadEnd:
@@ -281,6 +287,15 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
     Args:
         pin_memory: copy GPU tensors into pinned memory, and back asynchronously.
         device_type: the device type that ``pin_memory`` applies to.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.ones(2, requires_grad=True)
+        >>> with numgrad.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 2.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):

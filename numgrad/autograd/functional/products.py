@@ -70,6 +70,11 @@ def jvp(
         TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of tensors.
         RuntimeError: ``v`` is missing or its shapes are not those of the inputs; an output dtype is not differentiable;
             an independent output or gradient in strict mode.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.autograd.functional.jvp(lambda x: x * x, numgrad.tensor([1.0, 2.0]), numgrad.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with recording():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
@@ -102,6 +107,11 @@ def vhp(
         TypeError: inputs, output or ``v`` are neither tensors nor tuples of tensors.
         RuntimeError: ``v`` is missing or its shapes are not those of the inputs; ``func`` does not return a single
             tensor of one element; an independent output or gradient in strict mode.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.autograd.functional.vhp(lambda x: (x**3).sum(), numgrad.tensor([1.0, 2.0]), numgrad.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
     """
     with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")

@@ -116,6 +116,13 @@ def embedding_bag(
         ValueError: the shapes do not fit, or the mode is invalid or does not support an option.
         RuntimeError: a row index, an offset or a dtype is invalid.
         NotImplementedError: there are factors but the mode is not "sum", or the gradient should be sparse.
+
+    Example:
+        >>> import numgrad
+        >>> table = numgrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> numgrad.nn.functional.embedding_bag(numgrad.tensor([[0, 1], [1, 1]]), table, mode="sum")
+        tensor([[4., 6.],
+                [6., 8.]])
     """
     if weight.dtype is int64 and input.is_floating_point():
         warnings.warn(

@@ -41,6 +41,11 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 
     Raises:
         RuntimeError: the shapes do not fit, or the target requires a gradient.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.soft_margin_loss(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
     """
     refuse_gradient("soft_margin_loss", "target", target)
     pair = broadcast_tensors(input, target)
@@ -61,6 +66,11 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
         margin: the minimum distance of dissimilar pairs.
         reduction: "mean", "sum" or "none".
         size_average, reduce: PyTorch's deprecated form of the reduction.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.hinge_embedding_loss(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(1.2500)
     """
     check_tensors("hinge_embedding_loss", target=target)
     unlike = where(target != 1, (margin - input).clamp_min(0), 0.0)
@@ -83,6 +93,12 @@ def margin_ranking_loss(
 
     Raises:
         RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> x, y = numgrad.tensor([1.0]), numgrad.tensor([2.0])
+        >>> numgrad.nn.functional.margin_ranking_loss(x, y, numgrad.tensor([1.0]), margin=0.5)
+        tensor(1.5000)
     """
     if not len(input1._layout.shape) == len(input2._layout.shape) == len(target._layout.shape):
         raise RuntimeError(
@@ -108,6 +124,12 @@ def cosine_embedding_loss(
 
     Raises:
         RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> x, y = numgrad.tensor([[1.0, 0.0]]), numgrad.tensor([[0.0, 1.0]])
+        >>> numgrad.nn.functional.cosine_embedding_loss(x, y, numgrad.tensor([1.0]))
+        tensor(1.)
     """
     rank = len(target._layout.shape)
     check(rank <= 1, "0D or 1D target tensor expected, multi-target not supported", target)
@@ -148,6 +170,12 @@ def triplet_margin_loss(
     Raises:
         RuntimeError: the shapes do not fit.
         ValueError: the margin is not positive.
+
+    Example:
+        >>> import numgrad
+        >>> anchor, positive, negative = numgrad.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]).split(1)
+        >>> numgrad.nn.functional.triplet_margin_loss(anchor, positive, negative, margin=6.0)
+        tensor(1.0000)
     """
     _check_margin(margin)
     ranks = [len(x._layout.shape) for x in (anchor, positive, negative)]

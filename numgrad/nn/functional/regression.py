@@ -169,6 +169,11 @@ def gaussian_nll_loss(
 
     Raises:
         ValueError: a variance is negative, or the shapes do not fit.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.gaussian_nll_loss(numgrad.zeros(2), numgrad.ones(2), var=numgrad.ones(2))
+        tensor(0.5000)
     """
     check_value(reduction in ("none", "mean", "sum"), "{} is not valid", reduction)
     variance = _variance(input, var).clone()
@@ -219,6 +224,11 @@ def poisson_nll_loss(
         eps: a number added to a mean before taking its logarithm.
         reduction: "mean", "sum" or "none".
         size_average, reduce: PyTorch's deprecated form of the reduction.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.poisson_nll_loss(numgrad.tensor([0.5, 2.0]), numgrad.tensor([1.0, 1.0]))
+        tensor(3.2689)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("poisson_nll_loss", target=target)

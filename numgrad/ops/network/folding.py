@@ -172,6 +172,11 @@ def fold(
     Raises:
         RuntimeError: the shape or the numbers do not fit.
         NotImplementedError: the dtype is an integer one.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.fold(numgrad.ones(1, 12, 9), output_size=(4, 4), kernel_size=2).shape
+        torch.Size([1, 3, 4, 4])
     """
     size = _pair("output_size", output_size)
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)

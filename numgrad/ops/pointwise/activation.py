@@ -47,7 +47,13 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``."""
+    """``max(input, 0)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.relu(numgrad.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
     return activated("relu", comparison.relu, input, inplace)
 
 
@@ -75,6 +81,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     Raises:
         ValueError: ``min_val`` is greater than ``max_val``.
         RuntimeError: a bound is negative and the tensor unsigned.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.hardtanh(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-1.,  0.,  1.,  1.])
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val ({min_val} and {max_val})")
@@ -148,7 +159,13 @@ softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0
 
 @public(direct=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
+    """0 where the magnitude is at most ``lambd``, ``input`` elsewhere.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.hardshrink(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-2.,  0.,  1.,  2.])
+    """
     return activated("hardshrink", hardshrink_op, input, lambd=lambd)
 
 
@@ -169,6 +186,11 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Raises:
         RuntimeError: ``lambd`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.softshrink(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-1.5000,  0.0000,  0.5000,  1.5000])
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -320,7 +342,13 @@ def _(grad, input):
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input + 3, 0), 6) / 6``."""
+    """``min(max(input + 3, 0), 6) / 6``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.hardsigmoid(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([0.1667, 0.5000, 0.6667, 0.8333])
+    """
     return activated("hardsigmoid", hardsigmoid_op, input, inplace)
 
 
@@ -338,7 +366,13 @@ def _(grad, input):
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * min(max(input + 3, 0), 6) / 6``."""
+    """``input * min(max(input + 3, 0), 6) / 6``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.hardswish(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-0.3333,  0.0000,  0.6667,  1.6667])
+    """
     return activated("hardswish", hardswish_op, input, inplace)
 
 

@@ -54,7 +54,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
+    """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.elu(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-0.8647,  0.0000,  1.0000,  2.0000])
+    """
     return activated("elu", elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
 
 
@@ -110,7 +116,13 @@ def _(grad, input):
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(1 / (1 + exp(-input)))``."""
+    """``log(1 / (1 + exp(-input)))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.logsigmoid(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-2.1269, -0.6931, -0.3133, -0.1269])
+    """
     return activated("logsigmoid", logsigmoid_op, input)
 
 
@@ -119,7 +131,13 @@ def logsigmoid(input: Tensor) -> Tensor:
     refused={bool_: "Subtraction, the `-` operator, with a bool tensor is not supported."},
 )
 def tanhshrink(input):
-    """``input - tanh(input)``."""
+    """``input - tanh(input)``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.tanhshrink(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-1.0360,  0.0000,  0.2384,  1.0360])
+    """
     return input - scalar.tanh(input)
 
 
@@ -131,7 +149,13 @@ def _(grad, input):
 
 @pointwise("SoftsignBackward0", aten="div", result="float", dtypes="if", inplace=False, export=False)
 def softsign(input):
-    """``input / (1 + abs(input))``."""
+    """``input / (1 + abs(input))``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.softsign(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-0.6667,  0.0000,  0.5000,  0.6667])
+    """
     return input / (1 + scalar.abs(input))
 
 
@@ -320,6 +344,11 @@ def glu(input: Layout, dim: int = -1) -> Any:
 
     Raises:
         RuntimeError: the dimension's size is odd.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.nn.functional.glu(numgrad.tensor([-2.0, 0.0, 1.0, 2.0]))
+        tensor([-1.4621,  0.0000])
     """
     shape = input.shape
     check(shape, "glu does not support scalars because halving size must be even")
