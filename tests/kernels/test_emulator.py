@@ -39,7 +39,7 @@ FLOATS, WORDS = np.arange(64, dtype=np.float32), np.arange(64, dtype=np.uint32) 
 def compiled(statements, element=types.float32):
     text = BEGIN + "".join(f"    {line}\n" for line in statements.splitlines())
     pointer = adapter.pointer_type(element)
-    return EmulatedKernel("planted", adapter.compile_ptx("planted", text, (pointer, pointer), lines=True))
+    return EmulatedKernel("planted", adapter.compile_ptx("planted", text, (pointer, pointer), lines=True), text)
 
 
 def run(kernel, x=FLOATS, blocks=1, **options):
@@ -78,6 +78,13 @@ def test_planted_faults_are_found(statements, message, blocks):
     for order in ORDERS[:1] if "thread 0" in message or "thread 63" in message else ORDERS:
         with pytest.raises(FaultError, match=rf"^kernel planted: .*{message}"):
             run(compiled(statements), blocks=blocks, order=order)
+
+
+def test_lines_are_those_of_the_kernel_and_not_of_another_one_with_its_name():
+    kernel = compiled("out[thread] = x[thread + 1]")
+    compiled("out[thread] = 1")
+    with pytest.raises(FaultError, match=r"line 10 \(out\[thread\] = x\[thread \+ 1\]\)"):
+        run(kernel)
 
 
 def test_equal_values_and_synchronised_lanes_do_not_race():

@@ -24,6 +24,13 @@ def cuda():
     return devices.begin_cuda()
 
 
+@pytest.fixture
+def users_launches(cuda):
+    """Launches of users' own kernels by Numba."""
+    if cuda.runtime.is_emulated():
+        pytest.skip("Numba launches kernels on a card or in its simulator")
+
+
 @pytest.fixture(scope="session")
 def size(cuda):
     """``size(small, real)``: a size for the simulator, and one for a real GPU."""

@@ -21,7 +21,7 @@ def run(*arguments):
     return done.stdout.strip()
 
 
-def test_a_kernel_of_ones_own(capsys):
+def test_a_kernel_of_ones_own(users_launches, capsys):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
     (program,) = [block for block in blocks if "@cuda.jit" in block]
     exec(compile(program, "gpu.md", "exec"), {})

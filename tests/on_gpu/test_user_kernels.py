@@ -11,8 +11,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Grid size .* will likely result 
 
 
 @pytest.fixture(autouse=True)
-def _in_use(cuda):
-    """Every test here uses GPUs."""
+def _in_use(users_launches):
+    """Every test here uses GPUs and launches its own kernels."""
 
 
 @numba_cuda.jit

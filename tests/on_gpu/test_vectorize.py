@@ -62,7 +62,7 @@ def activations(x, out):
         out[i] = scalar.gelu(x[i]) + scalar.softplus(x[i], 2.0) * scalar.logaddexp(x[i], x[i])
 
 
-def test_scalar_functions_in_kernels_of_users():
+def test_scalar_functions_in_kernels_of_users(users_launches):
     x = numgrad.tensor(X[0], dtype=numgrad.float64, device="cuda")
     out = numgrad.empty_like(x)
     activations[1, 32](x, out)

@@ -91,7 +91,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         with _lock:
             if not cached:
                 begun = perf_counter_ns()
-                cached.append(EmulatedKernel(name, ptx_with_lines(name, text, arguments)))
+                cached.append(EmulatedKernel(name, ptx_with_lines(name, text, arguments), text))
                 notify_made(name, begun)
             return cached[0]
 

@@ -50,12 +50,14 @@ class FaultError(RuntimeError):
 class EmulatedKernel:
     """A kernel, by the ``name`` for its faults and its PTX; ``run`` launches it.
 
+    ``text`` is the kernel's module if it was generated; Python's cache of lines may have none of it, or another's.
     If ``traced``, launches may have a profile, and take longer.
     """
 
-    def __init__(self, name: str, ptx: str, traced: bool = False):
+    def __init__(self, name: str, ptx: str, text: str = "", traced: bool = False):
         self.name = name
         self.ptx = ptx
+        self.text = text
         try:
             self.program = parse(ptx)
             self.translator = Translator(self.program, traced)
@@ -164,6 +166,8 @@ class EmulatedKernel:
         if path is None or not line:
             return Line("", 0, "")
         name = Path(path).name
+        if self.text and name.startswith("<kernel "):
+            return Line(name, line, self.text.splitlines()[line - 1].strip())
         return Line(name, line, (linecache.getline(path, line) or linecache.getline(name, line)).strip())
 
 

@@ -1,0 +1,120 @@
+"""Kernels with blocks of 256 threads at sizes that take every branch: results are the CPU's, and every line is run.
+
+The emulator notes which lines of a kernel's text threads execute.
+"""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import numgrad as torch
+from numgrad.nn import functional as F  # noqa: N812
+
+
+def numbers(*shape, transposed=False, like=float):
+    array = np.random.default_rng(sum(shape)).normal(size=shape)
+    x = torch.from_numpy(array.round() if like is int else array)
+    return x.transpose(0, -1).contiguous().transpose(0, -1) if transposed else x
+
+
+def special(length):
+    """Rows with infinities and NaN."""
+    x = numbers(4, length)
+    x[0], x[1, 2], x[2, 1] = -np.inf, np.nan, np.inf
+    return x
+
+
+ROWS = [(700, 2), (40, 100), (3, 8), (3, 1200), (2, 5003)]
+COLUMNS = [(2, 700, 3), (5, 3, 300)]
+
+#: By the family, the kernels, functions of a tensor, and tensors that together take every branch.
+CASES = {
+    "softmax": (
+        "softmax_lines|backward_lines", [lambda x: F.softmax(x, 1), lambda x: F.log_softmax(x, 1)],
+        [*(numbers(*shape) for shape in ROWS + COLUMNS), special(300)],
+    ),
+    "layer_norm": (
+        "layer_norm_(rows|backward_rows|gradients)",
+        [lambda x: F.layer_norm(x, x.shape[1:]),
+         lambda x: F.layer_norm(x, x.shape[1:], x[0].detach() + 1, x[0].detach())],
+        [numbers(*shape) for shape in [*ROWS, (40, 20)]],
+    ),
+    "sums": (
+        "fold_axis|sure_norms",
+        [lambda x: x.sum(1), lambda x: x.sum(), lambda x: x.amax(1), lambda x: x.logsumexp(1),
+         lambda x: torch.linalg.vector_norm(x * 1e30, 3, 1)],
+        [numbers(*shape) for shape in ROWS + COLUMNS],
+    ),
+    "variances": (
+        "moments_axis|join_moments",
+        [lambda x: x.var(1), lambda x: x.std(),
+         lambda x: F.batch_norm(torch.stack([x.flatten(1), x.flatten(1)], 1), None, None, training=True)],
+        [numbers(*shape) for shape in [*ROWS, *COLUMNS, (700, 100), (1, 300_001)]],
+    ),
+    "scans": (
+        "scan_.*", [lambda x: x.cumsum(1), lambda x: x.logcumsumexp(1), lambda x: x.cumsum(0)],
+        [numbers(*shape) for shape in [*ROWS, *COLUMNS, (1, 70_001), (70_001, 2)]],
+    ),
+    "sorting": (
+        "sort_tiles|merge_runs|take_.*|longest_runs",
+        [lambda x: x.sort(1)[0], lambda x: x.topk(2, 1)[0], lambda x: x.kthvalue(2, 1)[0], lambda x: x.median(1)[0],
+         lambda x: x.nanmedian(1)[0], lambda x: x.mode(1)[0]],
+        [*(numbers(*shape, like=int) for shape in ROWS + COLUMNS), special(300)],
+    ),
+    "products": (
+        "products|row_products|add_row_products",
+        [lambda x: x @ x.t(), lambda x: x @ x[0], lambda x: F.linear(x, x, x[:, 0])],
+        [numbers(70, 90), numbers(130, 5), numbers(3, 1200), numbers(70, 90, transposed=True)],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def run_lines(cuda, monkeypatch):
+    """By kernel and line of its text, how often threads have run it."""
+    if not cuda.runtime.is_emulated():
+        pytest.skip("only the emulator runs as many threads and notes what they do")
+    from numgrad_kernels.cuda.emulator import EmulatedKernel, Profile
+
+    found = defaultdict(int)
+    traced = {}
+    run = EmulatedKernel.run
+
+    def run_traced(kernel, *arguments):
+        own = traced.get(kernel)
+        if own is None:
+            own = traced[kernel] = EmulatedKernel(kernel.name, kernel.ptx, kernel.text, traced=True)
+        profile = Profile(own.translator)
+        moved = run(own, *arguments, profile=profile)
+        assert not profile.races
+        for place, issues in enumerate(profile.instruction_counts()[:, 0]):
+            line = own.line(place)
+            if line.text:
+                found[kernel.name, line.text] += issues
+        return moved
+
+    monkeypatch.setattr(EmulatedKernel, "run", run_traced)
+    return found
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_every_line_of_a_kernel_is_run(run_lines, family):
+    kernels, functions, tensors = CASES[family]
+    for function in functions:
+        for x in tensors:
+            x = x.float()
+            results = []
+            for device in ("cpu", "cuda"):
+                leaf = x.to(device).requires_grad_()
+                y = function(leaf)
+                (grad,) = torch.autograd.grad(y, leaf, torch.ones_like(y))
+                results.append((y.detach().cpu().numpy(), grad.cpu().numpy()))
+            for expected, actual in zip(*results, strict=True):
+                largest = np.abs(expected[np.isfinite(expected)]).max(initial=1)
+                np.testing.assert_allclose(actual, expected, 1e-3, 1e-3 * largest)
+    names = re.compile(kernels)
+    lines = {line: times for line, times in run_lines.items() if names.fullmatch(line[0])}
+    assert lines
+    assert [": ".join(line) for line, times in lines.items() if not times] == []
