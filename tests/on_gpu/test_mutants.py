@@ -63,23 +63,25 @@ def softmax_of_columns(x):
     return F.softmax(x, 0)
 
 
-BARRIER = r"( *)if (\w+) > 32:\n +cuda\.syncthreads\(\)\n +else:\n +cuda\.syncwarp\(\)\n"
-WEAK = r"if (\w+) > 32:", r"if \1 > 1024:"
+BARRIER = r" *if reach\d* > WARP:\n +cuda\.syncthreads\(\)\n +else:\n +cuda\.syncwarp\(\)\n"
+WEAK = r"if (reach\d*|lanes) > WARP:", r"if \1 > 1024:"
 ALWAYS_WEAK = r"cuda\.syncthreads\(\)", "cuda.syncwarp()"
 MUTANTS = [
     Mutant("weak barrier: sum", *WEAK, sum_of_rows, passes="simulator"),
-    Mutant("weak barrier: softmax", *WEAK, softmax, passes="simulator"),
-    Mutant("weak barrier: layer_norm", *WEAK, layer_norm, passes="simulator"),
+    Mutant("weak barrier: softmax", *ALWAYS_WEAK, softmax, passes="simulator"),
+    Mutant("weak barrier: layer_norm", *ALWAYS_WEAK, layer_norm, passes="simulator"),
     Mutant("weak barrier: cumsum", *WEAK, cumsum, passes="simulator"),
     Mutant("weak barrier: product", *ALWAYS_WEAK, product, (70, 90), (9, 13), passes="simulator"),
     Mutant("weak barrier: sort", *ALWAYS_WEAK, order, passes="simulator"),
-    Mutant("one step too weak: softmax", WEAK[0], r"if \1 > 64:", softmax, (3, 500), passes="simulator"),
+    Mutant("a barrier one step too weak", WEAK[0], r"if \1 > 64:", sum_of_rows, (3, 1000), passes="simulator"),
     Mutant("no barrier in a tree", BARRIER + r"(?= +if level)", "", sum_of_rows),
-    Mutant("no barrier before the result is read: softmax", BARRIER + "(?= +origin)", "", softmax),
+    Mutant("no barrier between warps: softmax", r"cuda\.syncthreads\(\)\n(?= +begin)", "pass\n", softmax,
+           passes="simulator"),
+    Mutant("a wrong lane: softmax", r"xor_sync\((\w+), (\w+), half\)", r"xor_sync(\1, \2, half ^ 1)", softmax),
     Mutant("no barrier after tiles", r"cuda\.syncthreads\(\)\n(?=    \w+ = top)", "pass\n", product, (70, 90), (9, 13)),
     Mutant("a bound too large", "while offset <= last:", "while offset <= last + 1:", softmax, (3, 1201), (3, 9)),
     Mutant("a bound of four too large", r"\+ 3 \* step <= last:", "+ 3 * step <= last + step:", softmax, (3, 1001)),
-    Mutant("no clamp to the last line", r"min\((\w+), lines - 1\)", r"\1", softmax, (70, 5), (3, 2)),
+    Mutant("no clamp to the last line", r"min\((\w+), lines - 1\)", r"\1", softmax, (70, 5), (2, 2)),
     Mutant("a wrong partner", r"thread \+ half \* apart\)", "thread + (half - 1) * apart)", sum_of_rows),
     Mutant("no tail", r"if at \+ 2 \* gap < end:", "if at + 3 * gap < end:", sum_of_rows, (3, 1803), (3, 27)),
     Mutant("a plain addition for an atomic one", r"atomic_add\((\w+), (\w+), (.*)\)", r"\1[\2] += \3", added,
