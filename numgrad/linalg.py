@@ -1,25 +1,51 @@
-"""Norms, products and systems of linear equations, under the names of PyTorch's ``torch.linalg``."""
+"""Decompositions, systems of equations, norms and products, under the names of PyTorch's ``torch.linalg``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .core.layout import normal_dim as _normal_dim
 from .core.missing import found_later as _found_later
-from .core.types import to_dtype as _to_dtype
 from .devices import LinAlgError
+from .ops.decompositions.cholesky import linalg_cholesky as cholesky
+from .ops.decompositions.cholesky import linalg_cholesky_ex as cholesky_ex
+from .ops.decompositions.determinants import linalg_det as det
+from .ops.decompositions.determinants import linalg_slogdet as slogdet
+from .ops.decompositions.eigenvalues import linalg_eig as eig
+from .ops.decompositions.eigenvalues import linalg_eigh as eigh
+from .ops.decompositions.eigenvalues import linalg_eigvals as eigvals
+from .ops.decompositions.eigenvalues import linalg_eigvalsh as eigvalsh
+from .ops.decompositions.functions import linalg_ldl_factor as ldl_factor
+from .ops.decompositions.functions import linalg_ldl_factor_ex as ldl_factor_ex
+from .ops.decompositions.functions import linalg_ldl_solve as ldl_solve
+from .ops.decompositions.functions import linalg_matrix_exp as matrix_exp
+from .ops.decompositions.functions import linalg_vander as vander
+from .ops.decompositions.functions import matrix_power as _matrix_power
+from .ops.decompositions.lu import linalg_lu as lu
+from .ops.decompositions.lu import linalg_lu_factor as lu_factor
+from .ops.decompositions.lu import linalg_lu_factor_ex as lu_factor_ex
+from .ops.decompositions.lu import linalg_lu_solve as lu_solve
+from .ops.decompositions.orthogonal import linalg_householder_product as householder_product
+from .ops.decompositions.orthogonal import linalg_qr as qr
+from .ops.decompositions.singular import linalg_cond as cond
+from .ops.decompositions.singular import linalg_lstsq as lstsq
+from .ops.decompositions.singular import linalg_matrix_norm as matrix_norm
+from .ops.decompositions.singular import linalg_matrix_rank as matrix_rank
+from .ops.decompositions.singular import linalg_pinv as pinv
+from .ops.decompositions.singular import linalg_svd as svd
+from .ops.decompositions.singular import linalg_svdvals as svdvals
+from .ops.decompositions.systems import linalg_inv as inv
+from .ops.decompositions.systems import linalg_inv_ex as inv_ex
+from .ops.decompositions.systems import linalg_solve as solve
+from .ops.decompositions.systems import linalg_solve_ex as solve_ex
+from .ops.decompositions.systems import linalg_tensorinv as tensorinv
+from .ops.decompositions.systems import linalg_tensorsolve as tensorsolve
+from .ops.decompositions.triangular import linalg_solve_triangular as solve_triangular
 from .ops.matrices.linalg import chain_matmul as _chain_matmul
 from .ops.matrices.linalg import cross as _cross
-from .ops.matrices.linalg import linalg_solve_op as _solve_op
-from .ops.matrices.linalg import matrix_power as _matrix_power
 from .ops.matrices.matmul import matmul
-from .ops.memory.copying import convert as _convert
-from .ops.pointwise.arithmetic import abs as _abs
 from .ops.pointwise.arithmetic import conj as _conj
 from .ops.pointwise.arithmetic import mul as _mul
-from .ops.reductions.extremes import amax as _amax
-from .ops.reductions.extremes import amin as _amin
 from .ops.reductions.norms import vector_norm
 from .ops.reductions.sums import sum as _sum
 from .ops.shapes.diagonals import diagonal as _diagonal
@@ -30,46 +56,12 @@ from .ops.table.op import check_tensors as _check_tensors
 from .tensors.tensor import Tensor
 
 __all__ = [
-    "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "solve", "vecdot",
-    "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]
-
-solve = _solve_op.public
-
-
-@_checked
-def matrix_norm(
-    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
-    """Return the norm of the matrices in two dimensions.
-
-    ``ord`` "fro" is the square root of the sum of squares, 1 the largest sum of absolute values of a column, and
-    infinity the largest sum of a row; with a minus sign, they are the smallest sums.
-
-    Raises:
-        RuntimeError: ``ord`` has another value (numgrad has no singular values, which 2 and "nuc" require).
-    """
-    if len(dim) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
-    rank = len(A._layout.shape)
-    if rank < 2:
-        raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {rank}.")
-    row, column = [_normal_dim(number, rank) for number in dim]
-    if row == column:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
-    if ord == "fro":
-        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
-    if ord not in (1, -1, float("inf"), float("-inf")):
-        raise RuntimeError(
-            f"linalg.matrix_norm: Order {ord} not supported: numgrad has 'fro', 1, -1, inf and -inf "
-            f"(shape {list(A.shape)})"
-        )
-    assert not isinstance(ord, str)
-    summed, chosen = (row, column) if ord in (1, -1) else (column, row)
-    extreme = _amax if ord > 0 else _amin
-    sums = _sum(_abs(A if dtype is None else _convert(A, _to_dtype(dtype))), summed, True)
-    result = extreme(sums, chosen, True)
-    return result if keepdim else result.squeeze((row, column))
 
 
 @_checked

@@ -5,6 +5,7 @@ An address is an ordinary argument: machine code kept on disk between processes 
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from .declarations import generated
 #: Constants of BLAS's C interface for row-major order and for a factor that is not transposed.  The next number is the
 #: constant for column-major order, or for a transposed factor.
 _ROW_MAJOR, _AS_IT_IS = 101, 111
+
+#: The greatest number of parameters of a Fortran routine.
+POINTERS = 16
 
 _WHOLE = types.int64
 _MATRIX = _WHOLE, _WHOLE, _WHOLE
@@ -50,6 +54,25 @@ def gemv(address, m, k, x, x_start, x_step, x_transposed, y, y_start, y_step, ou
 def dot(address, k, x, x_start, x_step, y, y_start, y_step):
     """The sum of products of two vectors with elements ``step`` apart, by BLAS's ``cblas_?dot`` at ``address``."""
     return _matrix(x, x_start, x_step, k, 1, 0)[:, 0] @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
+
+
+def address_in(buffer, start):
+    """The address of the element ``start`` of a buffer."""
+    return buffer.ctypes.data + start * buffer.itemsize
+
+
+def constant_in(buffer, start):
+    """The address of the element ``start`` of a buffer that the routine only reads."""
+    return address_in(buffer, start)
+
+
+def call_fortran(address, pointers):
+    """Call the Fortran routine at ``address`` with the first POINTERS numbers in ``pointers``, which are addresses.
+
+    Fortran passes all arguments by address.  By the calling conventions of C, a routine with fewer parameters ignores
+    further arguments, so calls of all routines are alike.
+    """
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * POINTERS)(address)(*[int(pointer) for pointer in pointers[:POINTERS]])
 
 
 class _Caller:
@@ -138,3 +161,25 @@ def _call_dot(
         return call(number, k, call.first(2, x, x_start), x_step, call.first(5, y, y_start), y_step)
 
     return x.dtype(_WHOLE, _WHOLE, x, _WHOLE, _WHOLE, y, _WHOLE, _WHOLE), generate
+
+
+@generated(address_in)
+@generated(constant_in)
+def _address(typing_context: Any, buffer: Any, start: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = _Caller(context, builder, signature, None).first(0, *arguments)
+        return builder.ptrtoint(first, ir.IntType(64))
+
+    return _WHOLE(buffer, _WHOLE), generate
+
+
+@generated(call_fortran)
+def _call_fortran(typing_context: Any, address: Any, pointers: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        call = _Caller(context, builder, signature, arguments[0])
+        data = context.make_array(pointers)(context, builder, arguments[1]).data
+        places = [builder.gep(data, [ir.Constant(ir.IntType(64), number)]) for number in range(POINTERS)]
+        call(ir.VoidType(), *map(builder.load, places))
+        return context.get_dummy_value()
+
+    return types.void(_WHOLE, pointers), generate

@@ -111,6 +111,12 @@ def contiguous_strides(shape: Ints) -> Ints:
     return tuple(strides[::-1])
 
 
+def by_columns(type: TensorType, shape: Ints) -> Layout:
+    """Return the layout of matrices that are stored column by column, as LAPACK's are."""
+    strides = contiguous_strides((*shape[:-2], *shape[:-3:-1]))
+    return layout_of(type, shape, (*strides[:-2], *strides[:-3:-1]))
+
+
 def is_contiguous(shape: Ints, strides: Ints) -> bool:
     """Return True if elements follow one another in row-major order."""
     expected = 1

@@ -20,6 +20,7 @@ from . import launches as launches
 from .buffers import DeviceBuffer as DeviceBuffer
 from .common import *  # noqa: F403
 from .cpu.products import blas_name as blas_name
+from .dense import *  # noqa: F403
 from .gpus import *  # noqa: F403
 from .host_functions import *  # noqa: F403
 from .launches import keeps_kernels as keeps_kernels

@@ -14,17 +14,20 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ..core.layout import Layout
+from ..core.device import backends
+from ..core.layout import Layout, layout_of
+from ..core.types import tensor_type, to_dtype
 from .launches import by_numpy
 from .memory import empty_buffer, out_of_memory
 from .moving import moved
 from .plan import Array, Plan, TensorRef
 
-__all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "linalg_solve"]
+__all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "lapack", "raise_failed"]
 
 
 class HostFunction:
@@ -79,19 +82,65 @@ class LinAlgError(RuntimeError):
     """A problem of linear algebra, such as a system of equations, has no solution that can be computed."""
 
 
-@host("numpy.linalg.solve")
-def linalg_solve(A, B, left):
-    """Return the solution of ``A @ X = B``, or ``X @ A = B`` unless ``left``; ``B`` may be vectors."""
-    vectors = B.ndim == 1 or B.shape == A.shape[:-1]
-    matrices, values = (A, B[..., None] if vectors else B) if left else (A.mT, B.mT)
-    try:
-        result = np.linalg.solve(matrices, values)
-    except np.linalg.LinAlgError:
-        first = np.flatnonzero(np.linalg.slogdet(matrices).sign == 0)[0]
-        which = f"(Batch element {first}): " if A.ndim > 2 else ""
-        message = f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
-        raise LinAlgError(message) from None
-    return result[..., 0] if vectors else result if left else result.mT
+#: The ends of the errors of functions, by a part of their names; the placeholder is for what LAPACK reports.
+_FAILURES = {
+    "cholesky": "The factorization could not be completed because the input is not positive-definite (the leading "
+    "minor of order {0} is not positive-definite).",
+    "inv": "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is "
+    "singular.",
+    "solve": "The solver failed because the input matrix is singular.",
+    "lu_factor": "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+    "ldl_factor": "D[{0},{0}] is zero: the input matrix is singular, and using the factors in ldl_solve would result "
+    "in a division by zero.",
+    "svd": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "singular values (error code: {0}).",
+    "eig": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "eigenvalues (error code: {0}).",
+}
+
+
+def raise_failed(info: np.ndarray, function: str, batched: bool) -> None:
+    """Raise if a function has failed for a matrix; ``info`` are LAPACK's reports, 0 for success.
+
+    Raises:
+        LinAlgError: if so.
+    """
+    if not info.any():
+        return
+    first = np.flatnonzero(info)[0]
+    reason = next(text for part, text in _FAILURES.items() if part in function)
+    if info[first] < 0:
+        reason = "The algorithm failed to converge because the input matrix contained non-finite values."
+    which = f"(Batch element {first}): " if batched else ""
+    raise LinAlgError(f"{function}: {which}{reason.format(abs(info[first]))}")
+
+
+def _array(buffer: np.ndarray, layout: Layout) -> np.ndarray:
+    strides = [step * buffer.itemsize for step in layout.strides]
+    return np.ndarray(layout.shape, buffer.dtype, buffer, 0, strides)
+
+
+def lapack(name: str) -> HostFunction:
+    """Return the host function that runs the steps of the function ``name`` of the package ``cpu``."""
+
+    def run(*arguments: Any) -> tuple[np.ndarray, ...]:
+        p, given, operands = Plan(backends["cpu"]()), [], []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                array = np.ascontiguousarray(argument)
+                layout = layout_of(tensor_type(to_dtype(array.dtype)), argument.shape)
+                operands.append(SimpleNamespace(_storage=array.reshape(-1), _layout=layout, _offset=0))
+                argument = p.operand(layout)
+            given.append(argument)
+        results = getattr(p.backend, name)(p, *given)
+        results = (results,) if isinstance(results, TensorRef) else results
+        memory = p.returns(*results).interpret(*operands)
+        buffers = memory if isinstance(memory, tuple) else (memory,)
+        return tuple([_array(buffer, tensor.layout) for buffer, tensor in zip(buffers, results, strict=True)])
+
+    run.__name__ = name
+    return HostFunction(run, f"lapack.{name}")
 
 
 # -- Fourier transforms ---------------------------------------------------------------------------------------------

@@ -6,6 +6,17 @@ engine needs.
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last lines need all the others
 from .creation import distributions, factories, from_data, random_numbers, signal_windows
+from .decompositions import (
+    cholesky,
+    determinants,
+    eigenvalues,
+    functions,
+    lu,
+    orthogonal,
+    singular,
+    systems,
+    triangular,
+)
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
 from .matrices import addmm, bilinear, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting

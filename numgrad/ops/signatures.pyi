@@ -438,6 +438,16 @@ class Methods:
     def char(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int8."""
 
+    def cholesky(self, upper: _bool = ..., **keywords: Any) -> Tensor:
+        """The Cholesky factors of positive-definite matrices; see ``linalg.cholesky``."""
+
+    def cholesky_inverse(self, upper: _bool = ..., **keywords: Any) -> Tensor:
+        """The inverses of ``L @ L.mH`` for Cholesky factors ``L``, or of ``L.mH @ L`` if ``upper``."""
+
+    def cholesky_solve(self, L: Tensor, upper: _bool = ..., **keywords: Any) -> Tensor:
+        """The solutions ``X`` of ``L @ L.mH @ X = input`` for Cholesky factors ``L``, or of ``L.mH @ L @ X`` if
+        ``upper``."""
+
     def chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
         """Return at most ``chunks`` pieces of one size; the last may be smaller."""
 
@@ -544,6 +554,9 @@ class Methods:
 
     def deg2rad_(self, **keywords: Any) -> Tensor:
         """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
+
+    def det(self, **keywords: Any) -> Tensor:
+        """The determinants of square matrices; see ``linalg.det``."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
@@ -724,6 +737,9 @@ class Methods:
     def ge_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def geqrf(self, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The QR factors of matrices as LAPACK returns them: ``R`` above Householder vectors; see ``orgqr``."""
+
     def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The outer product of two vectors."""
 
@@ -810,6 +826,9 @@ class Methods:
 
     def int(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int32."""
+
+    def inverse(self, **keywords: Any) -> Tensor:
+        """The inverses of square matrices; see ``linalg.inv``."""
 
     def is_conj(self, **keywords: Any) -> _bool:
         """False: conjugates are computed eagerly, not when they are read."""
@@ -929,6 +948,9 @@ class Methods:
     def logcumsumexp(self, dim: _int, **keywords: Any) -> Tensor:
         """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
+    def logdet(self, **keywords: Any) -> Tensor:
+        """The logarithms of the determinants of square matrices; NaN for a negative determinant."""
+
     def logical_and(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """True if both numbers are nonzero."""
 
@@ -972,6 +994,9 @@ class Methods:
     def lt_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``lt`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, **keywords: Any) -> Tensor:
+        """The solution of ``A @ X = b`` for the LU factors of ``A``; see ``linalg.lu_solve``."""
+
     @property
     def mH(self) -> Tensor: ...
 
@@ -995,6 +1020,9 @@ class Methods:
 
     def matmul(self, other: Tensor, **keywords: Any) -> Tensor:
         """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
+
+    def matrix_exp(self, **keywords: Any) -> Tensor:
+        """The exponentials of square matrices; see ``linalg.matrix_exp``."""
 
     def matrix_power(self, n: _int, **keywords: Any) -> Tensor:
         """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity
@@ -1136,6 +1164,13 @@ class Methods:
     def not_equal_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``ne`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def orgqr(self, tau: Tensor, **keywords: Any) -> Tensor:
+        """The first columns of products of Householder matrices; see ``linalg.householder_product``."""
+
+    def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., **keywords: Any) -> Tensor:
+        """The product of ``other`` and the square orthogonal matrix that ``input`` and ``tau`` describe; see
+        ``orgqr``."""
+
     def outer(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The outer product of two vectors."""
 
@@ -1144,6 +1179,9 @@ class Methods:
 
     def pin_memory(self, device: Any = ..., **keywords: Any) -> Tensor:
         """The tensor in pinned host memory, from which GPUs copy asynchronously; itself if it is there already."""
+
+    def pinverse(self, rcond: _float = ..., **keywords: Any) -> Tensor:
+        """The pseudoinverses of matrices; see ``linalg.pinv``."""
 
     def polygamma(self, n: _int, **keywords: Any) -> Tensor:
         """Return the ``n``-th derivative of :func:`digamma`; see :func:`polygamma`."""
@@ -1168,6 +1206,10 @@ class Methods:
 
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """Compute ``put`` in place: overwrite the tensor and return it."""
+
+    def qr(self, some: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The QR factors of matrices; see ``linalg.qr``, whose mode is "reduced" for ``some``, and else
+        "complete"."""
 
     def quantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
         """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
@@ -1328,6 +1370,9 @@ class Methods:
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
         """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
+    def slogdet(self, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The signs of determinants, and the logarithms of their absolute values; see ``linalg.slogdet``."""
+
     def softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """``exp(input)`` divided by its sum along ``dim``."""
 
@@ -1382,6 +1427,9 @@ class Methods:
     def sum_to_size(self, *size: Any, **keywords: Any) -> Tensor:
         """Return the sum over the dimensions that broadcasting a tensor of this size to the input's shape
         repeats."""
+
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The singular vectors and values of matrices: ``input = U @ diag(S) @ V.mH``; see ``linalg.svd``."""
 
     def swapaxes(self, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
         """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
@@ -1440,6 +1488,10 @@ class Methods:
 
     def transpose_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Exchange two dimensions in place."""
+
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The solution of ``A @ X = b`` for triangular matrices, and a copy of ``A``; see
+        ``linalg.solve_triangular``."""
 
     def tril(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return matrices with zeros above a diagonal, counted from the main one to the right."""
@@ -1912,6 +1964,19 @@ def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ..., **
     """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
 
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The Cholesky factors of positive-definite matrices; see ``linalg.cholesky``."""
+
+
+def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The inverses of ``L @ L.mH`` for Cholesky factors ``L``, or of ``L.mH @ L`` if ``upper``."""
+
+
+def cholesky_solve(input: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The solutions ``X`` of ``L @ L.mH @ X = input`` for Cholesky factors ``L``, or of ``L.mH @ L @ X`` if
+    ``upper``."""
+
+
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
     """Return at most ``chunks`` pieces of one size; the last may be smaller."""
 
@@ -2077,6 +2142,10 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tens
 
 def deg2rad_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
+
+
+def det(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The determinants of square matrices; see ``linalg.det``."""
 
 
 def detach(input: Tensor, **keywords: Any) -> Tensor:
@@ -2322,6 +2391,10 @@ def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: 
     """``input >= other``."""
 
 
+def geqrf(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The QR factors of matrices as LAPACK returns them: ``R`` above Householder vectors; see ``orgqr``."""
+
+
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The outer product of two vectors."""
 
@@ -2421,6 +2494,10 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of products over the last dimensions; if one tensor is 0-d, the elementwise product."""
+
+
+def inverse(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The inverses of square matrices; see ``linalg.inv``."""
 
 
 def is_complex(input: Tensor, **keywords: Any) -> _bool:
@@ -2584,6 +2661,10 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ..., **keywor
     """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
 
+def logdet(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The logarithms of the determinants of square matrices; NaN for a negative determinant."""
+
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """True if both numbers are nonzero."""
 
@@ -2621,6 +2702,15 @@ def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: 
     """``input < other``."""
 
 
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The solution of ``A @ X = b`` for the LU factors of ``A``; see ``linalg.lu_solve``."""
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The factors that ``linalg.lu_factor`` returns in one matrix; empty tensors for those not to be
+    unpacked."""
+
+
 def masked_fill(input: Tensor, mask: Tensor, value: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast."""
 
@@ -2635,6 +2725,10 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ..., **ke
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
+
+
+def matrix_exp(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The exponentials of square matrices; see ``linalg.matrix_exp``."""
 
 
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2815,6 +2909,15 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str |
     """``numgrad.ones`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The first columns of products of Householder matrices; see ``linalg.householder_product``."""
+
+
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The product of ``other`` and the square orthogonal matrix that ``input`` and ``tau`` describe; see
+    ``orgqr``."""
+
+
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The outer product of two vectors."""
 
@@ -2830,6 +2933,10 @@ def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
 
 def permute(input: Tensor, *order: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its dimensions in another order."""
+
+
+def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The pseudoinverses of matrices; see ``linalg.pinv``."""
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2870,6 +2977,11 @@ def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor."""
+
+
+def qr(input: Tensor, some: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The QR factors of matrices; see ``linalg.qr``, whose mode is "reduced" for ``some``, and else
+    "complete"."""
 
 
 def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3102,6 +3214,10 @@ def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | Non
     """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
 
+def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The signs of determinants, and the logarithms of their absolute values; see ``linalg.slogdet``."""
+
+
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``."""
 
@@ -3164,6 +3280,10 @@ def subtract(input: Tensor, other: _Operand, *, alpha: _complex = ..., out: Tens
 
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The sum of all elements, or over some dimensions, computed in ``dtype``."""
+
+
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The singular vectors and values of matrices: ``input = U @ diag(S) @ V.mH``; see ``linalg.svd``."""
 
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3246,6 +3366,11 @@ def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int 
 
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+
+
+def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The solution of ``A @ X = b`` for triangular matrices, and a copy of ``A``; see
+    ``linalg.solve_triangular``."""
 
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

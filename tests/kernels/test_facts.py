@@ -17,7 +17,7 @@ from numgrad_kernels.source import module_text
 FLOAT32 = np.dtype("float32")
 
 #: The arguments that each function called by kernels with arrays writes.
-WRITTEN_BY = {"gemm": 13, "gemv": 10, "store4": 0, "put": 0, "atomic_add": 0, "compare_and_swap": 0}
+WRITTEN_BY = {"address_in": 0, "gemm": 13, "gemv": 10, "store4": 0, "put": 0, "atomic_add": 0, "compare_and_swap": 0}
 
 
 @reaches(lambda given: given.count)

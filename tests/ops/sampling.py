@@ -193,7 +193,8 @@ class Case:
 
 # -- complex numbers -------------------------------------------------------------------------------------------
 
-#: Entries that no public function reaches with complex numbers; see the tests of errors.
+#: Entries that no public function reaches with complex numbers, or whose results then have phases; see the tests of
+#: errors, and those of decompositions.
 _REAL = """
     attention_op attention_backward safe_softmax softmax_op softmax_backward log_softmax_op log_softmax_backward
     glu_op layer_norm_op layer_norm_backward nll_loss_op nll_loss_backward nll_loss_2d_op nll_loss_2d_backward
@@ -202,7 +203,7 @@ _REAL = """
     max_dim min_dim amax_op amin_op aminmax_op cummax_op cummin_op logcumsumexp_op logsumexp_op nansum_op sort_op
     stable_sort_op topk_op kthvalue_op median_all median_dim nanmedian_all nanmedian_dim mode_op
     max_pool_op batch_norm_op batch_norm_backward group_norm_op group_norm_backward adaptive_max_pool_op
-    fractional_max_pool_op grid_sampler_op
+    fractional_max_pool_op grid_sampler_op linalg_svd_op
     weight_norm_op weighted_gather weighted_scatter weighted_products embedding_bag_op embedding_bag_max_op ctc_loss_op
     ctc_loss_backward
 """

@@ -14,7 +14,9 @@ CASES = [case for sample in SAMPLES for case in sample.cases()]
 FIRST = {case.sample.name: case for case in reversed(CASES)}
 
 #: Relative and absolute error: a few units in the last place, more where terms cancel.
-TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15), "complex128": (1e-14, 4e-15)}
+TOLERANCE = {
+    "float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15), "complex64": (4e-6, 2e-6), "complex128": (1e-14, 4e-15),
+}
 
 
 def defined():
@@ -41,11 +43,11 @@ def first(case):
 
 
 def expected_dtype(case, array, dtype):
-    """NumPy's dtype; but a floating-point result has the inputs' dtype, or the default one if they are integers."""
+    """NumPy's dtype; but a result has the precision of the inputs, or of the default dtype if they are integers."""
     if case.sample.dtype is not None:
         return case.sample.dtype
     if array.dtype.kind != "f":
-        return array.dtype.name
+        return "complex64" if (array.dtype.kind, dtype) == ("c", "float32") else array.dtype.name
     return dtype if dtype.startswith("float") else "float32"
 
 

@@ -17,8 +17,8 @@ from .markup import Lines, heading, indented, literal, summary, table
 #: Titles of the folders of ``numgrad/ops``.
 FOLDERS = {
     "pointwise": "Pointwise operations", "reductions": "Reductions, scans and sorting", "shapes": "Shapes and views",
-    "indexing": "Indexing", "matrices": "Matrices", "network": "Network operations", "spectral": "Fourier transforms",
-    "creation": "Creation and random numbers", "memory": "Copies and conversions",
+    "indexing": "Indexing", "matrices": "Matrices", "decompositions": "Linear algebra", "network": "Network operations",
+    "spectral": "Fourier transforms", "creation": "Creation and random numbers", "memory": "Copies and conversions",
 }
 
 

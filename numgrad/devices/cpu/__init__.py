@@ -11,6 +11,7 @@ from .depthwise import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
+from .linear_algebra import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
 from .padding import *  # noqa: F403

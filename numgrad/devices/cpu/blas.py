@@ -1,4 +1,4 @@
-"""BLAS: the library that multiplies matrices, the addresses of its functions, and its number of threads.
+"""BLAS and LAPACK: the library that has both, the addresses of its functions, and its number of threads.
 
 Note [The threads of BLAS]
 After a product the threads of OpenBLAS spin for some 20 ms, waiting for the next product.  The threads of kernels then
@@ -42,6 +42,12 @@ MANY_FOR_VECTORS = 1 << 13
 #: letters of their dtypes.
 FUNCTIONS = {"gemm": "sd", "gemv": "sd", "dot": "sd", "complex gemm": "cz"}
 
+#: The routines of LAPACK, and of BLAS's Fortran interface, that kernels call, and the letters of their dtypes.
+ROUTINES = {
+    **dict.fromkeys(("gesdd", "geev", "geqrf", "getrf", "getri", "getrs", "potrf", "sytrf", "sytrs", "trsm"), "sdcz"),
+    **dict.fromkeys(("orgqr", "syevd"), "sd"), **dict.fromkeys(("heevd", "hetrf", "hetrs", "ungqr"), "cz"),
+}
+
 _DTYPES = dict(zip("sdcz", map(np.dtype, ("float32", "float64", "complex64", "complex128")), strict=True))
 
 #: Prefixes and suffixes of the names of OpenBLAS's functions with 64-bit integers: in NumPy's wheels, and elsewhere.
@@ -56,7 +62,7 @@ class OpenBlas:
     name = "NumPy's OpenBLAS"
 
     def __init__(self, library: Any, prefix: str, suffix: str):
-        self.addresses = _addresses(library, f"{prefix}cblas_{{}}{{}}{suffix}")
+        self.addresses = _addresses(library, f"{prefix}cblas_{{}}{{}}{suffix}", f"{prefix}{{}}{{}}_{suffix}")
         self.get_num_threads = library[f"{prefix}openblas_get_num_threads{suffix}"]
         self.set_num_threads = library[f"{prefix}openblas_set_num_threads{suffix}"]
 
@@ -73,17 +79,25 @@ class Mkl:
     def __init__(self, library: Any):
         if library.MKL_Set_Threading_Layer(_SEQUENTIAL) != _SEQUENTIAL:
             raise OSError("MKL uses threads already")
-        self.addresses = _addresses(library, "cblas_{}{}_64")
+        self.addresses = _addresses(library, "cblas_{}{}_64", "{}{}_64")
 
 
-def _addresses(library: Any, name: str) -> dict[str, dict[np.dtype, int]]:
-    return {
-        function: {
-            _DTYPES[letter]: ctypes.cast(library[name.format(letter, function.split()[-1])], ctypes.c_void_p).value or 0
-            for letter in letters
-        }
+def _addresses(library: Any, name: str, fortran: str) -> dict[str, dict[np.dtype, int]]:
+    """Return the addresses of a library's functions; its BLAS has all, and its LAPACK may be missing."""
+    found = {
+        function: {_DTYPES[letter]: _address(library, name.format(letter, function.split()[-1])) for letter in letters}
         for function, letters in FUNCTIONS.items()
     }
+    with contextlib.suppress(AttributeError):
+        found |= {
+            routine: {_DTYPES[letter]: _address(library, fortran.format(letter, routine)) for letter in letters}
+            for routine, letters in ROUTINES.items()
+        }
+    return found
+
+
+def _address(library: Any, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
 
 
 @functools.cache
@@ -141,10 +155,10 @@ def blas_name() -> str:
 def blas_addresses(function: str = "gemm") -> dict[np.dtype, int]:
     """Return the addresses of a ``function`` of BLAS with 64-bit integers, by dtype; an empty dict if they are unknown.
 
-    The function is "gemm", "gemv" or "dot", for real numbers, or "complex gemm".
+    The function is "gemm", "gemv" or "dot", for real numbers, "complex gemm", or one of ``ROUTINES``.
     """
     library = chosen_blas()
-    return {} if library is None else library.addresses[function]
+    return {} if library is None else library.addresses.get(function, {})
 
 
 class _OneThread:

@@ -165,6 +165,8 @@ def _numpy_product(
 
 def _as_array(memory: np.ndarray, start: int, layout: Layout, transpose: bool) -> np.ndarray:
     item = memory.itemsize
+    if not layout.size:  # may begin after the memory
+        start = 0
     array = np.ndarray(layout.shape, memory.dtype, memory, start * item, [step * item for step in layout.strides])
     return array.swapaxes(-1, -2) if transpose else array
 

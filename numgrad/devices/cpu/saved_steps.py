@@ -17,7 +17,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from numgrad_kernels import buffer_types, cache, store
 from numgrad_kernels.store import Kernel
 
-from .blas import FUNCTIONS, blas_addresses
+from .blas import FUNCTIONS, ROUTINES, blas_addresses
 from .linking import Copied, Place, ReadNumber, Run
 
 __all__ = ["VersionError", "described_steps", "restored_steps"]
@@ -86,7 +86,8 @@ def _operands(step: Run) -> list[Any]:
 def _blas_function(address: int) -> list[str]:
     """Return the name of the function of BLAS at an address, and of its dtype."""
     return next(
-        [function, dtype.name] for function in FUNCTIONS for dtype, entry in blas_addresses(function).items()
+        [function, dtype.name]
+        for function in (*FUNCTIONS, *ROUTINES) for dtype, entry in blas_addresses(function).items()
         if entry == address
     )
 

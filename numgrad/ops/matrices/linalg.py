@@ -1,28 +1,24 @@
-"""Linear algebra composed of matrix products: tensordot, inner, outer, kron, chains, powers; and linear systems."""
+"""Linear algebra composed of matrix products: tensordot, inner, outer, kron and chains."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, normal_dims, numel
+from ...core.layout import Layout, layout_of, normal_dim, normal_dims, numel
 from ...tensors.tensor import Tensor, check_one_device, tensor_of
-from ..batching.physical import expanded
-from ..creation.factories import eye
-from ..memory.copying import clone, contiguous
-from ..pointwise.arithmetic import mul, neg, sub
+from ..memory.copying import contiguous
+from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
-from ..shapes.broadcasting import expand
-from ..shapes.dimensions import adjoint, permute_op, unsqueeze
+from ..shapes.dimensions import permute_op
 from ..shapes.rearranging import roll
 from ..shapes.views import reshape, unsafe_view, view
 from ..table.checks import check
-from ..table.lookup import lookup, operation
+from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from .matmul import matmul
-from .products import check_types, dot, mm, shapes_text
+from .products import dot, mm, shapes_text
 
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
@@ -233,129 +229,3 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     check(fit, "linalg.cross: inputs dimension {} must have length 3.", dim, input, other)
     after, before = [roll(input, shift, dim) for shift in (-1, 1)]
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
-
-
-@composite
-def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity matrix.
-
-    Raises:
-        RuntimeError: the matrix is not square, or ``n`` is negative, which would require the inverse.
-
-    Example:
-        >>> import numgrad
-        >>> numgrad.matrix_power(numgrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
-        tensor([[1., 3.],
-                [0., 1.]])
-    """
-    shape = input._layout.shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but is of shape {list(shape)}")
-    check(n >= 0, "linalg.matrix_power: n must not be negative, since numgrad has no matrix inverse, but is {}", n)
-    result, square = None, input
-    while n:
-        if n & 1:
-            result = square if result is None else matmul(result, square)
-        n >>= 1
-        square = matmul(square, square) if n else square
-    if result is None:
-        return clone(expand(eye(shape[-1], dtype=input.dtype, device=input.device), shape))
-    return clone(result) if result is input else result
-
-
-# -- systems of linear equations --------------------------------------------------------------------------------
-
-
-def _check_rank(parameter: str, shape: tuple[int, ...]) -> None:
-    """Raise unless ``shape`` is that of a matrix, or of a batch of them.
-
-    Raises:
-        RuntimeError: there are fewer than two dimensions.
-    """
-    check(
-        len(shape) >= 2,
-        "linalg.solve: The input tensor {} must have at least 2 dimensions. (shape {})", parameter, shape,
-    )
-
-
-def _check_square(A: Layout) -> None:
-    """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
-
-    Raises:
-        RuntimeError: the tensor has another shape or dtype.
-    """
-    dtype = A.type.dtype
-    check(
-        dtype.differentiable,
-        "linalg.solve: Expected a floating point or complex tensor as input. Got {}", dtype.legacy, A,
-    )
-    _check_rank("A", A.shape)
-    rows, columns = A.shape[-2:]
-    check(
-        rows == columns,
-        "linalg.solve: A must be batches of square matrices, but they are {} by {} matrices", rows, columns, A,
-    )
-
-
-@operation(
-    "LinalgSolveExBackward0", public=True, aten="linalg_solve_ex", inputs=["A", "B"], joint=True, export=False,
-    host=devices.linalg_solve,
-)
-def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
-    """The solution ``X`` of ``A @ X = B``, or of ``X @ A = B`` if ``left`` is False.
-
-    ``A`` is a matrix of shape (n, n) or a batch of them, of shape (*, n, n).  ``B`` is a matrix, (n, k), or (k, n)
-    if ``left`` is False, or a batch of them; or a vector, (n), or a batch of vectors whose shape (*, n) matches that of
-    ``A``.  Batches are broadcast.
-
-    Raises:
-        LinAlgError: a matrix is singular.
-        RuntimeError: the shapes do not fit, or the dtypes differ or are not floating-point or complex.
-
-    Example:
-        >>> import numgrad
-        >>> a, b = numgrad.tensor([[2.0, 0.0], [0.0, 4.0]]), numgrad.tensor([2.0, 2.0])
-        >>> numgrad.linalg.solve(a, b)
-        tensor([1.0000, 0.5000])
-    """
-    vectors = _are_vectors(A, B)
-    shape = (*B.shape, 1) if vectors else B.shape
-    _check_square(A)
-    _check_rank("B", shape)
-    message = "linalg.solve: Expected A and B to have the same dtype, but found A of type {} and B of type {} instead"
-    check_types(message, A, B)
-    n, (*batch, rows, columns) = A.shape[-1], shape
-    if n != (rows if left else columns):
-        equation = f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})"
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {equation}")
-    check(
-        not vectors or left,
-        "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-        "linalg.solve is equivalent to B / A.squeeze(-1)", A, B,
-    )
-    out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
-    column_major = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions are column-major
-    return layout_of(A.type, out, (*column_major[:-2], *column_major[:-3:-1]) if left else None)
-
-
-@linalg_solve_op.gradient("A", "B")
-def _(grad, A, out, left, needed):
-    """``neg(solve(A.mH, grad) @ out.mH), solve(A.mH, grad)``."""
-    gradient = columns = linalg_solve_op(adjoint(A), grad, left)
-    if not needed[0]:
-        return None, gradient
-    if _are_vectors(A._layout, out._layout):
-        columns, out = unsqueeze(gradient, -1), unsqueeze(out, -1)
-    return neg(matmul(columns, adjoint(out)) if left else matmul(adjoint(out), columns)), gradient
-
-
-@linalg_solve_op.batched
-def _(A, B, left):
-    if len(A._layout.shape) != len(B._layout.shape) + _are_vectors(A._layout, B._layout):
-        return NotImplemented  # broadcasts the batches within the examples
-    return linalg_solve_op(expanded(A), expanded(B), left)
-
-
-def _are_vectors(A: Layout, B: Layout) -> bool:
-    """Return True if the right-hand side is a vector, or a batch with one vector for each matrix."""
-    return len(B.shape) == 1 or B.shape == A.shape[:-1]

@@ -1,0 +1,1 @@
+"""Decompositions of matrices, and the functions that are made of them."""

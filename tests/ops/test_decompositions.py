@@ -1,0 +1,215 @@
+"""Decompositions beyond the samples: vectors with a free sign or phase, degenerate matrices, errors."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad import linalg
+from numgrad.func import grad, hessian, jvp
+
+
+def numbers(shape, dtype="float64", seed=0):
+    parts = np.random.default_rng(seed).standard_normal((2, *shape))
+    return numgrad.from_numpy(np.asarray(parts[0] + 1j * parts[1] if dtype[0] == "c" else parts[0], dtype))
+
+
+def real_part(x):
+    return x.real if x.is_complex() else x
+
+
+def weighted(output, seed):
+    return real_part(numbers(output.shape, str(output.dtype).split(".")[-1], seed).conj() * output).sum()
+
+
+def assert_derivatives(function, *inputs):
+    """First and second derivatives along two directions, in all nestings of both modes, by differences of values."""
+    kinds = [str(x.dtype).split(".")[-1] for x in inputs]
+    first, second = [[numbers(x.shape, kind, seed) for x, kind in zip(inputs, kinds, strict=True)] for seed in (7, 8)]
+
+    def scalar(*args):
+        outputs = function(*args)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return sum([weighted(output, 10 + n) for n, output in enumerate(outputs)])
+
+    def along(function, direction, step=1e-5):
+        ahead, behind = [
+            function(*[x + sign * step * d for x, d in zip(inputs, direction, strict=True)]) for sign in (1, -1)
+        ]
+        return float(ahead - behind) / (2 * step)
+
+    def tangent(*args):
+        return jvp(scalar, args, tuple(first))[1]
+
+    def product(*args):
+        gradients = grad(scalar, tuple(range(len(args))))(*args)
+        return sum([real_part(g.conj() * d).sum() for g, d in zip(gradients, first, strict=True)])
+
+    expected, curvature = along(scalar, first), along(tangent, second)
+    reverse = grad(product, tuple(range(len(inputs))))(*inputs)
+    found = {
+        "reverse": float(product(*inputs)) - expected, "forward": float(tangent(*inputs)) - expected,
+        "forward over forward": float(jvp(tangent, inputs, tuple(second))[1]) - curvature,
+        "forward over reverse": float(jvp(product, inputs, tuple(second))[1]) - curvature,
+        "reverse over reverse":
+            float(sum([real_part(g.conj() * d).sum() for g, d in zip(reverse, second, strict=True)])) - curvature,
+    }
+    scale = 1 + abs(expected) + abs(curvature)
+    assert {name for name, difference in found.items() if not abs(difference) < 1e-6 * scale} == set()
+
+
+def of_vectors(V):
+    """A function of vectors that does not depend on their phases."""
+    return (V * numgrad.arange(1.0, 1 + V.shape[-1], dtype=numgrad.float64).to(V.dtype)) @ V.mH
+
+
+def of_eigh(A):
+    values, V = linalg.eigh(A + A.mH)
+    return values, of_vectors(V)
+
+
+def of_svd(A):
+    U, S, Vh = linalg.svd(A, full_matrices=False)
+    return S, of_vectors(U), of_vectors(Vh.mH), (U * S.to(U.dtype) ** 2) @ Vh
+
+
+def of_eig(A):
+    values, V = linalg.eig(A)
+    return values.square().sum(), (V.abs() * values.abs()).sum()
+
+
+def positive(A):
+    return A @ A.mH + numgrad.eye(A.shape[-2], dtype=A.dtype)
+
+
+PROGRAMS = {
+    "cholesky": (lambda A: linalg.cholesky(positive(A)), (3, 3)), "eigh": (of_eigh, (3, 3)), "eig": (of_eig, (2, 2)),
+    "svd of wide": (of_svd, (2, 3)), "svd of tall": (of_svd, (3, 2)), "qr": (lambda A: tuple(linalg.qr(A)), (3, 2)),
+    "qr of wide": (lambda A: tuple(linalg.qr(A)), (2, 3)), "lu of wide": (lambda A: linalg.lu(A)[1:], (2, 3)),
+    "lu of tall": (lambda A: linalg.lu(A)[1:], (3, 2)), "slogdet": (lambda A: tuple(linalg.slogdet(A)), (2, 2, 2)),
+    "pinv": (linalg.pinv, (2, 3)), "solve from the right": (lambda A: linalg.solve(A, A[:1], left=False), (2, 2)),
+    "householder_product": (lambda A: linalg.householder_product(A, A[0]), (3, 2)),
+    "lu_solve": (lambda A: linalg.lu_solve(*linalg.lu_factor(A), A[:, :1], adjoint=True), (2, 2)),
+    "cholesky_solve": (lambda A: numgrad.cholesky_solve(A, A.tril()), (2, 2)),
+    "cholesky_inverse": (lambda A: numgrad.cholesky_inverse(A.triu(), True), (2, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_in_all_nestings(name, dtype):
+    program, shape = PROGRAMS[name]
+    assert_derivatives(program, numbers(shape, dtype, 3))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_derivatives_of_determinants_of_singular_matrices(rank):
+    A = numbers((3, rank)) @ numbers((rank, 3), seed=1)
+    assert_derivatives(linalg.det, A)
+
+
+def test_the_hessian_of_a_determinant_at_the_identity():
+    found = hessian(linalg.det)(numgrad.eye(2, dtype=numgrad.float64))
+    assert found.reshape(4, 4).tolist() == [[0, 0, 0, 1], [0, 0, -1, 0], [0, -1, 0, 0], [1, 0, 0, 0]]
+
+
+def test_repeated_values_have_gradients_unless_their_vectors_count():
+    A = numgrad.eye(3, dtype=numgrad.float64).requires_grad_()
+    for values in (linalg.eigh(A)[0], linalg.eigvalsh(A), linalg.svd(A)[1], linalg.svdvals(A)):
+        (gradient,) = numgrad.autograd.grad(values.sum(), A)
+        np.testing.assert_allclose(gradient, np.eye(3), atol=1e-15)
+    (gradient,) = numgrad.autograd.grad(linalg.eigh(A)[1][0, 1], A)
+    assert not gradient.isfinite().all()
+
+
+@pytest.mark.parametrize(("program", "message"), [
+    (lambda A: linalg.eigh(A + A.mH)[1], "linalg_eigh_backward: The eigenvectors in the complex case are specified"),
+    (lambda A: linalg.eig(A)[1], "linalg_eig_backward: The eigenvectors in the complex case are specified"),
+    (lambda A: linalg.svd(A)[0], "svd_backward: The singular vectors in the complex case are specified"),
+])
+def test_functions_of_phases_have_no_gradient(program, message):
+    A = numbers((2, 2), "complex128").requires_grad_()
+    with pytest.raises(RuntimeError, match=message):
+        weighted(program(A), 1).backward()
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_one_triangle_is_read(n):
+    A = positive(numbers((n, n)))
+    lower, upper = [A.where(part, float("nan")) for part in (A.isfinite().tril(), A.isfinite().triu())]
+    for function in (linalg.cholesky, linalg.eigvalsh, lambda x: linalg.ldl_factor(x)[0]):
+        np.testing.assert_array_equal(function(lower), function(A))
+    np.testing.assert_allclose(linalg.cholesky(upper, upper=True), linalg.cholesky(A).mT, 1e-12)
+    np.testing.assert_allclose(linalg.eigvalsh(upper, "U"), linalg.eigvalsh(A), 1e-10)
+    for part, is_upper in ((lower, False), (upper, True)):
+        assert linalg.solve_triangular(part, A, upper=is_upper).isfinite().all()
+
+
+@pytest.mark.parametrize("n", [2, 20])
+@pytest.mark.parametrize(("function", "message"), [
+    (linalg.cholesky, "linalg.cholesky: .* positive-definite .the leading minor of order 2 is not positive-definite"),
+    (linalg.inv, "linalg.inv: .*The diagonal element 2 is zero, the inversion could not be completed because"),
+    (lambda A: linalg.solve(A, A), "torch.linalg.solve: .*The solver failed because the input matrix is singular"),
+    (linalg.lu_factor, r"torch.linalg.lu_factor: .*U\[2,2\] is zero"),
+    (linalg.ldl_factor, r"torch.linalg.ldl_factor: .*D\[2,2\] is zero"),
+])
+def test_a_matrix_that_is_refused_is_named(function, message, n):
+    A = numgrad.eye(n)
+    A[1, 1] = 0
+    with pytest.raises(linalg.LinAlgError, match=message):
+        function(A)
+    with pytest.raises(linalg.LinAlgError, match=r": \(Batch element 1\): "):
+        function(numgrad.stack([numgrad.eye(n), A]))
+
+
+def test_reports_instead_of_errors():
+    A = numgrad.stack([numgrad.eye(2), numgrad.zeros(2, 2)])
+    assert linalg.cholesky_ex(A).info.tolist() == linalg.inv_ex(A).info.tolist() == [0, 1]
+    assert linalg.lu_factor_ex(A).info.tolist() == linalg.solve_ex(A, A).info.tolist() == [0, 1]
+    assert linalg.ldl_factor_ex(A).info.tolist() == [0, 1]
+
+
+def test_numbers_that_are_not_finite():
+    A = numgrad.full((2, 2), float("nan"))
+    with pytest.raises(linalg.LinAlgError, match=r"linalg\.svd: .*contained non-finite values"):
+        linalg.svd(A)
+    with pytest.raises(RuntimeError, match=r"torch\.linalg\.eig: input tensor should not contain infs or NaNs"):
+        linalg.eig(A)
+    for result in (linalg.det(A), linalg.inv(A), linalg.solve(A, A), numgrad.matrix_exp(A), linalg.qr(A)[1][0]):
+        assert result.isnan().all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_lapack_decomposes_larger_matrices(dtype):
+    A = numbers((2, 20, 20), dtype)
+    B = positive(A)
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-11
+    P, L, U = linalg.lu(A)
+    Q, R = linalg.qr(A)
+    V, S, Wh = linalg.svd(A)
+    values, X = linalg.eigh(B)
+    C, (complex_values, Y) = linalg.cholesky(B), linalg.eig(A)
+    LD, pivots = linalg.ldl_factor(B, hermitian=True)
+    for found, expected in (
+        (P @ L @ U, A), (Q @ R, A), ((V * S.unsqueeze(-2)) @ Wh, A), (C @ C.mH, B), (linalg.inv(A) @ A @ B, B),
+        ((X * values.unsqueeze(-2)) @ X.mH, B), (A.to(Y.dtype) @ Y, Y * complex_values.unsqueeze(-2)),
+        (A @ linalg.solve(A, B), B), (B @ linalg.ldl_solve(LD, pivots, A, hermitian=True), A),
+        (C @ linalg.solve_triangular(C, A, upper=False), A),
+    ):
+        np.testing.assert_allclose(found, expected, tolerance, tolerance * 100)
+    np.testing.assert_allclose(linalg.det(A).to(Y.dtype), linalg.eigvals(A).prod(-1), tolerance * 10)
+
+
+def test_without_lapack_numpy_decomposes(monkeypatch):
+    from numgrad.devices.cpu import linear_algebra
+
+    monkeypatch.setattr(linear_algebra, "has_lapack", lambda dtype: False)
+    A = numbers((1, 5, 4))
+    S = positive(A)
+    Q, R = linalg.qr(A)
+    U, s, Vh = linalg.svd(A, full_matrices=False)
+    values, V = linalg.eigh(S)
+    for found, expected in (
+        (Q @ R, A), ((U * s.unsqueeze(-2)) @ Vh, A), ((V * values.unsqueeze(-2)) @ V.mH, S),
+        (linalg.eigvals(S).real.sort()[0], values), (linalg.svdvals(A), s),
+    ):
+        np.testing.assert_allclose(found, expected, 1e-9, 1e-12)
