@@ -35,7 +35,6 @@ def module_of(name):
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim has.*: numgrad.optim.Adam$"),
         (numgrad.distributions, "Beta", "PyTorch has 'Beta', but numgrad.distributions has it not yet$"),
         (numgrad.distributions.constraints, "stack", "PyTorch has 'stack', but numgrad.distributions.constraints has"),
-        (numgrad.fft, "fftn", "PyTorch has 'fftn', but numgrad.fft has it not yet"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
         (numgrad.utils.data, "IterDataPipe", "PyTorch has 'IterDataPipe', but numgrad.utils.data has it not yet"),
         (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda has it not yet"),

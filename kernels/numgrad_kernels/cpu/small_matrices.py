@@ -15,12 +15,16 @@ from ..facts import InOut, Out
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
+#: Placeholder: the number of rows and columns of square matrices, for which loops are unrolled; 0 for any number.
+ROWS = 0
+
 
 def cholesky(n, x: InOut, info: Out):
     """Replace the lower triangle of each matrix by the Cholesky factor, and the upper one by zeros.
 
     ``info`` becomes 0, or the number of rows up to the first at which the matrix is not positive definite.
     """
+    n = ROWS or n
     for matrix in prange(info.size):
         first = matrix * n * n
         info[matrix] = 0
@@ -49,6 +53,7 @@ def lu(m, n, x: InOut, pivots: Out, info: Out):
     ``pivots`` are the rows, counted from 1, with which each row was exchanged.  ``info`` becomes 0, or the number of
     the first pivot that is 0, counted from 1.
     """
+    m, n = ROWS or m, ROWS or n
     least = min(m, n)
     for matrix in prange(info.size):
         first = matrix * m * n
@@ -58,8 +63,8 @@ def lu(m, n, x: InOut, pivots: Out, info: Out):
             best, pivot = abs(x[column + k].real) + abs(x[column + k].imag), k
             for i in range(k + 1, m):
                 size = abs(x[column + i].real) + abs(x[column + i].imag)
-                if size > best:
-                    best, pivot = size, i
+                larger = size > best
+                best, pivot = size if larger else best, i if larger else pivot
             pivots[matrix * least + k] = pivot + 1
             if x[column + pivot] == 0:
                 if info[matrix] == 0:
@@ -80,6 +85,7 @@ def lu(m, n, x: InOut, pivots: Out, info: Out):
 
 def substitute(n, columns, factors, pivots, out: InOut):
     """Replace right-hand sides, (n, columns) matrices, by the solutions of systems whose factors ``lu`` has found."""
+    n = ROWS or n
     for matrix in prange(pivots.size // n):
         first = matrix * n * n
         for c in range(columns):

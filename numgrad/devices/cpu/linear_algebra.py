@@ -28,6 +28,9 @@ __all__ = [
 #: Rows of the largest matrices that the kernels decompose, rather than LAPACK.
 SMALL = 16
 
+#: Rows of the largest matrices whose loops are unrolled, and the least number of such matrices.
+UNROLLED, MANY = 4, 256
+
 _INT32 = np.dtype(np.int32)
 
 
@@ -68,6 +71,11 @@ def _reported(p: Plan, info: TensorRef, check: str, batched: bool) -> TensorRef:
     return info
 
 
+def _unrolled(n: int, count: int) -> int:
+    """Return the number of rows if a kernel of its own for this number pays, and else 0."""
+    return n if n <= UNROLLED and count >= MANY else 0
+
+
 def _is_small(dtype: np.dtype, rows: int) -> bool:
     return rows <= SMALL or not has_lapack(dtype)
 
@@ -82,7 +90,7 @@ def linalg_cholesky(p: Plan, A: TensorRef, upper: bool, check: str) -> tuple[Ten
     L = _copied(p, A, columns=not upper)  # an upper triangle, row by row, is a lower one of the transpose
     if _is_small(dtype, n):
         info = p.new(count, _INT32)
-        p.run(small.cholesky, dtype, n, _all(L), info, work=count * n**3 // 8)
+        p.run(small.cholesky, dtype, n, _all(L), info, work=count * n**3 // 8, ROWS=_unrolled(n, count))
     else:
         info = call_lapack(p, "potrf", count, {"uplo": "L", "n": n}, {"x": n * n}, n**3 / 3, _all(L))
         p.backend.keep_triangle(p, L, L, 0, not upper)
@@ -101,7 +109,8 @@ def _factored(p: Plan, x: TensorRef, m: int, n: int) -> tuple[Buffer, Buffer, Bu
     count = numel(x.shape[:-2])
     if _is_small(dtype, max(m, n)):
         pivots, info = p.new(count * least, _INT32), p.new(count, _INT32)
-        p.run(small.lu, dtype, m, n, _all(x), pivots, info, work=count * m * n * least // 8)
+        rows = _unrolled(n, count) if m == n else 0
+        p.run(small.lu, dtype, m, n, _all(x), pivots, info, work=count * m * n * least // 8, ROWS=rows)
         return pivots, pivots, info
     numbers = p.new(count * (1 + least), np.dtype(np.int64))
     info = call_lapack(
@@ -149,7 +158,10 @@ def _substitute(p: Plan, factors: TensorRef, pivots: Buffer, X: TensorRef, n: in
     if not columns:
         return
     if pivots.dtype == _INT32:
-        p.run(small.substitute, dtype, n, columns, _all(factors), pivots, _all(X), work=count * n * n * columns // 8)
+        p.run(
+            small.substitute, dtype, n, columns, _all(factors), pivots, _all(X), work=count * n * n * columns // 8,
+            ROWS=_unrolled(n, count),
+        )  # fmt: skip
         return
     call_lapack(
         p, "getrs", count, {"trans": "N", "n": n, "k": columns},
@@ -203,9 +215,9 @@ def linalg_slogdet(p: Plan, A: TensorRef) -> tuple[TensorRef, TensorRef]:
 
 
 def _lu_of(p: Plan, A: TensorRef) -> tuple[TensorRef, Buffer]:
-    """Return the LU factors of square matrices, and the int32 pivots."""
+    """Return the LU factors of the transposes of square matrices, and the int32 pivots."""
     n = A.shape[-1]
-    factors = _copied(p, A)
+    factors = _copied(p, A, columns=False)
     _, pivots, _ = _factored(p, factors, n, n)
     return factors, p.contiguous(_integers(p, pivots, A, (numel(A.shape[:-1]),)))
 

@@ -105,8 +105,8 @@ def linalg_det(A: Layout) -> Any:
 
     Example:
         >>> import numgrad
-        >>> numgrad.linalg.det(numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor(-2.)
+        >>> numgrad.linalg.det(numgrad.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
     """
     check_square("linalg.det", A)
     return linalg_det_op, ()

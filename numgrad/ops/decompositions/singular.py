@@ -392,7 +392,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
 
     Example:
         >>> import numgrad
-        >>> A, B = numgrad.tensor([[1.0], [1.0]]), numgrad.tensor([[1.0], [3.0]])
+        >>> A, B = numgrad.tensor([[1.0], [0.0]]), numgrad.tensor([[2.0], [3.0]])
         >>> numgrad.linalg.lstsq(A, B).solution
         tensor([[2.]])
     """

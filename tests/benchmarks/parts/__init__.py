@@ -8,6 +8,7 @@ from timing import Part
 
 from . import (
     chains,
+    decompositions,
     derivatives,
     images,
     indexing,
@@ -51,6 +52,7 @@ PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "recurrent": recurrent.parts,
     "indexing": indexing.parts,
     "matrices": matrices.parts,
+    "decompositions": decompositions.parts,
     "optimizers": optimizers.parts,
     "steps": steps.parts,
     "solver": solver.parts,

@@ -18,7 +18,7 @@ without(NAMES, "0-d")
 REGULAR = Domain(lambda u: (u - 0.5) / 2 + np.eye(*u.shape[-2:]) * (1 + np.arange(u.shape[-1])))
 
 #: Pivots that exchange no rows.
-PIVOTS = Domain(lambda u: np.broadcast_to(np.arange(1, u.shape[-1] + 1), u.shape), "int64")
+PIVOTS = Domain(lambda u: np.arange(1, u.shape[-1] + 1) + np.zeros(u.shape), "int64")
 
 
 def _by_columns(array):
