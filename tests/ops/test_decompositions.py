@@ -5,6 +5,7 @@ import pytest
 
 import numgrad
 from numgrad import linalg
+from numgrad.devices.cpu import linear_algebra, orthogonal
 from numgrad.func import grad, hessian, jvp
 
 
@@ -200,9 +201,8 @@ def test_lapack_decomposes_larger_matrices(dtype):
 
 
 def test_without_lapack_numpy_decomposes(monkeypatch):
-    from numgrad.devices.cpu import linear_algebra
-
-    monkeypatch.setattr(linear_algebra, "has_lapack", lambda dtype: False)
+    for module in (linear_algebra, orthogonal):
+        monkeypatch.setattr(module, "has_lapack", lambda dtype: False)
     A = numbers((1, 5, 4))
     S = positive(A)
     Q, R = linalg.qr(A)

@@ -18,7 +18,8 @@ FURTHER = {
     "adaptive_max_pool1d": (1,), "allclose": (numgrad.zeros(2, 2),), "chunk": (2,), "cummax": (0,), "cummin": (0,),
     "dsplit": (1,), "equal": (numgrad.zeros(2, 2),), "histogram": (2,), "hsplit": (2,),
     "is_same_size": (numgrad.zeros(2, 2),), "kthvalue": (1,),
-    "lu_unpack": (numgrad.tensor([1, 2], dtype=numgrad.int32),), "triangular_solve": (numgrad.ones(2, 2),), "max_pool1d_with_indices": (1,), "split": (1,),
+    "lu_unpack": (numgrad.tensor([1, 2], dtype=numgrad.int32),), "max_pool1d_with_indices": (1,), "split": (1,),
+    "triangular_solve": (numgrad.ones(2, 2),),
     "split_with_sizes": ([1, 1],), "tensor_split": (2,), "topk": (1,), "unsafe_chunk": (2,), "unsafe_split": (1,),
     "unsafe_split_with_sizes": ([1, 1],), "vsplit": (2,),
 }

@@ -14,6 +14,7 @@ from .likelihood import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
+from .orthogonal import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403

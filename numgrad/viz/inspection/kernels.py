@@ -82,7 +82,8 @@ class InspectedKernel:
     @property
     def library(self) -> str:
         """The display name of the library that ran instead of a kernel of numgrad's."""
-        return {"numpy": "NumPy", "cublas": "cuBLAS"}[self.name.partition(".")[0]]
+        names = {"numpy": "NumPy", "cublas": "cuBLAS", "pocketfft": "Pocketfft", "lapack": "LAPACK"}
+        return names[self.name.partition(".")[0]]
 
     @property
     def seconds(self) -> float:
