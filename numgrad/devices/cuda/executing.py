@@ -11,10 +11,10 @@ from ..binding import Writer
 from ..buffers import DeviceBuffer
 from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
-from ..plan import Array, Buffer, InputNumber, New, Plan, PointwiseKernel, Report, Step, Storage
+from ..plan import Array, Buffer, HostStep, InputNumber, New, Plan, PointwiseKernel, Report, Step, Storage
 from .launching import INT64, THREADS, CudaKernel, blocks_for, hand_written, run_kernel
 from .memory import empty_buffer, stream, zero_buffer
-from .pointwise import is_aligned, pointwise_kernel, value_of
+from .pointwise import alignment, is_aligned, pointwise_kernel, value_of
 from .reports import report_buffer
 
 __all__ = [
@@ -85,8 +85,8 @@ class _CudaWriter(Writer):
     """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
-        "array_of": array_of, "empty": empty_buffer, "is_aligned": is_aligned, "prepared": _prepared, "report": report,
-        "stream": stream, "value_of": value_of, "zeros": zero_buffer,
+        "array_of": array_of, "empty": empty_buffer, "prepared": _prepared, "report": report, "stream": stream,
+        "value_of": value_of, "zeros": zero_buffer,
     }
     expressions: ClassVar[dict[Any, str]] = {
         **Writer.expressions, InputNumber: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",
@@ -114,12 +114,32 @@ class _CudaWriter(Writer):
         plain = self._launch(step, step.kernel, step.work, operands)
         if step.aligned is None:
             return plain
-        buffers = [self.operand(operand) for operand in step.operands if operand.__class__ in (Buffer, Storage)]
+        packed = self._launch(step, step.aligned[0], step.aligned[1], operands)
+        conditions = self._alignment(step)
+        if not conditions:
+            return packed
         return [
-            f"if {' and '.join([f'is_aligned({buffer})' for buffer in buffers])}:",
-            *["    " + line for line in self._launch(step, step.aligned[0], step.aligned[1], operands)],
-            "else:", *["    " + line for line in plain],
+            f"if {conditions}:", *["    " + line for line in packed], "else:", *["    " + line for line in plain],
         ]
+
+    def _alignment(self, step: Step) -> str:
+        """Return the condition that all buffers of a step are aligned; an empty string if it is always true.
+
+        New memory is aligned, unless a host function makes it.
+        """
+        made = {out.memory for other in self.plan.steps if isinstance(other, HostStep) for out in other.outputs}
+        addresses: dict[int, list[str]] = {}
+        for operand in step.operands:
+            if operand.__class__ is Storage:
+                name = f"x{operand.number}._storage"
+            elif operand.__class__ is Buffer and (
+                operand.memory.__class__ is not New or operand.memory in made or operand.start != 0
+            ):
+                name = self.buffer(operand)
+            else:
+                continue
+            addresses.setdefault(alignment(operand.dtype), []).append(f"{name}.address")
+        return " and ".join([f"({' | '.join(dict.fromkeys(them))}) % {n} == 0" for n, them in addresses.items()])
 
     def _launch(self, step: Step, chosen: Any, work: int, operands: str) -> list[str]:
         kernel = self.kernel()

@@ -60,7 +60,8 @@ def empty_buffer(count: int, dtype: np.dtype, device: int | None = None) -> Devi
         device = runtime.current_device()
     if not count:
         return DeviceBuffer(0, 0, dtype, device, None)
-    block = allocator(device).allocate(count * dtype.itemsize, stream(device))
+    own = _allocators.get(device) or allocator(device)
+    block = own.allocate(count * dtype.itemsize, stream(device))
     buffer = DeviceBuffer(block.address, count, dtype, device, block)
     if recording.recorder is not None:
         recording.recorder.allocated(buffer)

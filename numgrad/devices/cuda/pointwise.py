@@ -84,9 +84,14 @@ def _run_over(program: PointwiseProgram, arguments: Sequence[Any], size: int, de
     run_kernel(kernel, *kernel.grid(work, device), stream(device), *arguments, size)
 
 
+def alignment(dtype: np.dtype) -> int:
+    """Return the number that divides the addresses from which four elements can be read at once."""
+    return min(16, 4 * dtype.itemsize)
+
+
 def is_aligned(value: Any) -> bool:
     """Return True if the address of a buffer is aligned for reading four elements at once."""
-    return value.__class__ is not DeviceBuffer or value.address % min(16, 4 * value.dtype.itemsize) == 0
+    return value.__class__ is not DeviceBuffer or value.address % alignment(value.dtype) == 0
 
 
 def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: int) -> None:
