@@ -13,7 +13,7 @@ from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
 from ..plan import Array, Buffer, HostStep, InputNumber, New, Plan, PointwiseKernel, Report, Step, Storage
 from .launching import INT64, THREADS, CudaKernel, blocks_for, hand_written, run_kernel
-from .memory import empty_buffer, stream, zero_buffer
+from .memory import empty_buffer, new_buffer, stream, zero_buffer
 from .pointwise import alignment, is_aligned, pointwise_kernel, value_of
 from .reports import report_buffer
 
@@ -85,8 +85,8 @@ class _CudaWriter(Writer):
     """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
-        "array_of": array_of, "empty": empty_buffer, "prepared": _prepared, "report": report, "stream": stream,
-        "value_of": value_of, "zeros": zero_buffer,
+        "array_of": array_of, "empty": empty_buffer, "new": new_buffer, "prepared": _prepared, "report": report,
+        "stream": stream, "value_of": value_of, "zeros": zero_buffer,
     }
     expressions: ClassVar[dict[Any, str]] = {
         **Writer.expressions, InputNumber: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",
@@ -96,9 +96,13 @@ class _CudaWriter(Writer):
     def __init__(self, plan: Plan):
         super().__init__(plan)
         self.constant(plan.device)
+        self.runs_kernels = any(isinstance(step, Step) and _grid(step)[0] for step in plan.steps)
 
     def allocation(self, memory: New, size: str) -> str:
-        return f"{'zeros' if memory.zeroed else 'empty'}({size}, {self.constant(memory.dtype)}, c0)"
+        dtype = self.constant(memory.dtype)
+        if memory.size.__class__ is int and memory.size and not memory.zeroed and self.runs_kernels:
+            return f"new({size}, {dtype}, {self.constant(memory.size * memory.dtype.itemsize)}, here)"
+        return f"{'zeros' if memory.zeroed else 'empty'}({size}, {dtype}, c0)"
 
     def operand(self, operand: Any) -> str:
         kind = operand.__class__

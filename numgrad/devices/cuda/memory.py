@@ -60,8 +60,13 @@ def empty_buffer(count: int, dtype: np.dtype, device: int | None = None) -> Devi
         device = runtime.current_device()
     if not count:
         return DeviceBuffer(0, 0, dtype, device, None)
-    own = _allocators.get(device) or allocator(device)
-    block = own.allocate(count * dtype.itemsize, stream(device))
+    return new_buffer(count, dtype, count * dtype.itemsize, stream(device))
+
+
+def new_buffer(count: int, dtype: np.dtype, size: int, here: StreamHandle) -> DeviceBuffer:
+    """Return an uninitialised buffer of ``size`` bytes, at least one, for work on a stream."""
+    device = here.device
+    block = (_allocators.get(device) or allocator(device)).allocate(size, here)
     buffer = DeviceBuffer(block.address, count, dtype, device, block)
     if recording.recorder is not None:
         recording.recorder.allocated(buffer)
