@@ -140,6 +140,17 @@ def test_instructions(code, expected):
     np.testing.assert_array_equal(result, np.broadcast_to(expected(WORDS), 64).astype(np.uint32))
 
 
+def test_a_call_by_some_lanes():
+    function = """.func (.param .b32 result) triple(.param .b32 given)
+{ .reg .b32 %r<3>; ld.param.u32 %r1, [given]; mul.lo.u32 %r2, %r1, 3; st.param.b32 [result], %r2; ret; }
+"""
+    code = """mov.u32 %r0, 0; setp.lt.u32 %p1, %r1, 9;
+    { .param .b32 own; .param .b32 found; st.param.b32 [own], %r1; st.param.b32 [found], %r0;
+    @%p1 call.uni (found), triple, (own); ld.param.b32 %r0, [found]; }"""
+    result = run(EmulatedKernel("planted", function + ASSEMBLY.format(code=code)), WORDS)
+    np.testing.assert_array_equal(result, np.where(np.arange(64) < 9, 3 * np.arange(64), 0))
+
+
 def test_an_unknown_instruction_is_named():
     with pytest.raises(UntranslatedError, match=r"cannot run the kernel planted, which has mbarrier\.init"):
         EmulatedKernel("planted", ASSEMBLY.format(code="mbarrier.init.shared.b64 [%r1], 1;"))
