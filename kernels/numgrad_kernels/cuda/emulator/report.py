@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,8 +132,8 @@ def report(
         findings.append(Finding("barrier", line.number, 0, words))
     if fault is not None:
         line = kernel.line(fault.position)
-        kind = "barrier" if fault.address is None else "access"
-        where = "" if fault.address is None else _element(fault.address, arrays)
+        kind = "barrier" if fault.address is None else "race" if "race" in fault.what else "access"
+        where = _element(fault.address, arrays) if "all buffers" in fault.what and fault.address is not None else ""
         findings.append(Finding(kind, line.number, 0, f"{_named(line)}: {fault.what}{where} ({fault.who})"))
     return LaunchReport(
         kernel.name, tuple(blocks), tuple(threads), tuple(findings), tuple(_accesses(kernel, profile)),
@@ -163,7 +163,7 @@ def _extents(extents: Sequence[int]) -> str:
     return str(extents[0]) if used == 1 else f"({', '.join(map(str, extents[:used]))})"
 
 
-def _races(kernel: EmulatedKernel, profile: Profile):
+def _races(kernel: EmulatedKernel, profile: Profile) -> Iterator[Finding]:
     for race in profile.races.values():
         does, did = _RACES[race.fault]
         line = kernel.line(race.position)
