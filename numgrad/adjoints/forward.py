@@ -124,14 +124,14 @@ class Forward:
     def _procedure(self, call: ast.Call) -> list[str]:
         """Return the call of a function that runs a procedure and computes its tangents."""
         arguments = [text(each) for each in call.args]
-        moved = [place for place, each in enumerate(arguments) if self._has_tangent(each)]
+        moved = [position for position, each in enumerate(arguments) if self._has_tangent(each)]
         if not self._has_tangent(arguments[0]):
             return [text(call)]
         function = self.namespace[text(call.func)].py_func
         function_with_tangents = _tangents_of(function, tuple([self.kinds[each] for each in arguments]), tuple(moved))
         called = self.names.fresh(f"{function.__name__}_tangents")
         self.namespace[called] = function_with_tangents
-        return [f"{called}({', '.join([*arguments, *[self.tangent_name(arguments[place]) for place in moved]])})"]
+        return [f"{called}({', '.join([*arguments, *[self.tangent_name(arguments[position]) for position in moved]])})"]
 
     def of_counter(self, loop: ast.For) -> list[str]:
         """Return the statement that clears the tangent of a loop's variable, if it holds a float elsewhere."""
@@ -277,9 +277,9 @@ class Forward:
 def _tangents_of(function: Any, kinds: tuple[Any, ...], moved: tuple[int, ...]) -> Any:
     """Return a compiled function that runs a procedure for arguments of certain types, with tangents of some."""
     normal = normal_form(function, list(kinds), {})
-    by = [normal.parameters[place] for place in moved]
-    made = Forward(normal.source(), normal.kinds, by, normal.names, [], namespace=normal.namespace).generate()
-    return njit(error_model="numpy")(compiled(made.source, made.name, normal.namespace))
+    by = [normal.parameters[position] for position in moved]
+    generated = Forward(normal.source(), normal.kinds, by, normal.names, [], namespace=normal.namespace).generate()
+    return njit(error_model="numpy")(compiled(generated.source, generated.name, normal.namespace))
 
 
 def _sum(first: str | None, second: str | None) -> str | None:

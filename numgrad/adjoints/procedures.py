@@ -198,10 +198,10 @@ def solve_by_b(b_b: Any, out_b: Any, a: Any) -> None:
 
 @procedure
 def inverse_into(out: Any, a: Any) -> None:
-    one = np.zeros((a.shape[0], a.shape[0]), a.dtype)
+    identity = np.zeros((a.shape[0], a.shape[0]), a.dtype)
     for i in range(a.shape[0]):
-        one[i, i] = 1.0
-    solve_into(out, a, one)
+        identity[i, i] = 1.0
+    solve_into(out, a, identity)
 
 
 @rule(inverse_into, "a")

@@ -52,8 +52,8 @@ class DifferentiableCall:
 
     def values(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the arguments of the function: these arrays instead of the tensors, numbers for 0-d ones."""
-        given = dict(zip(self.positions, [each if each.ndim else each[()] for each in arrays], strict=True))
-        return [value for _, value in sorted({**self.others, **given}.items())]
+        by_position = dict(zip(self.positions, [each if each.ndim else each[()] for each in arrays], strict=True))
+        return [value for _, value in sorted({**self.others, **by_position}.items())]
 
     def prepare(self, values: list[Any]) -> None:
         """Find the program of the derivatives for arguments with these values."""
@@ -75,26 +75,26 @@ class DifferentiableCall:
         }
 
     def step(
-        self, compute: Callable[..., Sequence[Any]], inputs: Sequence[Tensor], rest: Sequence[Any] = (),
+        self, compute: Callable[..., Sequence[Any]], inputs: Sequence[Tensor], others: Sequence[Any] = (),
         written: Sequence[int] = (),
     ) -> list[Any]:
         """Return ``compute(values, arrays)`` as tensors: a step of the program that is recorded, if one is.
 
         Args:
-            compute: function of the arguments and of the arrays of ``rest``; it returns arrays, and None always at the
+            compute: function of the arguments and the arrays of ``others``; it returns arrays, and None always at the
                 same places.
             inputs: the tensors among the arguments.
-            rest: other tensors, or None.
+            others: further tensors, or None.
             written: the positions of the arguments into which it writes.
         """
         count = len(inputs)
-        arrays = [None if each is None else array_of(each) for each in (*inputs, *rest)]
+        arrays = [None if each is None else array_of(each) for each in (*inputs, *others)]
         empty: list[bool] = []
 
-        def run(*given: Any) -> tuple[Any, ...]:
-            found = compute(self.values(given[:count]), given[count:])
-            empty[:] = [each is None for each in found]
-            return tuple([each for each in found if each is not None])
+        def run(*operands: Any) -> tuple[Any, ...]:
+            computed = compute(self.values(operands[:count]), operands[count:])
+            empty[:] = [each is None for each in computed]
+            return tuple([each for each in computed if each is not None])
 
         recorder = recording.recorder
         if recorder is None:
@@ -338,7 +338,7 @@ class _TangentsOfAdjoint(_PartOfCall):
         def compute(values: list[Any], arrays: Sequence[Any]) -> Sequence[Any]:
             count = len(gradients)
             pairs = zip(call.second(values, arrays[count:]), call.adjoint(values, arrays[:count]), strict=True)
-            return [None if one is None else one + other for one, other in pairs]
+            return [None if first is None else first + second for first, second in pairs]
 
         return tuple(call.step(compute, inputs, [*moved, *gradients, *tangents]))
 

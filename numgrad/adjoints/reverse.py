@@ -157,16 +157,16 @@ class Reverse:
         function, out = self.normal.namespace[text(call.func)].py_func, text(call.args[0])
         if not facts.is_active_array(out):
             return [], set()
-        given = dict(zip(parameters(function), map(text, call.args), strict=True))
-        active = {parameter: each for parameter, each in given.items() if facts.is_active_array(each)}
+        operands = dict(zip(parameters(function), map(text, call.args), strict=True))
+        active = {parameter: each for parameter, each in operands.items() if facts.is_active_array(each)}
         shadows = {f"{parameter}_b": self.shadow(each) for parameter, each in active.items()}
         lines: list[str] = []
-        uses = {*given.values()}
+        uses = {*operands.values()}
         for operand, rule in RULES[function].items():
             if operand in active:
                 passed = parameters(rule.py_func)
-                lines.append(self._call(rule, *[(given | shadows)[each] for each in passed]))
-                uses |= {facts.contents(given[each]) for each in passed if each in given}
+                lines.append(self._call(rule, *[(operands | shadows)[each] for each in passed]))
+                uses |= {facts.contents(operands[each]) for each in passed if each in operands}
         return [*lines, self._call(clear, shadows["out_b"])], uses
 
     def _call(self, function: Any, *arguments: str) -> str:
