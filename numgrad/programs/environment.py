@@ -116,17 +116,18 @@ class Environment(ObjectParts):
 
     def restore(self, later: Environment) -> None:
         """Undo changes of attributes, lists and dictionaries that were made until a later environment."""
-        for place, (before, source) in (later.values | self.values).items():
-            now, holder, key = later.values.get(place, (ABSENT, None))[0], source.holder, source.key
-            if place not in self.values:
-                keys, _ = self.values.get((id(holder), ...), (None, None))
-                if holder.__class__ in _DICTIONARIES and isinstance(keys, list) and key not in keys:
-                    holder.pop(key, None)
-            elif before is not now and place[1] is ...:
-                if isinstance(source.value, list) and isinstance(before, list):
-                    source.value[:] = before
-            elif before is not now and before is not ABSENT and holder.__class__ in _DICTIONARIES:
-                holder[key] = before
+        for items, keys in self.dictionaries.values():
+            before = {*map(id, keys)}
+            for key in [key for key in items if id(key) not in before] if items.__class__ in _DICTIONARIES else ():
+                del items[key]
+        for place, (value, source) in self.values.items():
+            if value is later.values.get(place, (ABSENT, None))[0]:
+                continue
+            if place[1] is ...:
+                if isinstance(source.value, list) and isinstance(value, list):
+                    source.value[:] = value
+            elif value is not ABSENT and source.holder.__class__ in _DICTIONARIES:
+                source.holder[source.key] = value
 
     # -- for guards -------------------------------------------------------------------------------------------------
 

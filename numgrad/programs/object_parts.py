@@ -62,6 +62,7 @@ class ObjectParts:
         referenced: the names in the code of all functions that are reached.
         tensors, modules, optimizers, generators: by identity, the first source of each.
         values: by holder and key, each value with its source, and the contents of containers and arrays.
+        dictionaries: by identity, each dictionary with its keys.
     """
 
     def __init__(self, referenced: ReferencedNames | None):
@@ -72,6 +73,7 @@ class ObjectParts:
         self.optimizers: dict[int, Source] = {}
         self.generators: dict[int, Source] = {}
         self.values: dict[tuple[int, Any], tuple[Any, Source]] = {}
+        self.dictionaries: dict[int, tuple[Any, list[Any]]] = {}
         self._is_reading = True
 
     def _reference(self, names: CodeNames) -> None:
@@ -185,6 +187,7 @@ class ObjectParts:
         in_order = self._is_reading and items is parent.value
         keys = items_of(items)
         self.values[id(items), ...] = keys if in_order else len(keys), parent
+        self.dictionaries[id(items)] = items, keys
         parts, get = [], dict.__getitem__ if isinstance(items, dict) else operator.getitem
         for key in keys:
             if isinstance(key, Tensor):

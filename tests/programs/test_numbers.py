@@ -104,6 +104,33 @@ def test_a_call_that_is_undone_leaves_dictionaries_and_lists_as_they_were(compil
 
 
 @compared_with_eager
+def test_a_call_that_is_undone_makes_no_state_of_an_optimizer(compiled, see):
+    class Momentum(numgrad.optim.Optimizer):
+        @numgrad.no_grad()
+        def step(self):
+            for weight in self.param_groups[0]["params"]:
+                state = self.state[weight]
+                if "mean" not in state:
+                    state["mean"] = numgrad.zeros_like(weight)
+                weight.sub_(state["mean"].mul_(0.5).add_(weight.grad))
+
+    weight = nn.Parameter(ramp(3))
+    optimizer = Momentum([weight], {})
+
+    def step(x, n):
+        optimizer.zero_grad()
+        (weight * x).sum().backward()
+        optimizer.step()
+
+    f = compiled(step)
+    for number in (4, 9, 7, 6, 5):
+        f(ramp(3), number)
+        see(weight)
+        if number == 9:
+            del optimizer.state[weight]["mean"]
+
+
+@compared_with_eager
 def test_a_call_with_another_number_that_raises_an_error(compiled, see):
     weight = nn.Parameter(ramp(3))
     weight.grad = numgrad.zeros(3)
