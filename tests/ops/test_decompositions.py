@@ -162,6 +162,13 @@ def test_a_matrix_that_is_refused_is_named(function, message, n):
         function(numgrad.stack([numgrad.eye(n), A]))
 
 
+def test_norms_of_singular_values():
+    A = numgrad.tensor([[3.0, 0.0], [0.0, 4.0]])
+    assert numgrad.norm(A, "nuc") == A.norm("nuc", (0, 1)) == linalg.norm(A, "nuc") == 7
+    assert (linalg.norm(A, 2), linalg.norm(A, -2)) == (4, 3)
+    assert linalg.matrix_norm(A[None].mT, 2, (2, 1), keepdim=True).shape == (1, 1, 1)
+
+
 def test_reports_instead_of_errors():
     A = numgrad.stack([numgrad.eye(2), numgrad.zeros(2, 2)])
     assert linalg.cholesky_ex(A).info.tolist() == linalg.inv_ex(A).info.tolist() == [0, 1]

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 #: The fewest multiplications for which OpenBLAS uses several threads, and for which several are faster than one.
-MANY, _WORTHWHILE = 1 << 18, 1 << 25
+MANY, WORTHWHILE = 1 << 18, 1 << 25
 
 #: The fewest multiplications for which OpenBLAS uses several threads if a factor is a vector.
 MANY_FOR_VECTORS = 1 << 13
@@ -239,4 +239,4 @@ def thread_functions() -> tuple[int, int] | None:
 def one_thread_for(rows: int, inner: int, columns: int) -> Any:
     """Return the context for NumPy's product of (rows, inner) and (inner, columns)."""
     many = MANY if rows > 1 and columns > 1 else MANY_FOR_VECTORS
-    return _one_thread if many < rows * inner * columns < _WORTHWHILE else _unchanged
+    return _one_thread if many < rows * inner * columns < WORTHWHILE else _unchanged

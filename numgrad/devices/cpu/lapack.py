@@ -13,7 +13,7 @@ from numgrad_kernels.cpu.lapack import lapack
 
 from ..memory import or_empty
 from ..plan import Buffer, Plan
-from .blas import blas_addresses
+from .blas import WORTHWHILE, blas_addresses
 from .threads import PARALLEL_FROM
 
 #: The parameters of each routine.  A routine with different parameters for complex numbers has an entry "c".
@@ -120,7 +120,7 @@ def call_lapack(
         lapack, dtype, address, np.array([*plan, *values.values()], np.int64), x, or_empty(y, dtype),
         or_empty(z, dtype), or_empty(scratch["work"], dtype), or_empty(reals, real), or_empty(scratch["rwork"], real),
         numbers, or_empty(scratch["iwork"], _INTEGERS), work=int(count * work / _OPERATIONS) if workers > 1 else 1,
-        one_thread=count > 1,
+        one_thread=count > 1 or work < WORTHWHILE,  # see Note [The threads of BLAS]
     )  # fmt: skip
     return numbers.part(0, count)
 

@@ -141,6 +141,8 @@ def norm(
 ) -> Any:
     """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
 
+    "nuc" is the sum of the singular values of matrices, in the last two dimensions unless others are given.
+
     Raises:
         RuntimeError: the elements are integers or bools, or ``p`` is another string.
 
@@ -153,7 +155,11 @@ def norm(
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
     if p is None or p == "fro":
         p = 2
-    check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported: numgrad has 'fro' and numbers", p, input)
+    if p == "nuc":
+        from ..decompositions.singular import linalg_matrix_norm  # which imports this module
+
+        return linalg_matrix_norm, (p, (-2, -1) if dim is None else dim, keepdim)
+    check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported", p, input)
     return vector_norm.resolve(input, p, dim, keepdim, dtype=dtype)
 
 
