@@ -1,7 +1,8 @@
-"""Functions of matrices that are no factors: exponentials, symmetric systems and Vandermonde matrices."""
+"""Functions of matrices that are no factors: exponentials, powers, norms, symmetric systems, Vandermonde matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
@@ -15,6 +16,7 @@ from ..memory.copying import clone
 from ..pointwise.arithmetic import conj
 from ..pointwise.comparison import where
 from ..reductions.axes import return_type
+from ..reductions.norms import vector_norm
 from ..shapes.broadcasting import expand
 from ..shapes.dimensions import adjoint, unsqueeze
 from ..shapes.joining import cat
@@ -23,6 +25,7 @@ from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import composite
 from .matrices import check_matrices, check_square, reports
+from .singular import linalg_matrix_norm
 from .systems import linalg_inv
 
 
@@ -94,6 +97,33 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         kept = eye(shape[-1], dtype=input.dtype, device=input.device)
         return where(kept == kept, kept, input)  # constant, but recorded
     return clone(result) if result is input else result
+
+
+@lookup
+def norm(
+    input: Layout, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
+
+    "nuc" is the sum of the singular values of matrices, in the last two dimensions unless others are given.
+
+    Raises:
+        RuntimeError: the elements are integers or bools, or ``p`` is another string.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.norm(numgrad.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    if p == "fro" and isinstance(dim, Sequence) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
+    if p is None or p == "fro":
+        p = 2
+    if p == "nuc":
+        return linalg_matrix_norm, (p, (-2, -1) if dim is None else dim, keepdim)
+    check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported", p, input)
+    return vector_norm.resolve(input, p, dim, keepdim, dtype=dtype)
 
 
 @lookup(export=False)

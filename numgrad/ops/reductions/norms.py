@@ -134,35 +134,6 @@ def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> N
         )
 
 
-@lookup
-def norm(
-    input: Layout, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
-    dtype: Any = None,
-) -> Any:
-    """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
-
-    "nuc" is the sum of the singular values of matrices, in the last two dimensions unless others are given.
-
-    Raises:
-        RuntimeError: the elements are integers or bools, or ``p`` is another string.
-
-    Example:
-        >>> import numgrad
-        >>> numgrad.norm(numgrad.tensor([3.0, 4.0]))
-        tensor(5.)
-    """
-    if p == "fro" and isinstance(dim, Sequence) and len(dim) > 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
-    if p is None or p == "fro":
-        p = 2
-    if p == "nuc":
-        from ..decompositions.singular import linalg_matrix_norm  # which imports this module
-
-        return linalg_matrix_norm, (p, (-2, -1) if dim is None else dim, keepdim)
-    check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported", p, input)
-    return vector_norm.resolve(input, p, dim, keepdim, dtype=dtype)
-
-
 @composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which is removed; norms are at least ``eps``.
