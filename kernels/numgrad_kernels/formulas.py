@@ -9,7 +9,6 @@ a truth value, "i" for an integer, "f" for a value of the kernel's dtype.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +23,7 @@ _UNROLLED = 256
 
 _KINDS = "bif"  # from the narrowest to the widest
 _INTEGER = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
-_CONVERSIONS = {"int": "i", "float": "f", "bool": "b", "round": "i"}
+_CONVERSIONS = {"int": "i", "float": "f", "float32": "f", "bool": "b", "round": "i"}
 
 
 class FormulaError(TypeError):
@@ -155,7 +154,7 @@ class _FormulaText:
         self.formula, self.compute = formula, compute
         compute_kind = {"b": "b", "i": "i", "u": "i"}.get(compute.kind, "f")
         self.kinds = formula.kinds(compute_kind)
-        self._reserved = reserved | {"bool", "float", "int", "round", "abs", "range"}
+        self._reserved = reserved | {"bool", "float", "float32", "int", "round", "abs", "range"}
         self.inliner = Inliner(compute, self._reserved)
         self.lines: list[str] = []
         self.indent = ""
@@ -168,7 +167,7 @@ class _FormulaText:
                 operand = self._variable(name, operand)
             self.variables[name] = operand
         for name in self._undefined():
-            self._variable(name, self._number({"b": False, "i": 0, "f": math.nan}[self.kinds[name]], self.kinds[name]))
+            self._variable(name, self._number(0, self.kinds[name]))
         self._block(formula.body)
         for name, output in zip(formula.results, outputs, strict=True):
             if self.kinds[name] == "f" and compute_kind != "f":
@@ -178,7 +177,8 @@ class _FormulaText:
     def _undefined(self) -> list[str]:
         """Return the names that get their first value within a branch or loop.
 
-        They begin as NaN or 0 for each element: otherwise they could keep the previous element's value.
+        They begin as 0 for each element, as in other functions that Numba compiles: otherwise they could keep the
+        previous element's value.
         """
         defined = set(self.formula.parameters)
         for statement in self.formula.body:
@@ -402,8 +402,10 @@ class _FormulaText:
         if name == "bool":
             return self._test(argument)
         value = self.value(argument, kind)
-        if name == "float":
+        if name == "float" or (name == "float32" and self.compute.name != "float64"):
             return self.value(argument, "f")
+        if name == "float32":
+            return ast.Call(ast.Name("float64"), [ast.Call(ast.Name("float32"), [self.value(argument, "f")], [])], [])
         if kind != "f":
             return value if kind == "i" else ast.Call(ast.Name("int"), [value], [])
         return ast.Call(ast.Name("int"), [self.inliner.scalar("round", value) if name == "round" else value], [])

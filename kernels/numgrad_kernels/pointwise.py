@@ -200,8 +200,7 @@ def kernel_text(program: PointwiseProgram, rank: int, parallel: bool, inner: str
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
     if parallel or nest:
         lines += [f"from numba import njit{', prange' * parallel}", "from numgrad_kernels.parallel import call"]
-    constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
-    lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
+    lines += [f"from numpy import {', '.join(numpy_names(program))}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
     local = ["local_array"] * blocked + [program.row_maker] * ("c" in inner) + ["view"] * nest
     if local or imports:
@@ -399,10 +398,12 @@ def _wraps(operand: Operand, compute: np.dtype) -> bool:
     return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
 
 
-def dtype_names(program: PointwiseProgram) -> list[str]:
+def numpy_names(program: PointwiseProgram) -> list[str]:
+    """Return the names that the text of a kernel needs from NumPy: dtypes and constants."""
     dtypes = {program.compute} | {dtype for _, dtype in program.outputs}
     dtypes |= {_stored(i, program.compute) for i in program.arguments}
     names = {_dtype_name(dtype) for dtype in dtypes}
+    names |= {name for name in ("float32", "inf", "nan") if re.search(rf"\b{name}\b", " ".join(program.body[0]))}
     return sorted(names | {"int64" for i in program.arguments if _wraps(i, program.compute)})
 
 

@@ -11,8 +11,11 @@ from .array_calls import OPAQUE
 from .inference import is_array, is_floating
 from .partials import CONSTANT, base_of
 from .procedures import call_of
-from .source import Refused, name, names_in, placing, text, walk
+from .source import MODULES, Refused, name, names_in, placing, text, walk
 from .structure import flag_of
+
+#: Attributes of arrays whose derivative is zero.
+_CONSTANTS = {"shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"}
 
 
 def target_of(statement: ast.stmt) -> ast.expr | None:
@@ -108,6 +111,8 @@ class Analysis:
             return {self.contents(node.id)} if self.is_array(node.id) else {node.id}
         if isinstance(node, ast.Subscript):
             return self.sources(node.value)
+        if isinstance(node, ast.Attribute) and node.attr not in _CONSTANTS and text(node.value) not in MODULES:
+            raise Refused(f"the derivative of {text(node)} is not known")
         if isinstance(node, (ast.Attribute, ast.Compare, ast.BoolOp, ast.Constant)):
             return set()
         if isinstance(node, ast.Call):
@@ -137,7 +142,8 @@ class Analysis:
                 continue
             owner = target.id if isinstance(target, ast.Name) else target.value.id  # type: ignore[attr-defined]
             if is_floating(self.kinds.get(owner)):
-                edges.append((self.key(target), self.sources(statement.value)))  # type: ignore[attr-defined]
+                with placing(statement):
+                    edges.append((self.key(target), self.sources(statement.value)))  # type: ignore[attr-defined]
         varied, useful = set(inputs), None if outputs is None else set(outputs)
         while True:
             before = len(varied), len(useful or ())

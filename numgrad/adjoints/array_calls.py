@@ -88,7 +88,10 @@ class ArrayCalls(Elements):
         if function in ("np.array", "np.asarray") and isinstance(arguments[0], ast.List):
             return self._literal(arguments[0], before)
         if function in ("np.array", "np.asarray", "np.ascontiguousarray", "np.copy", "np.flatten", "np.astype"):
-            return name(self._copied(arguments, before))
+            copied = self._copied(arguments, before)
+            if function == "np.flatten":
+                return self._viewed(f"{copied}.reshape({copied}.size)", copied, 1, before)
+            return name(copied)
         if function in ("np.ravel", "np.reshape", "np.transpose"):
             return self._reshaped(function, arguments, before)
         if function in ("np.full", "np.full_like"):
@@ -104,7 +107,7 @@ class ArrayCalls(Elements):
                 return node
             arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
             return located(ast.Call(expression(function), arguments, node.keywords), node)
-        if function == "range":
+        if function == "range" or (function in self.namespace and not any(ranks)):
             return node
         raise Refused(f"the derivative of {function} is not known for these arguments: {text(node)}")
 
@@ -242,6 +245,8 @@ class ArrayCalls(Elements):
             square = expression(f"({array} - {mean}) * ({array} - {mean})")
             variance = self._reduction("mean", square, None, before)
             return variance if kind == "var" else expression(f"math.sqrt({text(variance)})")
+        if self.broadcasts and len(self._arrays(value)) > 1:
+            value = name(self._named(value, before))
         arrays = self._arrays(value)
         self._check_lengths(arrays, before)
         shaped = next(each for each, its in arrays if its == rank)

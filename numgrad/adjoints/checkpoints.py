@@ -82,9 +82,11 @@ class Checkpointed(Reverse):
                     f"checkpoint: '{local}' is another array after each iteration: write into the elements of one "
                     "array, or leave out 'checkpoint'", statement
                 )
-        used = needed.union(read, *[storing.uses.get(id(each), set()) for each in walk(loop.body)])
-        changed = facts.writes(loop.body) & used - facts.counters
-        arrays = {local for local in read - bound.keys() if facts.is_array(local) and facts.contents(local) in changed}
+        # Elements that only later statements read are not needed: their adjoints run before those of the loop.
+        used = read.union(storing.before[id(loop)], *[storing.uses.get(id(each), set()) for each in walk(loop.body)])
+        changed = facts.writes(loop.body) - facts.counters
+        kept = changed & used
+        arrays = {local for local in read - bound.keys() if facts.is_array(local) and facts.contents(local) in kept}
         self._bound_first |= arrays - {*self.normal.parameters}
         return sorted(arrays | {local for local in changed & needed if not local.startswith("#")})
 

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Callable
 
 from .analysis import Analysis
-from .partials import BINARY, CHOOSING, UNARY, base_of
+from .partials import BINARY, CHOOSING, UNARY, Derivatives, base_of
 from .source import Names, Refused, index_text, text
 
 
 class Cotangents:
     """Source lines that propagate a cotangent, and the keys of the values that they read."""
 
-    def __init__(self, facts: Analysis, names: Names, shadow: Callable[[str], str]):
-        self.facts, self.names, self.shadow = facts, names, shadow
+    def __init__(self, facts: Analysis, names: Names, shadow: Callable[[str], str], derivatives: Derivatives):
+        self.facts, self.names, self.shadow, self.derivatives = facts, names, shadow, derivatives
         self.lines: list[str] = []
         self.uses: set[str] = set()
 
@@ -141,6 +141,13 @@ class Cotangents:
             a, b = map(atom, arguments)
             for argument, formula in zip(arguments, BINARY[base], strict=True):
                 self._by_factor(argument, f"({formula.format(a=a, b=b, v=value)})", [], cotangent)
+        elif text(node.func) in self.derivatives.namespace:
+            cotangent = self.held(cotangent)
+            given = ", ".join(map(text, arguments))
+            for position, argument in enumerate(arguments):
+                if self.facts.is_active(argument):
+                    by = self.derivatives.by(text(node.func), position)
+                    self._by_factor(argument, f"{by}({given})", arguments, cotangent)
         else:
             raise Refused(f"the derivative of {text(node.func)} is not known")
 

@@ -15,10 +15,9 @@ from numba.extending import typeof_impl
 
 from ..tensors.tensor import Tensor
 from .checkpoints import Checkpoint, check_interval
-from .inlining import check
 from .program import DerivativeProgram
 from .recording import DifferentiableCall, array_of, operation
-from .source import Refused, python_function, read
+from .source import NoSource, Refused, python_function, read
 
 
 def differentiable(
@@ -88,8 +87,8 @@ class Differentiable:
         return list(args)
 
     def without_functions(self, values: Sequence[Any]) -> list[Any]:
-        """Return the arguments of derivatives: those that are not functions."""
-        return [each for each in values if not isinstance(each, (CPUDispatcher, Differentiable))]
+        """Return the arguments of derivatives: those that are neither functions nor None."""
+        return [each for each in values if not isinstance(each, (CPUDispatcher, Differentiable)) and each is not None]
 
     @staticmethod
     def value_of(argument: Any) -> Any:
@@ -114,7 +113,8 @@ class Differentiable:
         """Return the program of derivatives with respect to the parameters ``by``, for the types of these arguments."""
         values = [_dispatcher_of(each) for each in values]
         callables = {
-            name: each for name, each in zip(self.parameters, values, strict=True) if isinstance(each, CPUDispatcher)
+            name: each for name, each in zip(self.parameters, values, strict=True)
+            if isinstance(each, CPUDispatcher) or each is None
         }
         same = _same_arrays(self.parameters, values)
         key = tuple(map(_kind_key, values)), tuple(by), tuple(same)
@@ -247,10 +247,12 @@ def _same_arrays(parameters: Sequence[str], values: Sequence[Any]) -> list[tuple
 
 
 def _check_syntax(function: Callable[..., Any]) -> None:
-    tree = read(function)
+    try:
+        tree = read(function)
+    except NoSource:  # it may be called, but has no derivative
+        return
     if function.__code__.co_kwonlyargcount:
         raise Refused("parameters must be positional: no keyword-only ones", tree)
-    check(tree)
 
 
 @typeof_impl.register(Differentiable)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numba.core import types
 
 from ..devices import Formula
@@ -21,9 +19,9 @@ from ..ops.table.op import parameters
 from .cotangents import indented
 from .forward import Forward
 from .hoisting import Hoister
-from .normal import written
+from .normal import function_of, written
 from .scalars import ScalarInliner
-from .source import Names, assign, compiled, located, name, names_in, text, walk
+from .source import SCOPE, Names, assign, compiled, located, name, names_in, text, walk
 
 _TYPES = {"b": types.boolean, "i": types.int64, "f": types.float64}
 
@@ -39,9 +37,9 @@ class Partials:
     def __init__(self, formula: Formula, names: Names, directions: Sequence[Mapping[str, str]], ends: Sequence[str]):
         formula = replace(formula, body=tuple(_Flattened(formula, names).block(formula.body)))
         kinds = {variable: _TYPES[kind] for variable, kind in formula.kinds("f").items()}
-        source = written("formula", list(formula.parameters), list(formula.results), list(formula.body))
+        tree = function_of("formula", formula.parameters, formula.results, formula.body)
         self._modes = [
-            _Direction(end, source, kinds, list(direction), names, [], formula.functions)
+            _Direction(end, tree, kinds, list(direction), names, [], formula.functions)
             for direction, end in zip(directions, ends, strict=True)
         ]
         self.lines: list[str] = []
@@ -206,7 +204,7 @@ def _formula(
     source = "\n".join([
         f"def {title}({', '.join(parameters)}):", *indented([*lines, f"return {', '.join(results)}"])
     ])
-    python = compiled(source + "\n", title, {"math": math, "np": np, **formula.functions, **rules})
+    python = compiled(source + "\n", title, {**SCOPE, **formula.functions, **rules})
     inlined = ScalarInliner([*rules.values()], python).formula(python)
     body, needed = _needed(list(inlined.body), {*inlined.results})
     results = list(inlined.results)

@@ -23,9 +23,14 @@ ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "si
 
 
 class Elements(Hoister):
-    """Parts of array expressions of statements whose names have the types ``kinds``."""
+    """Parts of array expressions of statements whose names have the types ``kinds``.
 
-    def __init__(self, inliner: CallInliner, kinds: dict[str, Any]):
+    If ``broadcasts`` is True, axes of length one are broadcast; otherwise the lengths are checked to be equal, which
+    makes the loops faster.
+    """
+
+    def __init__(self, inliner: CallInliner, kinds: dict[str, Any], broadcasts: bool):
+        self.broadcasts = broadcasts
         self.inliner, self.names, self.namespace = inliner, inliner.names, inliner.namespace
         self.kinds = dict(kinds)
         for variable, value in self.namespace.items():
@@ -91,11 +96,17 @@ class Elements(Hoister):
         return body
 
     def _arrays(self, value: ast.expr) -> list[tuple[str, int]]:
-        ranks = {each.id: self.rank(each) for each in ast.walk(value) if isinstance(each, ast.Name)}
-        return [(variable, rank) for variable, rank in ranks.items() if rank]
+        """Return the arrays whose elements an array expression combines, with their dimensions."""
+        rank = self.rank(value)
+        if isinstance(value, ast.Name) or not rank:
+            return [(value.id, rank)] if rank else []  # type: ignore[attr-defined]
+        parts = [each for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)]
+        return list(dict.fromkeys(found for part in parts for found in self._arrays(part)))
 
     def _check_lengths(self, arrays: list[tuple[str, int]], done: list[ast.stmt]) -> None:
         """Add checks that no axis is broadcast, since the loops would read past the end of the shorter array."""
+        if self.broadcasts:
+            return
         first, rank = max(arrays, key=lambda each: each[1])
         for other, its in arrays:
             if other != first:
@@ -108,7 +119,10 @@ class Elements(Hoister):
         if not rank:
             return value
         if isinstance(value, ast.Name):
-            return expression(f"{value.id}[{', '.join(places[-rank:])}]")
+            index = places[-rank:]
+            if self.broadcasts:
+                index = [f"min({place}, {value.id}.shape[{axis}] - 1)" for axis, place in enumerate(index)]
+            return expression(f"{value.id}[{', '.join(index)}]")
         new = copy.copy(value)
         for key, part in ast.iter_fields(value):
             if isinstance(part, ast.expr) and key != "func":
@@ -121,12 +135,19 @@ class Elements(Hoister):
         """Compute an array expression; return the name of the new array."""
         rank = self.rank(value)
         variable = self._new("array", rank, self.dtype(value))
-        shaped = next(each for each, its in self._arrays(value) if its == rank)
-        shape = ", ".join(f"{shaped}.shape[{axis}]" for axis in range(rank))
-        dtype = self.dtype(value)
-        done += statements(f"{variable} = np.empty(({shape},), {dtype})")
+        shape = ", ".join(self._length(value, axis) for axis in range(rank))
+        done += statements(f"{variable} = np.empty(({shape},), {self.dtype(value)})")
         self._loops(variable, value, done)
         return variable
+
+    def _length(self, value: ast.expr, axis: int) -> str:
+        """Return the length of an axis of an array expression: the first of its arrays' that is not one."""
+        before = self.rank(value)
+        lengths = [f"{own}.shape[{axis - before + its}]" for own, its in self._arrays(value) if axis >= before - its]
+        found = lengths.pop()
+        for each in reversed(lengths):
+            found = f"({each} if {each} != 1 else {found})" if self.broadcasts else each
+        return found
 
     def _named(self, value: ast.expr, before: list[ast.stmt]) -> str:
         return value.id if isinstance(value, ast.Name) else self._computed(value, before)

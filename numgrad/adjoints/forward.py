@@ -19,7 +19,7 @@ from .analysis import Analysis, bound_array, shadow_of, target_of
 from .cotangents import atom, indented
 from .inference import is_array, is_floating, zero
 from .normal import normal_form
-from .partials import BINARY, CHOOSING, UNARY, base_of
+from .partials import BINARY, CHOOSING, UNARY, Derivatives, base_of
 from .procedures import call_of
 from .source import Names, Refused, compiled, expression, index_text, placing, text
 
@@ -38,14 +38,12 @@ class TangentSource:
 
 
 class Forward:
-    """Generator of the tangents of the function ``source``, whose parameters ``by`` have tangents."""
+    """Generator of the tangents of the function ``tree``, whose parameters ``by`` have tangents."""
 
     def __init__(
-        self, source: str, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]],
-        operations: Mapping[str, Any] = MappingProxyType({}), namespace: dict[str, Any] | None = None,
+        self, tree: ast.FunctionDef, kinds: dict[str, Any], by: list[str], names: Names, same: list[tuple[str, str]],
+        operations: Mapping[str, Any] = MappingProxyType({}), derivatives: Derivatives | None = None,
     ):
-        tree = ast.parse(source).body[0]
-        assert isinstance(tree, ast.FunctionDef)
         self.tree, self.kinds, self.names = tree, kinds, names
         self.parameters = [each.arg for each in tree.args.args]
         self._stacks = _stacks(tree, kinds)
@@ -59,7 +57,8 @@ class Forward:
         #: Operations of the table that the source calls, and the rules that the tangents call, by their names.
         self.operations = operations
         #: Functions that the source calls, and those that the tangents call.
-        self.namespace = {} if namespace is None else namespace
+        self.derivatives = Derivatives(names, {}) if derivatives is None else derivatives
+        self.namespace = self.derivatives.namespace
         self.rules: dict[str, Any] = {}
         #: Names of the results of calls, by the identity of the calls.
         self.results: dict[int, str] = {}
@@ -253,6 +252,13 @@ class Forward:
             a, b = map(atom, arguments)
             factors = [f"({each.format(a=a, b=b, v=text(node))})" for each in BINARY[base]]
             return _sum(*[_product(self.tangent(each), by) for each, by in zip(arguments, factors, strict=True)])
+        if text(node.func) in self.namespace:
+            total = None
+            for position, each in enumerate(arguments):
+                if (tangent := self.tangent(each)) is not None:
+                    by = self.derivatives.by(text(node.func), position)
+                    total = _sum(total, _product(tangent, f"{by}({', '.join(map(text, arguments))})"))
+            return total
         raise Refused(f"the derivative of {text(node.func)} is not known")
 
 
@@ -278,7 +284,7 @@ def _tangents_of(function: Any, kinds: tuple[Any, ...], moved: tuple[int, ...]) 
     """Return a compiled function that runs a procedure for arguments of certain types, with tangents of some."""
     normal = normal_form(function, list(kinds), {})
     by = [normal.parameters[position] for position in moved]
-    generated = Forward(normal.source(), normal.kinds, by, normal.names, [], namespace=normal.namespace).generate()
+    generated = Forward(normal.tree(), normal.kinds, by, normal.names, [], derivatives=normal.derivatives).generate()
     return njit(error_model="numpy")(compiled(generated.source, generated.name, normal.namespace))
 
 

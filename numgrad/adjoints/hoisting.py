@@ -36,6 +36,8 @@ class Hoister:
 
     def _conditional(self, node: ast.IfExp, before: list[ast.stmt]) -> ast.expr:
         test = self.rewrite(node.test, before)
+        if isinstance(test, ast.Constant):
+            return self.rewrite(node.body if test.value else node.orelse, before)
         for_body: list[ast.stmt] = []
         for_orelse: list[ast.stmt] = []
         body, orelse = self.rewrite(node.body, for_body), self.rewrite(node.orelse, for_orelse)

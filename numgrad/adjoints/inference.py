@@ -22,7 +22,9 @@ def infer(function: Callable[..., Any], argument_types: Sequence[types.Type]) ->
             typing, target, compiler.run_frontend(function), tuple(argument_types), None
         )
     except NumbaError as error:
-        raise Refused(f"Numba cannot infer its types: {_first_lines(error)}") from None
+        refusal = Refused(f"Numba cannot infer its types: {_first_lines(error)}")
+        refusal.line = getattr(getattr(error, "loc", None), "line", None)
+        raise refusal from None
     kinds: dict[str, types.Type] = {}
     for variable, kind in inferred.typemap.items():
         if variable.startswith(("$", "arg.")):

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
+from ..ops.table.elementwise import Pointwise
 from .hoisting import Hoister
 from .procedures import PREFIX, RULES
 from .source import (
@@ -36,7 +37,6 @@ from .source import (
     python_function,
     read,
     text,
-    walk,
 )
 from .structure import JumpRemoval, flag_of
 
@@ -56,14 +56,6 @@ def _canonical_names() -> dict[int, str]:
 
 
 CANONICAL = _canonical_names()
-
-_REFUSED_STATEMENTS = {
-    ast.Try: "'try'", ast.With: "'with'", ast.FunctionDef: "a function within", ast.Lambda: "'lambda'",
-    ast.ListComp: "a list comprehension", ast.List: "a list", ast.Dict: "a dictionary", ast.Set: "a set",
-    ast.GeneratorExp: "a generator", ast.Yield: "'yield'", ast.Starred: "'*'", ast.NamedExpr: "':='",
-    ast.Global: "'global'", ast.Nonlocal: "'nonlocal'", ast.JoinedStr: "a formatted string",
-}
-
 
 @dataclass
 class Scope:
@@ -105,7 +97,6 @@ class CallInliner(Hoister):
         if python in self._calls:
             raise Refused(f"{python.__name__} calls itself")
         tree = read(python)
-        check(tree)
         parameters = [each.arg for each in tree.args.args]
         scope = Scope(namespace_of(python), functions=callables)
         names = []
@@ -164,6 +155,9 @@ class CallInliner(Hoister):
             self._call_statement(statement, done)
         elif isinstance(statement, ast.If):
             test = self.rewrite(statement.test, done)
+            if isinstance(test, ast.Constant):  # Numba drops the other branch, and does not infer types in it
+                done += self._block(statement.body if test.value else statement.orelse)
+                return
             done.append(located(ast.If(test, self._body(statement.body), self._block(statement.orelse)), statement))
         elif isinstance(statement, ast.While):
             self._while(statement, done)
@@ -340,6 +334,8 @@ class CallInliner(Hoister):
                 return located(copy.copy(self._scope.local[node.id]), node)
         if isinstance(node, ast.Call) and self._is_function(function := self._resolved(node.func)):
             return self._inlined(function, node, before)
+        if isinstance(node, ast.Call) and isinstance(getattr(function, "op", None), Pointwise):
+            return self._of_scalars(function, node, before)
         return super().rewrite(node, before)
 
     def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
@@ -349,6 +345,14 @@ class CallInliner(Hoister):
             if not any(isinstance(each, ast.Slice) or text(each) == "..." for each in indices):
                 both = ast.Tuple(indices + outer, ast.Load())
                 return located(ast.Subscript(inner.value, both, node.ctx), node)  # type: ignore[attr-defined]
+        if isinstance(node, ast.Compare) and _is_none(node.comparators[0]):
+            return ast.Constant(_is_none(node.left) == isinstance(node.ops[0], (ast.Is, ast.Eq)))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
+            return ast.Constant(not node.operand.value)
+        if isinstance(node, ast.BoolOp) and isinstance(first := node.values[0], ast.Constant):
+            decides = bool(first.value) == isinstance(node.op, ast.Or)
+            rest = node.values[1:]
+            return first if decides else rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
         return node
 
     def _constant(self, value: Any, node: ast.expr) -> ast.expr:
@@ -357,6 +361,8 @@ class CallInliner(Hoister):
             value = value.type
         if (canonical := CANONICAL.get(id(value))) is not None:
             return expression(canonical)
+        if value is None:
+            return ast.Constant(None)
         if isinstance(value, bool) or (isinstance(value, numbers.Real) and isinstance(value, (int, float))):
             special = {np.inf: "np.inf", -np.inf: "-np.inf"}.get(value, "np.nan" if value != value else None)
             number = value.item() if isinstance(value, np.generic) else value
@@ -371,15 +377,11 @@ class CallInliner(Hoister):
     def _inlined(self, function: Any, call: ast.Call, before: list[ast.stmt]) -> ast.expr:
         """Add the body of a function to ``before``; return its result."""
         python = python_function(function)
-        signature = inspect.signature(python)
-        try:
-            bound = signature.bind(*call.args, **{each.arg or "": each.value for each in call.keywords})
-        except TypeError as error:
-            raise Refused(f"{python.__name__}: {error}") from None
+        bound = self._bound(python, call)
         assigned = names_in(read(python).body, ast.Store)
         arguments: list[ast.expr | None] = []
         callables = {}
-        for parameter in signature.parameters.values():
+        for parameter in bound.signature.parameters.values():
             argument = bound.arguments.get(parameter.name)
             if argument is None:
                 arguments.append(self._constant(parameter.default, name(parameter.name)))
@@ -404,11 +406,37 @@ class CallInliner(Hoister):
         return located(ast.Tuple([name(each) for each in results], ast.Load()), call)
 
 
+    def _of_scalars(self, function: Any, call: ast.Call, before: list[ast.stmt]) -> ast.expr:
+        """Return the call of a function of ``numgrad.scalar``."""
+        bound = self._bound(function, call)
+        bound.apply_defaults()
+        arguments = [
+            self.rewrite(each, before) if isinstance(each, ast.expr) else self._constant(each, call)
+            for each in bound.arguments.values()
+        ]
+        title = next((title for title, each in self.namespace.items() if each is function), None)
+        if title is None:
+            title = self.names.fresh(function.__name__)
+            self.namespace[title] = function
+        return located(ast.Call(name(title), arguments, []), call)
+
+    @staticmethod
+    def _bound(function: Any, call: ast.Call) -> inspect.BoundArguments:
+        keywords = {each.arg or "": each.value for each in call.keywords}
+        try:
+            return inspect.signature(function).bind(*call.args, **keywords)
+        except TypeError as error:
+            raise Refused(f"{function.__name__}: {error}") from None
+
     def _held(self, stem: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
         """Return a new name for a value, or several for a tuple."""
         variable = self.names.fresh(stem)
         before.append(assign(variable, value, at))
         return name(variable)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def indices_of(node: ast.expr) -> list[ast.expr]:
@@ -419,23 +447,3 @@ def indices_of(node: ast.expr) -> list[ast.expr]:
 def _written_elements(body: list[ast.stmt]) -> list[Any]:
     targets = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Subscript)]
     return [each for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)]
-
-
-def check(tree: ast.FunctionDef) -> None:
-    """Raise an error for statements and expressions that no part of the translation supports."""
-    allowed = {
-        id(node) for call in ast.walk(tree) if isinstance(call, ast.Call) and text(call.func).split(".")[-1] == "array"
-        for node in ast.walk(call)
-    }
-    printed = {
-        id(node) for statement in walk(tree.body) if isinstance(statement, (ast.Raise, ast.Assert, ast.Expr))
-        for node in ast.walk(statement)
-    }
-    for node in ast.walk(tree):
-        if node is tree or (isinstance(node, ast.List) and id(node) in allowed):
-            continue
-        if isinstance(node, ast.JoinedStr) and id(node) in printed:
-            continue
-        if type(node) in _REFUSED_STATEMENTS:
-            raise Refused(f"{_REFUSED_STATEMENTS[type(node)]} is not supported", node)
-

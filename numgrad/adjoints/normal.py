@@ -6,19 +6,33 @@ In it, only the loop assigns its counter, only the loop's body reads it, and the
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba.core import types
-from numba.core.types.containers import BaseTuple
 
 from .analysis import Analysis
 from .buffers import Buffers
-from .inference import infer
+from .inference import infer, is_array
 from .inlining import CallInliner
 from .lowering import Lowering
-from .source import Names, Refused, assign, compiled, located, name, names_in, python_function, text, walk
+from .partials import Derivatives
+from .source import (
+    Names,
+    Refused,
+    assign,
+    compiled,
+    definition,
+    located,
+    name,
+    names_in,
+    placing,
+    python_function,
+    text,
+    walk,
+)
 from .support import SUPPORT
 
 
@@ -33,26 +47,33 @@ class NormalForm:
     kinds: dict[str, Any]
     names: Names
     namespace: dict[str, Any]
+    derivatives: Derivatives
 
-    def source(self) -> str:
-        """Return the function as Python."""
-        return written(self.name, self.parameters, self.results, self.body)
+    def tree(self) -> ast.FunctionDef:
+        """Return the definition of the function."""
+        return function_of(self.name, self.parameters, self.results, self.body)
 
 
-def written(title: str, parameters: list[str], results: list[str], body: list[ast.stmt]) -> str:
+def function_of(title: str, parameters: Sequence[str], results: Sequence[str], body: Sequence[ast.stmt]) -> Any:
+    """Return the definition of a function."""
+    tree = definition(f"def {title}({', '.join(parameters)}):\n    return {', '.join(results)}\n")
+    tree.body = [*body, *tree.body] if results else [*body] or [ast.Pass()]
+    return tree
+
+
+def written(title: str, parameters: Sequence[str], results: Sequence[str], body: Sequence[ast.stmt]) -> str:
     """Return the source of a function."""
-    lines = "\n".join(text(each) for each in [*body, *([ast.Return(_tuple(results))] if results else [])]) or "pass"
-    return f"def {title}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines.splitlines())
+    return text(function_of(title, parameters, results, body)) + "\n"
 
 
-def _tuple(variables: list[str]) -> ast.expr:
-    return name(variables[0]) if len(variables) == 1 else ast.Tuple([name(each) for each in variables], ast.Load())
-
-
-def normal_form(function: Any, argument_types: list[types.Type], callables: dict[str, Any]) -> NormalForm:
+def normal_form(
+    function: Any, argument_types: list[types.Type], callables: dict[str, Any], broadcasts: bool = False,
+    derivative: Callable[[Any, int], Any] | None = None,
+) -> NormalForm:
     """Return the normal form of a Python function for arguments of these types.
 
-    ``callables`` are the arguments that are functions, by the names of their parameters.
+    ``callables`` are the arguments that are functions, by the names of their parameters; ``broadcasts`` is True if
+    axes of length one may be broadcast; ``derivative`` differentiates functions of numbers.
     """
     title = python_function(function).__name__
     names, namespace = Names(), dict(SUPPORT)
@@ -62,22 +83,39 @@ def normal_form(function: Any, argument_types: list[types.Type], callables: dict
     body, parameters, results = inliner.function(function, [None] * count, callables)
 
     def typed(body: list[ast.stmt]) -> dict[str, Any]:
-        python = compiled(written(title, parameters, results, body), title, namespace)
-        kinds = infer(python, argument_types)
+        source = written(title, parameters, results, body)
+        try:
+            kinds = infer(compiled(source, title, namespace), argument_types)
+        except Refused as refusal:
+            lines = [each.lineno for each in walk(definition(source).body)]
+            for statement, line in zip(walk(body), lines, strict=False):
+                if line == refusal.line:
+                    refusal.locate(statement)
+            raise
         kinds.update({each: types.Array(types.float64, value.ndim, "C") for each, value in namespace.items()
                       if isinstance(value, np.ndarray) and value.dtype.kind == "f"})
         return kinds
 
-    lowering = Lowering(inliner, typed(body))
+    kinds = typed(body)
+    _check(body, kinds)
+    lowering = Lowering(inliner, kinds, broadcasts)
     body = lowering.block(body)
     constants = {each: value for each, value in namespace.items() if isinstance(value, np.ndarray)}
     body = Buffers(body, typed(body), names, parameters, results, constants).translated()
     body = _LoopNormalizer(names, parameters, lowering.kinds).translated(body)
-    kinds = typed(body)
-    for each, kind in kinds.items():
-        if isinstance(kind, (BaseTuple, types.Complex)) and each not in namespace:
-            raise Refused(f"{title}: '{each}' is {kind}: only numbers and arrays of real numbers are supported")
-    return NormalForm(title, parameters, results, body, kinds, names, namespace)
+    derivatives = Derivatives(names, namespace, derivative)
+    return NormalForm(title, parameters, results, body, typed(body), names, namespace, derivatives)
+
+
+def _check(body: list[ast.stmt], kinds: dict[str, Any]) -> None:
+    """Raise an error for values that are neither real numbers nor arrays of them."""
+    for statement in walk(body):
+        for variable in names_in(getattr(statement, "targets", []), ast.Store):
+            kind = kinds.get(variable, types.boolean)  # Numba drops statements that cannot run
+            number = kind.dtype if is_array(kind) else kind
+            if not isinstance(number, (types.Float, types.Integer, types.Boolean)):
+                with placing(statement):
+                    raise Refused(f"'{variable}' is {kind}: only numbers and arrays of real numbers are supported")
 
 
 class _LoopNormalizer:

@@ -5,6 +5,11 @@ In a formula, ``u`` is the argument and ``v`` the value of the function.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from .source import Names
+
 #: Functions of one argument, by their names without the module.
 UNARY = {
     "sin": "math.cos({u})", "cos": "-math.sin({u})", "tan": "1.0 + {v} * {v}",
@@ -54,6 +59,23 @@ CONSTANT = {
     "any", "all", "digitize", "logical_and", "logical_or", "logical_not", "floor_divide", "count_nonzero", "signbit",
     "isclose", "intp", "bool_",
 }
+
+
+class Derivatives:
+    """Derivatives of the functions of numbers in the ``namespace`` of generated code, which ``derivative`` makes."""
+
+    def __init__(self, names: Names, namespace: dict[str, Any], derivative: Callable[[Any, int], Any] | None = None):
+        self.names, self.namespace, self._derivative = names, namespace, derivative
+        self._found: dict[tuple[str, int], str] = {}
+
+    def by(self, function: str, position: int) -> str:
+        """Return the name of the derivative of a function by an argument."""
+        key = function, position
+        if key not in self._found:
+            assert self._derivative is not None
+            own = self._found[key] = self.names.fresh(f"{function}_by_{position}")
+            self.namespace[own] = self._derivative(self.namespace[function], position)
+        return self._found[key]
 
 
 def base_of(function: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,11 +13,13 @@ from numba import njit, typeof
 from numba.core import types
 
 from .checkpoints import Checkpoint, Checkpointed
-from .forward import Forward
+from .derivatives import derivative
+from .forward import Forward, TangentSource
 from .inference import infer, is_array
 from .normal import NormalForm, normal_form
 from .reverse import Adjoint, Reverse
-from .source import compiled
+from .source import compiled, definition
+from .support import DifferentLengths
 
 _TAPES = (np.float64, np.int64, np.uint8)
 #: Largest number of bytes of tapes that are kept for the next call, since new memory costs time.
@@ -34,23 +38,53 @@ class DerivativeProgram:
     ):
         self._checkpoint = checkpoint
         self.types, self.by, self.same = list(argument_types), list(by), list(same)
-        self._build: Callable[[], NormalForm] = lambda: normal_form(function, self.types, callables)
-        self.normal = self._build()
-        self.adjoint: Adjoint = self._reverse_of(self.normal).adjoint()
-        self.parameters = self.normal.parameters
+        code = function.__code__
+        self.parameters = [each for each in code.co_varnames[: code.co_argcount] if each not in callables]
+        self._build: Callable[[], NormalForm] = lambda: normal_form(
+            function, self.types, callables, self._broadcasts, derivative
+        )
+        self._broadcasts = False
+        self._generate()
         #: Parameters of the function whose elements it writes.
-        self.written = [self.parameters.index(each) for each in self.adjoint.written]
+        self.written = [self.normal.parameters.index(each) for each in self.adjoint.written]
         #: For each result, True if it has a derivative.
         self.has_derivative = [each in self.adjoint.seeds for each in self.normal.results]
         self._sizes = [64, 16, 64]
         self._free: list[list[Any]] = []
 
+    def _generate(self) -> None:
+        """Generate the adjoint."""
+        self.normal = self._build()
+        self.adjoint: Adjoint = self._reverse_of(self.normal).adjoint()
+        for each in ("_reverse", "_forward", "_second"):
+            vars(self).pop(each, None)
+
+    def _generated(self, *names: str) -> list[str]:
+        """Return the names that parameters have in generated code."""
+        return [self.normal.parameters[self.parameters.index(each)] for each in names]
+
+    def _same(self) -> list[tuple[str, str]]:
+        return [tuple(self._generated(*pair)) for pair in self.same]  # type: ignore[misc]
+
+    def _called(self, call: Callable[[], Any]) -> Any:
+        """Return what ``call`` returns; if it broadcasts axes of length one, generate derivatives that can, first."""
+        broadcasts = self._broadcasts
+        try:
+            return call()
+        except DifferentLengths:
+            if broadcasts:
+                raise
+        self._broadcasts = True
+        self._generate()
+        return call()
+
     # -- reverse mode
 
     def _reverse_of(self, normal: NormalForm) -> Reverse:
+        by = self._generated(*self.by)
         if self._checkpoint is None:
-            return Reverse(normal, self.by, self.same)
-        return Checkpointed(normal, self.by, self.same, self._checkpoint)
+            return Reverse(normal, by, self._same())
+        return Checkpointed(normal, by, self._same(), self._checkpoint)
 
     @cached_property
     def _reverse(self) -> Callable[..., Any]:
@@ -69,13 +103,13 @@ class DerivativeProgram:
     def _shadows(self, arguments: Sequence[Any], of_written: dict[int, Any] | None) -> list[Any]:
         arrays: dict[int, Any] = {}
         for each in self.adjoint.shadows:
-            position = self.parameters.index(each)
+            position = self.normal.parameters.index(each)
             initial = None if of_written is None else of_written.get(position)
             arrays[position] = np.zeros_like(arguments[position]) if initial is None else np.array(initial)
         for first, second in self.same:
             if self.parameters.index(first) in arrays:
                 arrays[self.parameters.index(second)] = arrays[self.parameters.index(first)]
-        return [arrays[self.parameters.index(each)] for each in self.adjoint.shadows]
+        return [arrays[self.normal.parameters.index(each)] for each in self.adjoint.shadows]
 
     def _run(self, call: Callable[[list[Any]], tuple[Any, list[int]]]) -> Any:
         """Call a function with tapes; if they are too small, call it again with larger ones."""
@@ -86,7 +120,7 @@ class DerivativeProgram:
                 tapes = []
             if [tape.size for tape in tapes] != self._sizes:
                 tapes = [np.empty(size, dtype) for size, dtype in zip(self._sizes, _TAPES, strict=True)]
-            result, used = call(tapes)
+            result, used = self._called(functools.partial(call, tapes))
             if all(need <= size for need, size in zip(used, self._sizes, strict=False)):
                 if sum(tape.nbytes for tape in tapes) <= _KEPT:
                     self._free[:] = [tapes]
@@ -113,7 +147,7 @@ class DerivativeProgram:
         derivatives.update(zip(scalars, out[len(out) - COUNTS - len(scalars) : len(out) - COUNTS], strict=True))
         seen: set[int] = set()
         gradients = []
-        for each in self.by:  # if an array is passed twice, its first parameter has the derivative
+        for each in self._generated(*self.by):  # if an array is passed twice, its first parameter has the derivative
             value = derivatives.get(each)
             gradients.append(None if value is None or id(value) in seen else value)
             if isinstance(value, np.ndarray):
@@ -122,16 +156,15 @@ class DerivativeProgram:
 
     def tape_bytes(self, arguments: Sequence[Any]) -> int:
         """Return the number of bytes of the tapes, and of the arrays kept in lists, for these arguments."""
-        seeds = self._no_seeds(arguments)
-
         def call(tapes: list[Any]) -> tuple[Any, list[int]]:
+            seeds = self._no_seeds()
             used = self._reverse(*self._copies(arguments), *self._shadows(arguments, None), *seeds, *tapes)[-COUNTS:]
             return used, used
 
         *used, kept = self._run(call)
         return kept + sum(count * np.dtype(each).itemsize for count, each in zip(used, _TAPES, strict=True))
 
-    def _no_seeds(self, arguments: Sequence[Any]) -> list[Any]:
+    def _no_seeds(self) -> list[Any]:
         return [
             np.zeros((0,) * kind.ndim, str(kind.dtype)) if is_array(kind) else 0.0
             for kind in (self.normal.kinds[each] for each in self.adjoint.seeds)
@@ -139,24 +172,32 @@ class DerivativeProgram:
 
     # -- forward mode
 
+    def _tangents_for(
+        self, normal: NormalForm, tree: ast.FunctionDef, kinds: dict[str, Any], by: list[str]
+    ) -> TangentSource:
+        return Forward(tree, kinds, by, normal.names, self._same(), derivatives=normal.derivatives).generate()
+
     @cached_property
-    def _forward(self) -> tuple[Callable[..., Any], list[str], str]:
+    def _forward(self) -> tuple[Callable[..., Any], list[str]]:
         normal = self._build()  # names of its own
-        generated = Forward(
-            normal.source(), normal.kinds, self.by, normal.names, self.same, namespace=normal.namespace,
-        ).generate()
+        generated = self._tangents_for(normal, normal.tree(), normal.kinds, self._generated(*self.by))
         python = compiled(generated.source, generated.name, normal.namespace)
-        return njit(error_model="numpy", nogil=True)(python), generated.inputs, generated.source
+        return njit(error_model="numpy", nogil=True)(python), generated.inputs
 
     def tangents(self, arguments: Sequence[Any], tangents: dict[str, Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """Return the tangents of the results and those of the arguments that are written, by position."""
-        function, inputs, _ = self._forward
-        copies = self._copies(arguments)
-        moved = self._tangents_of(dict(zip(self.parameters, arguments, strict=True)), inputs, tangents)
-        _, out = function(*copies, *moved.values())
-        return out, {p: moved[self.parameters[p]] for p in self.written if self.parameters[p] in moved}
+
+        def call() -> Any:
+            function, inputs = self._forward
+            parameters = self.normal.parameters
+            moved = self._tangents_of(dict(zip(parameters, arguments, strict=True)), inputs, tangents)
+            _, out = function(*self._copies(arguments), *moved.values())
+            return out, {place: moved[parameters[place]] for place in self.written if parameters[place] in moved}
+
+        return self._called(call)
 
     def _tangents_of(self, values: dict[str, Any], inputs: list[str], tangents: dict[str, Any]) -> dict[str, Any]:
+        tangents = dict(zip(self._generated(*tangents), tangents.values(), strict=True))
         result: dict[str, Any] = {}
         for each in inputs:
             value, tangent = values[each], tangents.get(each)
@@ -164,7 +205,7 @@ class DerivativeProgram:
                 result[each] = np.zeros_like(value) if tangent is None else np.array(tangent, value.dtype)
             else:
                 result[each] = 0.0 if tangent is None else float(tangent)
-        for first, second in self.same:
+        for first, second in self._same():
             if first in result and second in result:
                 if tangents.get(second) is not None:
                     result[first] += tangents[second]
@@ -174,7 +215,7 @@ class DerivativeProgram:
     # -- forward over reverse
 
     @cached_property
-    def _second(self) -> tuple[Callable[..., Any], list[str], str]:
+    def _second(self) -> tuple[Callable[..., Any], list[str], list[str]]:
         normal = self._build()
         adjoint = self._reverse_of(normal).adjoint()
         python = compiled(adjoint.source, adjoint.name, normal.namespace)
@@ -185,19 +226,19 @@ class DerivativeProgram:
         kinds.update({name: typeof(value) for name, value in normal.namespace.items() if isinstance(value, np.ndarray)})
         parameters = python.__code__.co_varnames[: python.__code__.co_argcount]
         count = len(self.parameters) + len(shadow_types) + len(seed_types)
-        by = [*self.by, *parameters[len(self.parameters) : count]]
-        generated = Forward(adjoint.source, kinds, by, normal.names, self.same, namespace=normal.namespace).generate()
+        by = [*self._generated(*self.by), *parameters[len(self.parameters) : count]]
+        generated = self._tangents_for(normal, definition(adjoint.source), kinds, by)
         function = njit(error_model="numpy", nogil=True)(compiled(generated.source, generated.name, normal.namespace))
-        return function, [*parameters], generated.source, generated.inputs  # type: ignore[return-value]
+        return function, [*parameters], generated.inputs
 
     def second(
         self, arguments: Sequence[Any], tangents: dict[str, Any], seeds: Sequence[Any], of_written: dict[int, Any],
     ) -> list[Any]:
         """Return the derivatives of the ``gradients`` in the direction ``tangents`` of the arguments."""
-        function, parameters, _, inputs = self._second  # type: ignore[misc]
         count = len(self.parameters)
 
         def call(tapes: list[Any]) -> tuple[Any, list[int]]:
+            function, parameters, inputs = self._second
             shadows = self._shadows(arguments, of_written)
             operands = [*self._copies(arguments), *shadows, *seeds, *tapes]
             values = dict(zip(parameters, operands, strict=True))

@@ -118,7 +118,7 @@ class Reverse:
         facts = self.facts
         if (call := call_of(statement)) is not None:
             return self._adjoint_of_call(call)
-        passing = Cotangents(facts, self.names, self.shadow)
+        passing = Cotangents(facts, self.names, self.shadow, self.normal.derivatives)
         target = target_of(statement)
         assert isinstance(target, (ast.Name, ast.Subscript))
         if facts.is_binding(statement) or facts.key(target) not in facts.active:

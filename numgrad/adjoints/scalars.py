@@ -43,7 +43,7 @@ _BUILTINS = {"abs", "min", "max", "int", "float", "bool", "round"}
 
 _CONVERSIONS = {
     **dict.fromkeys([f"{sign}int{size}" for sign in ("u", "") for size in (8, 16, 32, 64)], "int"), "intp": "int",
-    **dict.fromkeys(["float16", "float32", "float64"], "float"), "bool_": "bool", "bool": "bool",
+    "float32": "float32", "float64": "float", "bool_": "bool", "bool": "bool",
 }
 
 #: Largest number of elements of a tuple from which an index selects at run time.
@@ -82,10 +82,9 @@ class ScalarInliner(CallInliner):
     def __init__(self, rules: Sequence[Callable[..., Any]] = (), generated: Callable[..., Any] | None = None):
         self._generated = generated
         super().__init__(Names(), {})
+        self.names.reserved = {*_BUILTINS, "float32", "range", "np", "math"}
         self.rules = set(rules)
         self._elements: dict[str, list[str]] = {}  # the names of the elements of tuples
-        for each in (*_BUILTINS, "range"):
-            self.names.reserved.add(each)
 
     def formula(self, function: Any) -> Formula:
         """Return the formula of a Python function."""
@@ -202,13 +201,18 @@ class ScalarInliner(CallInliner):
                 return self._call(value, node, before)
             if value in self.rules:
                 return self._inlined(value, node, before)
-        return super().rewrite(node, before)
+        new = super().rewrite(node, before)
+        if isinstance(new, ast.Constant) and isinstance(new.value, int) and not -(2**63) <= new.value < 2**63:
+            return ast.Constant(float(new.value))
+        return new
 
     def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         if isinstance(node, ast.Subscript):
             if not isinstance(node.value, ast.Tuple):
                 raise Refused(f"{text(node)} is not supported: scalars have no elements")
             return self._chosen(node.value, node.slice)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and _are_integers(node.left, node.right):
+            return located(ast.Constant(node.left.value ** node.right.value), node)  # type: ignore[attr-defined]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and self.rules:
             return self._product(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant):
@@ -324,6 +328,12 @@ class ScalarInliner(CallInliner):
                 return ast.Constant(value)
             return super()._constant(value, node)
         raise Refused(f"{text(node)} cannot be used in a kernel: it is {type(value).__name__}")
+
+
+def _are_integers(base: ast.expr, exponent: ast.expr) -> bool:
+    """Return True for the operands of a power that Python computes: as an integer, it could be too large."""
+    values = [each.value if isinstance(each, ast.Constant) else None for each in (base, exponent)]
+    return all(type(each) is int for each in values) and 0 <= values[1] <= _MOST  # type: ignore[operator]
 
 
 __all__ = ["ScalarInliner", "operation_of"]

@@ -13,12 +13,23 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 #: Modules whose functions a differentiable function may call, under the names that generated code uses.
 MODULES = {"math": math, "np": np, "np.linalg": np.linalg, "np.random": np.random}
+
+#: Names in the source of derivatives of scalar functions.
+SCOPE = {"math": math, "np": np, "float32": np.float32}
+
+_REFUSED_STATEMENTS = {
+    ast.Try: "'try'", ast.With: "'with'", ast.FunctionDef: "a function within", ast.Lambda: "'lambda'",
+    ast.ListComp: "a list comprehension", ast.List: "a list", ast.Dict: "a dictionary", ast.Set: "a set",
+    ast.GeneratorExp: "a generator", ast.Yield: "'yield'", ast.Starred: "'*'", ast.NamedExpr: "':='",
+    ast.Global: "'global'", ast.Nonlocal: "'nonlocal'", ast.JoinedStr: "a formatted string",
+}
 
 _SERIAL = count(1)
 
@@ -29,6 +40,8 @@ class Refused(TypeError):  # noqa: N818 - as in "ConnectionRefused"
     def __init__(self, reason: str, node: ast.AST | None = None):
         super().__init__(reason)
         self.reason, self.located = reason, False
+        #: Line in generated code, where that is what failed.
+        self.line: int | None = None
         if node is not None:
             self.locate(node)
 
@@ -51,6 +64,10 @@ def placing(node: ast.AST) -> Iterator[None]:
         raise
 
 
+class NoSource(Refused):
+    """Exception for a function without source."""
+
+
 class SourceFunction:
     """Function from which nodes were read: its name, its lines and the number of its first line."""
 
@@ -62,21 +79,37 @@ class SourceFunction:
 
 
 def python_function(function: Any) -> Callable[..., Any]:
-    """Return the Python function that a dispatcher of Numba's or ``differentiable`` has compiled."""
+    """Return the Python function that a dispatcher of Numba's or ``differentiable`` has compiled.
+
+    Raises:
+        Refused: it is none: a method of an object, a built-in function, a class.
+    """
     while hasattr(function, "py_func"):
         function = function.py_func
+    if not isinstance(function, FunctionType):
+        raise Refused(
+            f"{getattr(function, '__name__', repr(function))} is of type '{type(function).__name__}': only functions "
+            "that are defined by 'def' can be differentiated"
+        )
+    if function.__name__ == "<lambda>":
+        raise Refused("a lambda cannot be differentiated: define the function by 'def'")
     return function
 
 
 def read(function: Any) -> ast.FunctionDef:
-    """Return the definition of a Python function as a syntax tree, with line numbers."""
+    """Return the definition of a Python function as a syntax tree, with line numbers.
+
+    Raises:
+        NoSource: the source cannot be read.
+        Refused: the function contains something that no part of the translation supports.
+    """
     function = python_function(function)
-    name = getattr(function, "__name__", str(function))
+    name = function.__name__
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     except (OSError, TypeError, SyntaxError) as error:
-        raise Refused(f"{name}: its source cannot be read ({error})") from None
+        raise NoSource(f"{name}: its source cannot be read ({error}): define it in a file or a notebook") from None
     if not isinstance(tree, ast.FunctionDef):
         raise Refused(f"{name}: only functions that are defined by 'def' can be differentiated")
     ast.increment_lineno(tree, first - 1)
@@ -89,7 +122,27 @@ def read(function: Any) -> ast.FunctionDef:
         raise Refused("parameters must be named: no *args or **kwargs", tree)
     arguments.args += arguments.kwonlyargs
     arguments.kwonlyargs, arguments.kw_defaults = [], []
+    _check(tree)
     return tree
+
+
+def _check(tree: ast.FunctionDef) -> None:
+    """Raise an error for statements and expressions that no part of the translation supports."""
+    allowed = {
+        id(node) for call in ast.walk(tree) if isinstance(call, ast.Call) and text(call.func).split(".")[-1] == "array"
+        for node in ast.walk(call)
+    }
+    printed = {
+        id(node) for statement in walk(tree.body) if isinstance(statement, (ast.Raise, ast.Assert, ast.Expr))
+        for node in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if node is tree or (isinstance(node, ast.List) and id(node) in allowed):
+            continue
+        if isinstance(node, ast.JoinedStr) and id(node) in printed:
+            continue
+        if type(node) in _REFUSED_STATEMENTS:
+            raise Refused(f"{_REFUSED_STATEMENTS[type(node)]} is not supported", node)
 
 
 def namespace_of(function: Any) -> dict[str, Any]:
@@ -129,6 +182,11 @@ def index_text(node: ast.Subscript) -> str:
 def expression(source: str) -> ast.expr:
     """Parse an expression."""
     return ast.parse(source, mode="eval").body
+
+
+def definition(source: str) -> ast.FunctionDef:
+    """Parse the definition of a function."""
+    return ast.parse(source).body[0]  # type: ignore[return-value]
 
 
 def statements(source: str, at: ast.AST | None = None) -> list[ast.stmt]:

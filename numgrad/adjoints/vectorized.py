@@ -18,7 +18,6 @@ from ..ops.table.entries import Entry
 from ..ops.table.op import Rule
 from ..ops.table.recording import OpNode, RuleBackwardPlan, RuleNode
 from . import derived
-from .inlining import check
 from .scalars import ScalarInliner
 from .source import Refused, compiled, python_function, read, walk
 
@@ -111,7 +110,6 @@ def _check(function: Callable[..., Any], nondifferentiable: Sequence[str], resul
 def _results(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return names for the outputs of a function, from its ``return`` statements."""
     tree = read(function)
-    check(tree)
     values = [each.value for each in walk(tree.body) if isinstance(each, ast.Return)]
     counts = {len(each.elts) if isinstance(each, ast.Tuple) else 1 for each in values}
     if len(counts) != 1 or 0 in counts or None in values:
@@ -148,6 +146,9 @@ class Vectorized(Pointwise):
         formula = self._make_formula()
         if len(formula.results) != len(self.outputs):
             raise Refused(f"{self.name}: it returns {len(formula.results)} values: unpack them before 'return'")
+        renamed = {*self.takes} - {*formula.parameters}
+        if renamed:
+            raise Refused(f"a parameter cannot be called {sorted(renamed)[0]!r}: rename it", read(self.function))
         return formula
 
     @property

@@ -63,6 +63,31 @@ def test_arguments_and_results():
         derivative(both, (0, 1))
 
 
+def test_defaults_and_builtin_functions():
+    def line(x, slope=3.0, offset=1.0):
+        return slope * x * x + offset
+
+    assert derivative(line)(2.0) == 12
+    assert derivative(line)(2.0, slope=1.0) == 4
+    for sine in (math.sin, np.sin, scalar.sin):
+        assert derivative(sine)(0.5) == math.cos(0.5)
+
+
+@pytest.mark.parametrize(("argnums", "expected"), [
+    (-1, 12), (np.int64(0), 9), ((1,), (12,)), ((0, 0, -1), (9, 9, 12)), ((), ValueError), (2, ValueError),
+    (-3, ValueError), (1.0, TypeError), ("0", TypeError), (None, TypeError),
+])
+def test_argnums(argnums, expected):
+    def product(x, y):
+        return x * y * y
+
+    if isinstance(expected, type):
+        with pytest.raises(expected, match=r"argnums must|has 2 arguments"):
+            derivative(product, argnums)
+    else:
+        assert derivative(product, argnums)(2.0, 3.0) == expected
+
+
 def test_other_compiled_functions_call_it():
     slope = slope_of(series)
 

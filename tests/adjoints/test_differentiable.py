@@ -9,6 +9,7 @@ import pytest
 from adjoints.known_programs import garch
 
 import numgrad as torch
+from numgrad import scalar
 from numgrad.autograd import gradcheck, gradgradcheck
 
 
@@ -200,6 +201,36 @@ def test_compiled_functions_call_differentiable_ones():
     assert theta.grad.equal(expected)
 
 
+def test_axes_of_length_one_are_broadcast():
+    @torch.differentiable
+    def outer(column, row, scale):
+        out = np.zeros((3, 2))
+        out[:, :1] += scale
+        out += np.exp(column) * row
+        return out, (column * row).sum()
+
+    arguments = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 1), (2,), (1,))]
+    assert gradcheck(outer, arguments, check_forward_ad=True)
+
+
+def test_functions_of_scalars():
+    @numba.njit
+    def activation(x):
+        return scalar.softplus(x, beta=2.0) * scalar.logaddexp(x, 0.5)
+
+    @torch.differentiable
+    def layer(x, np):
+        total = 0.0
+        for each in x:
+            total += activation(each * np)
+        return total
+
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(layer, (x, weight), check_forward_ad=True)
+    assert gradgradcheck(layer, (x, weight))
+
+
 def test_small_matrices():
     @torch.differentiable
     def of_factors(A, b):
@@ -250,6 +281,22 @@ def test_checkpoints_bound_the_tape():
     assert kept.tape_bytes(parameters, returns) < 10_000
     gradients = [torch.autograd.grad(each(parameters, returns), parameters)[0] for each in (whole, kept)]
     assert gradients[0].equal(gradients[1])
+
+
+def test_checkpoints_leave_out_arrays_that_only_later_statements_read():
+    def filtered(x):
+        smooth, level, total = np.zeros(x.shape[0]), 0.0, 0.0
+        for i in range(x.shape[0]):
+            level = 0.1 * level * level + x[i]
+            smooth[i] = level
+        for i in range(x.shape[0]):
+            total = 0.1 * total * total + smooth[i] * smooth[i]
+        return total
+
+    x = torch.linspace(0.0, 0.5, 100, dtype=torch.float64).requires_grad_()
+    whole, kept = torch.differentiable(filtered), torch.differentiable(filtered, checkpoint=10)
+    assert kept.tape_bytes(x) < 300
+    assert torch.autograd.grad(kept(x), x)[0].equal(torch.autograd.grad(whole(x), x)[0])
 
 
 @pytest.mark.parametrize("checkpoint", [1, 3, 100])

@@ -1,6 +1,7 @@
 """Functions that cannot be differentiated raise, with the line and the reason."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -47,7 +48,34 @@ def else_of_loop(x):
     return x[0]
 
 
+def flat(x):
+    total = 0.0
+    for each in x.flat:
+        total += each
+    return total
+
+
+def real_part(x):
+    return x[0].real
+
+
+def all_places(x):
+    total = 0.0
+    for place in np.ndindex(x.shape):
+        total += x[place]
+    return total
+
+
+def shape(x):
+    sizes = x.shape
+    return x[sizes[0] - 1]
+
+
 @pytest.mark.parametrize(("function", "line", "reason"), [
+    (flat, "for each in x.flat:", "only numbers and arrays of real numbers"),
+    (real_part, "return x[0].real", "derivative of x[0].real"),
+    (all_places, "for place in np.ndindex(x.shape):", "Numba cannot infer its types"),
+    (shape, "sizes = x.shape", "only numbers and arrays of real numbers"),
     (drawn, "return x[0] * np.random.rand()", "random numbers would differ"),
     (loop_bound, "for _ in range(int(x[0])):", "a differentiated value becomes a loop bound"),
     (listed, "parts = [x[0]]", "a list is not supported"),
@@ -67,6 +95,31 @@ def test_line_and_reason(function, line, reason):
 def test_syntax_is_refused_by_the_decorator():
     with pytest.raises(TypeError, match="a list is not supported"):
         torch.differentiable(listed)
+
+
+class Spring:
+    def energy(self, x):
+        return x * x
+
+
+@pytest.mark.parametrize("decorate", [torch.differentiable, torch.vectorize, torch.derivative])
+@pytest.mark.parametrize(("function", "reason"), [
+    (Spring().energy, "energy is of type 'method': only functions that are defined by 'def'"),
+    (max, "max is of type 'builtin_function_or_method'"),
+    (lambda x: x * x, "a lambda cannot be differentiated: define the function by 'def'"),
+])
+def test_what_is_no_function_is_refused(decorate, function, reason):
+    with pytest.raises(Refused, match=re.escape(reason)):
+        decorate(function)
+
+
+def test_a_function_without_source_may_be_called_without_derivatives():
+    scope = {}
+    exec("def square(x):\n    return x * x", scope)
+    square = torch.differentiable(scope["square"])
+    assert square(3.0) == 9
+    with pytest.raises(Refused, match=r"square: its source cannot be read .*: define it in a file or a notebook"):
+        square(torch.tensor(3.0, requires_grad=True))
 
 
 def test_python_random_numbers_are_refused():

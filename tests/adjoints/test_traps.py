@@ -2,6 +2,7 @@
 
 import math
 
+import numba
 import numpy as np
 import pytest
 from adjoints.in_python import gradients
@@ -165,6 +166,33 @@ def inverse_by_newton(a):
     return x
 
 
+def element_times_a_longer_array(x, y):
+    return (x[0] * y).sum()
+
+
+def parameters_named_like_modules(np, min, tape):
+    return np[0] * min * tape
+
+
+TRACED = False
+
+
+@numba.njit
+def scaled_by(x, weight=None):
+    return x if weight is None or weight < 0 else weight * x
+
+
+def branches_that_numba_drops(x):
+    if TRACED:
+        y = x[::2].copy()
+        x = y * y
+    return scaled_by(x[0]) + scaled_by(x[1], 3.0) + (0.0 if not TRACED else y[0])
+
+
+def flattened(x):
+    return x.reshape(2, 1).flatten()[1] * x[0]
+
+
 def parameter_that_a_branch_assigns(x):
     if x > 1.0:
         x = x * 0.25
@@ -194,6 +222,10 @@ def parameter_that_a_branch_assigns(x):
     (two_halves, [[1, 2]], [[2, 4]]),
     (overlapping, [[2, 3, 5]], [[3, 2 + 5, 3]]),
     (in_place_of_itself, [[2, 3]], [[9, 12]]),
+    (element_times_a_longer_array, [[2, 3], [1, 2, 3]], [[6, 0], [2, 2, 2]]),
+    (parameters_named_like_modules, [[2, 3], 5.0, 7.0], [[35, 0], 14, 10]),
+    (branches_that_numba_drops, [[2, 3]], [[1, 3]]),
+    (flattened, [[2, 3]], [[3, 2]]),
     (parameter_that_a_branch_assigns, [2.0], [2 * 0.5 * 0.25]),
     (inverse_by_newton, [4.0], [-1 / 16]),
 ])

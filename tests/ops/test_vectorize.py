@@ -180,3 +180,62 @@ def test_an_operation_that_is_no_longer_used_is_freed():
     del double
     gc.collect()
     assert alive() is None
+
+
+def in_single_precision(x):
+    return np.float32(x) * np.float32(0.1)
+
+
+def in_one_branch(x):
+    if x > 1:
+        root = x * x
+    return root + 1
+
+
+def large_integers(x):
+    return x * 10**20 + 100000000000000000000
+
+
+def of_input(input):
+    return input * 2
+
+
+@pytest.mark.parametrize(("function", "expected", "slope"), [
+    (in_single_precision, np.float32(1.7) * np.float32(0.1), np.float64(np.float32(0.1))),
+    (in_one_branch, 1.7 * 1.7 + 1, 3.4),
+    (large_integers, 1.7 * 1e20 + 1e20, 1e20),
+    (of_input, 3.4, 2),
+])
+def test_values_and_slopes(function, expected, slope):
+    x = numgrad.tensor([1.7, 0.0], dtype=numgrad.float64, requires_grad=True)
+    out = numgrad.vectorize(function)(x)
+    out.sum().backward()
+    assert (out[0].item(), x.grad[0].item()) == pytest.approx((expected, slope), rel=1e-15)
+    assert out.isfinite().all()
+
+
+def test_names_of_modules_and_loop_bounds_are_refused_with_their_line():
+    def named(np):
+        return np * np
+
+    def times(x):
+        total = 0.0
+        for _ in range(int(x)):
+            total += x
+        return total
+
+    x, _ = leaves()
+    with pytest.raises(TypeError, match=r"named, line \d+: a parameter cannot be called 'np'"):
+        numgrad.vectorize(named)(x)
+    with pytest.raises(TypeError, match=r"times, line \d+: a differentiated value becomes a loop bound"):
+        numgrad.vectorize(times)(x).sum().backward()
+
+
+def test_a_result_that_is_not_used_does_not_spoil_the_gradient():
+    @numgrad.vectorize
+    def both(x):
+        return 2 * x, numgrad.log(x)
+
+    x = numgrad.zeros(1, dtype=numgrad.float64, requires_grad=True)
+    both(x)[0].backward()
+    assert x.grad.item() == 2

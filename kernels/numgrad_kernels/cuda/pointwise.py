@@ -14,7 +14,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..facts import Facts
-from ..pointwise import Operand, PointwiseProgram, cast, dtype_names, pointwise_facts
+from ..pointwise import Operand, PointwiseProgram, cast, numpy_names, pointwise_facts
 from .language import IMPORT
 
 
@@ -154,9 +154,8 @@ class _KernelText:
     def whole(self) -> str:
         """Return the text of the module."""
         program, body = self.program, "\n".join(self.lines)
-        constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
         words = [name for name in ("int64", "uint64") if re.search(rf"\b{name}\b", body)]
-        numbers = sorted({*dtype_names(program), *constants, *words})
+        numbers = sorted({*numpy_names(program), *words})
         lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
         lines += [IMPORT, f"from numpy import {', '.join(numbers)}"]
         lines += [""] if self.words or program.body[1] else []
