@@ -257,7 +257,7 @@ class ArrayCalls(Elements):
         first = text(self._at(value, ["0"] * rank))
         start = {"sum": "0" if integer else "0.0", "mean": "0.0", "prod": "1" if integer else "1.0", "any": "False",
                  "all": "True"}.get(kind, first)
-        each = text(element)
+        each = f"({text(element)})"
         update = {
             "sum": f"{new} = {new} + {each}", "mean": f"{new} = {new} + {each}", "prod": f"{new} = {new} * {each}",
             "max": f"if {each} > {new}:\n    {new} = {each}", "min": f"if {each} < {new}:\n    {new} = {each}",

@@ -80,7 +80,7 @@ class Cotangents:
         elif isinstance(operation, ast.Mod):
             cotangent = self.held(cotangent) if both else cotangent
             self.pass_on(left, cotangent)
-            self._by_factor(right, f"np.floor({text(left)} / {atom(right)})", [left, right], negative(cotangent))
+            self._by_factor(right, f"np.floor({atom(left)} / {atom(right)})", [left, right], negative(cotangent))
         elif not isinstance(operation, ast.FloorDiv):
             raise Refused(f"the derivative of {text(node)} is not known")
 
@@ -90,9 +90,9 @@ class Cotangents:
         if isinstance(exponent, ast.Constant) and exponent.value == 2:
             self._by_factor(base, f"2.0 * {atom(base)}", [base], cotangent)
             return
-        factor = f"{atom(exponent)} * {atom(base)} ** ({text(exponent)} - 1)"
+        factor = f"{atom(exponent)} * {atom(base)} ** ({atom(exponent)} - 1)"
         self._by_factor(base, factor, [base, exponent], cotangent)
-        logarithm = f"({text(node)} * math.log({text(base)}) if {text(base)} > 0.0 else 0.0)"
+        logarithm = f"({text(node)} * math.log({text(base)}) if {atom(base)} > 0.0 else 0.0)"
         self._by_factor(exponent, logarithm, [base, exponent], cotangent)
 
     def _by_factor(self, node: ast.expr, factor: str, read: list[ast.expr], cotangent: str) -> None:

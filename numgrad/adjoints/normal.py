@@ -15,6 +15,7 @@ from numba.core import types
 
 from .analysis import Analysis
 from .buffers import Buffers
+from .cotangents import atom
 from .inference import infer, is_array
 from .inlining import CallInliner
 from .lowering import Lowering
@@ -200,7 +201,7 @@ class _LoopNormalizer:
 
 def bounds_of(loop: ast.For) -> tuple[str, str, str]:
     """Return the source of start, stop and step of a loop."""
-    arguments = [text(each) for each in loop.iter.args]  # type: ignore[attr-defined]
+    arguments = [atom(each) for each in loop.iter.args]  # type: ignore[attr-defined]
     if len(arguments) == 1:
         return "0", arguments[0], "1"
     return arguments[0], arguments[1], arguments[2] if len(arguments) == 3 else "1"

@@ -255,7 +255,7 @@ class ScalarInliner(CallInliner):
         last = len(values.elts) - 1
         chosen = values.elts[last]
         for number in range(last - 1, -1, -1):
-            chosen = ast.IfExp(expression(f"{text(index)} == {number}"), values.elts[number], chosen)
+            chosen = ast.IfExp(ast.Compare(index, [ast.Eq()], [ast.Constant(number)]), values.elts[number], chosen)
         return chosen
 
     def _call(self, value: Any, node: ast.Call, before: list[ast.stmt]) -> ast.expr:

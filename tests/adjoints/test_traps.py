@@ -189,6 +189,13 @@ def branches_that_numba_drops(x):
     return scaled_by(x[0]) + scaled_by(x[1], 3.0) + (0.0 if not TRACED else y[0])
 
 
+def conditional_parts(x):
+    total = np.where(x > 2.5, x, 0.0).sum() + (x[0] if x[1] > 0 else 1.0) ** (2.0 if x[0] > 0 else 3.0)
+    for i in range(0 if x[0] > 0 else 1, 2 if x[0] > 0 else 1):
+        total += (x[i] + 5.5) % x[1]
+    return total
+
+
 def flattened(x):
     return x.reshape(2, 1).flatten()[1] * x[0]
 
@@ -225,6 +232,7 @@ def parameter_that_a_branch_assigns(x):
     (element_times_a_longer_array, [[2, 3], [1, 2, 3]], [[6, 0], [2, 2, 2]]),
     (parameters_named_like_modules, [[2, 3], 5.0, 7.0], [[35, 0], 14, 10]),
     (branches_that_numba_drops, [[2, 3]], [[1, 3]]),
+    (conditional_parts, [[2, 3]], [[2 * 2 + 1, 1 - 2 + 1 - 2]]),
     (flattened, [[2, 3]], [[3, 2]]),
     (parameter_that_a_branch_assigns, [2.0], [2 * 0.5 * 0.25]),
     (inverse_by_newton, [4.0], [-1 / 16]),
