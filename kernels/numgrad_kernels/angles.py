@@ -77,35 +77,35 @@ def _format(x: Value) -> TrigonometricFormat:
 
 def sin(x: Value) -> Value:
     """Sine of an angle in radians."""
-    rest, quadrant = _reduced(x)
-    return select(x == 0, x, _sine_at(_near(rest), quadrant))
+    angle, quadrant = _reduced(x)
+    return select(x == 0, x, _sine_at(_near(angle), quadrant))
 
 
 def cos(x: Value) -> Value:
     """Cosine of an angle in radians."""
-    rest, quadrant = _reduced(x)
-    return _sine_at(_near(rest), quadrant + 1)
+    angle, quadrant = _reduced(x)
+    return _sine_at(_near(angle), quadrant + 1)
 
 
 def sin_cos(x: Value) -> tuple[Value, Value]:
     """Sine and cosine of an angle in radians, reducing it once."""
-    rest, quadrant = _reduced(x)
-    near = _near(rest)
+    angle, quadrant = _reduced(x)
+    near = _near(angle)
     return select(x == 0, x, _sine_at(near, quadrant)), _sine_at(near, quadrant + 1)
 
 
 def tan(x: Value) -> Value:
     """Tangent of an angle in radians."""
-    rest, quadrant = _reduced(x)
-    z = rest * rest
-    near = fma(rest * z, horner(z, _format(x).tan), rest)
+    angle, quadrant = _reduced(x)
+    z = angle * angle
+    near = fma(angle * z, horner(z, _format(x).tan), angle)
     return select(x == 0, x, select((quadrant & 1) != 0, -1 / near, near))
 
 
-def _near(rest: Value) -> tuple[Value, Value]:
+def _near(angle: Value) -> tuple[Value, Value]:
     """Return the sine and cosine of an angle of at most pi/4."""
-    c, z = _format(rest), rest * rest
-    return fma(rest * z, horner(z, c.sin), rest), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))
+    c, z = _format(angle), angle * angle
+    return fma(angle * z, horner(z, c.sin), angle), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))
 
 
 def _sine_at(near: tuple[Value, Value], quadrant: Value) -> Value:
@@ -118,10 +118,10 @@ def _sine_at(near: tuple[Value, Value], quadrant: Value) -> Value:
 def _reduced(x: Value) -> tuple[Value, Value]:
     """Return the angle minus a number of quarter turns, and that number, whose last two bits matter."""
     size = absolute(x)
-    rest, quadrant = _either(
+    angle, quadrant = _either(
         size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x)
     )
-    return select(size < float("inf"), rest, x - x), quadrant
+    return select(size < float("inf"), angle, x - x), quadrant
 
 
 def _either(
@@ -147,10 +147,10 @@ def _reduced_by_parts(x: Value) -> tuple[Value, Value]:
     rounder = 1.5 * 2.0**c.mantissa  # so large that a sum with it is whole, with its value in the lowest bits
     rounded = fma(x, 0.6366197723675814, x.like(rounder))
     count = rounded - rounder
-    rest = x
+    angle = x
     for part in c.half_pi:
-        rest = fma(count, -part, rest)
-    return rest, bits(rounded)
+        angle = fma(count, -part, angle)
+    return angle, bits(rounded)
 
 
 def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
@@ -166,10 +166,10 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     quadrant = (product + (1 << (unit - 1))) >> unit
     fraction = product - (quadrant << unit)
     below = (fraction >> (2 * word - 1)) != 0
-    rest = _scaled(select(below, 0 - fraction, fraction), c)
+    angle = _scaled(select(below, 0 - fraction, fraction), c)
     negative = x < 0
     narrow = _narrow(quadrant)
-    return select(negative ^ below, -rest, rest), select(negative, 0 - narrow, narrow)
+    return select(negative ^ below, -angle, angle), select(negative, 0 - narrow, narrow)
 
 
 def _scaled(fraction: Value, c: TrigonometricFormat) -> Value:
@@ -183,8 +183,8 @@ def _scaled(fraction: Value, c: TrigonometricFormat) -> Value:
     head, tail = head * 2.0 ** (2 + excess - word), tail * 2.0 ** (2 + excess - 2 * word)
     half_pi, half_pi_rest, _ = c.half_pi
     product = head * half_pi
-    rest = fma(head, half_pi, -product)
-    return product + fma(tail, half_pi, fma(head, half_pi_rest, rest))
+    error = fma(head, half_pi, -product)
+    return product + fma(tail, half_pi, fma(head, half_pi_rest, error))
 
 
 def _words(index: Value) -> list[Value]:

@@ -60,7 +60,7 @@ def fill(x: np.ndarray, value: Any, size: int) -> None:
 
 
 def between(values: np.ndarray, first: int, stop: int, other: Any) -> np.ndarray:
-    """The block with ``other`` in place of the elements before number ``first`` and from number ``stop`` on."""
+    """The block with ``other`` instead of the elements before number ``first`` and from number ``stop`` on."""
     numbers = np.arange(len(values))
     return np.where((numbers >= first) & (numbers < stop), values, other)
 
@@ -93,7 +93,7 @@ def _block(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     result = BlockType(x.dtype, size.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, align = _place(context, builder, x, result, *arguments[:2])
+        pointer, align = _address(context, builder, x, result, *arguments[:2])
         return builder.load(pointer, align=align)
 
     return result(x, types.intp, size), generate
@@ -109,7 +109,7 @@ def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
         buffer, first, _ = arguments
         loaded = []
         for offset in (first, builder.add(first, first.type(result.size - 1))):  # ends with the last element
-            pointer, align = _place(context, builder, x, result, buffer, offset)
+            pointer, align = _address(context, builder, x, result, buffer, offset)
             loaded.append(builder.load(pointer, align=align))
         lanes = [*range(0, result.size, 2), *range(result.size + 1, 2 * result.size, 2)]
         return builder.shuffle_vector(*loaded, ir.Constant(ir.VectorType(ir.IntType(32), result.size), lanes))
@@ -120,7 +120,7 @@ def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
 @generated(put)
 def _put(typing_context: Any, x: Any, offset: Any, values: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, align = _place(context, builder, x, values, *arguments[:2])
+        pointer, align = _address(context, builder, x, values, *arguments[:2])
         builder.store(arguments[2], pointer, align=align)
         return context.get_dummy_value()
 
@@ -165,11 +165,11 @@ def _fill(typing_context: Any, x: Any, value: Any, size: Any) -> Any:
 @generated(between)
 def _between(typing_context: Any, values: Any, first: Any, stop: Any, other: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given, *numbers = arguments
+        inner, *numbers = arguments
         low, high, outside = [_splat(builder, number, values.size) for number in numbers]
         lanes = ir.Constant(low.type, list(range(values.size)))
         inside = builder.and_(builder.icmp_signed(">=", lanes, low), builder.icmp_signed("<", lanes, high))
-        return builder.select(inside, given, outside)
+        return builder.select(inside, inner, outside)
 
     return values(values, types.intp, types.intp, values.element), generate
 
@@ -292,7 +292,7 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), size), 0))
 
 
-def _place(context: Any, builder: Any, x: Any, values: BlockType, buffer: Any, offset: Any) -> tuple[Any, int]:
+def _address(context: Any, builder: Any, x: Any, values: BlockType, buffer: Any, offset: Any) -> tuple[Any, int]:
     """Return the address of a block in a buffer, and its alignment in bytes."""
     element = context.get_data_type(values.element)
     first = builder.gep(context.make_array(x)(context, builder, buffer).data, [offset], inbounds=True)

@@ -107,7 +107,7 @@ def _write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _mark(builder: Any, buffer_type: Any, before: int, operation: str) -> None:
-    """Attach what the type of a buffer declares to its accesses emitted since ``before``."""
+    """Attach the declarations of a buffer's type to its accesses emitted since ``before``."""
     scopes: dict[str, list[str]] = {}
     if isinstance(buffer_type, ElementBufferType):  # Note [Buffers that are the same]
         scopes = {"noalias" if operation == "load" else "alias.scope": ["written"]}

@@ -127,10 +127,10 @@ def sqrt(z: Pair) -> Pair:
 
 def rsqrt(z: Pair) -> Pair:
     """1 / sqrt(z)."""
-    return divide(_one(z), sqrt(z))
+    return divide(_unit(z), sqrt(z))
 
 
-def _one(z: Pair) -> Pair:
+def _unit(z: Pair) -> Pair:
     return z[0].like(1), z[0].like(0)
 
 
@@ -142,9 +142,9 @@ def _grown(power: Callable[[Value], Value], a: Value, angle: Value) -> Pair:
     extreme = (whole == _INF) | (whole == 0)
     first, second = select(extreme, half, whole), select(extreme, half, 1)
     real, imaginary = cosine * first * second, sine * first * second
-    known = (absolute(angle) < _INF) | (absolute(a) < _INF)  # if neither is finite, only the size is known
-    real = select(known, real, whole)
-    imaginary = select(known, imaginary, select(whole == 0, whole, sine))
+    is_known = (absolute(angle) < _INF) | (absolute(a) < _INF)  # if neither is finite, only the size is known
+    real = select(is_known, real, whole)
+    imaginary = select(is_known, imaginary, select(whole == 0, whole, sine))
     return real, select(angle == 0, angle, imaginary)
 
 
@@ -173,8 +173,8 @@ def sigmoid(z: Pair) -> Pair:
     a, b = z
     real, imaginary = exp((-absolute(a), select(a < 0, b, -b)))
     below = 1 + real, imaginary
-    one, zero = _one(z)
-    return divide((select(a < 0, real, one), select(a < 0, imaginary, zero)), below)
+    unit, zero = _unit(z)
+    return divide((select(a < 0, real, unit), select(a < 0, imaginary, zero)), below)
 
 
 def signed_like(z: Pair, w: Pair) -> Pair:
@@ -198,9 +198,9 @@ def pow(z: Pair, w: Pair) -> Pair:
     real, imaginary = magnitude * cosine, magnitude * sine
     none = size == 0
     of_zero = select(c > 0, c.like(0), math.nan)
-    one = (c == 0) & real_exponent
+    is_one = (c == 0) & real_exponent
     real, imaginary = select(none, of_zero, real), select(none, of_zero, imaginary)
-    return select(one, 1, real), select(one, 0, imaginary)
+    return select(is_one, 1, real), select(is_one, 0, imaginary)
 
 
 # --- logarithms
@@ -259,13 +259,13 @@ def _hyperbolic(z: Pair, first: Callable[..., Value], second: Callable[..., Valu
     """The first function of a times cos b, the second times sin b, in two steps if they are too large."""
     a, b = z
     sine, cosine = sin_cos(b)
-    one, other = first(a), second(a)
+    of_first, of_second = first(a), second(a)
     half = polynomials.exp(0.5 * absolute(a))
-    extreme = absolute(one) == _INF
-    real = select(extreme, copysign(half, one) * cosine * (0.5 * half), one * cosine)
-    imaginary = select(extreme, copysign(half, other) * sine * (0.5 * half), other * sine)
+    extreme = absolute(of_first) == _INF
+    real = select(extreme, copysign(half, of_first) * cosine * (0.5 * half), of_first * cosine)
+    imaginary = select(extreme, copysign(half, of_second) * sine * (0.5 * half), of_second * sine)
     unclear = (absolute(a) == _INF) & (b - b != 0)
-    return select(unclear, one, real), imaginary
+    return select(unclear, of_first, real), imaginary
 
 
 def tanh(z: Pair) -> Pair:
@@ -308,7 +308,7 @@ def tan_slope(z: Pair, _: Pair) -> Pair:
     a, b = z
     size = absolute(b)
     near = select(size < 40, b, copysign(b.like(40), b))
-    c, d = divide(_one(z), cos((a, near)))
+    c, d = divide(_unit(z), cos((a, near)))
     factor = polynomials.exp(2 * (absolute(near) - size))
     return (c - d) * (c + d) * factor, 2 * c * d * factor
 

@@ -101,9 +101,9 @@ class _Caller:
         if not isinstance(dtype, types.Complex):
             return value
         number = self.builder.insert_value(ir.Constant(self.context.get_value_type(dtype), [0, 0]), value, 0)
-        place = cgutils.alloca_once(self.builder, number.type)
-        self.builder.store(number, place)
-        return place
+        address = cgutils.alloca_once(self.builder, number.type)
+        self.builder.store(number, address)
+        return address
 
     def __call__(self, result: Any, *passed: Any) -> Any:
         function_type = ir.FunctionType(result, [value.type for value in passed])
@@ -119,11 +119,11 @@ def _call_gemm(
         address, m, n, k, x, x_start, x_step, x_transposed, y, y_start, y_step, y_transposed, add, *result = arguments
         call = _Caller(context, builder, signature, address)
         number = context.get_value_type(getattr(out.dtype, "underlying_float", out.dtype))
-        one, added = [call.factor(out.dtype, value) for value in (ir.Constant(number, 1), builder.sitofp(add, number))]
+        alpha, beta = [call.factor(out.dtype, value) for value in (ir.Constant(number, 1), builder.sitofp(add, number))]
         call(
             ir.VoidType(), call.flag(_ROW_MAJOR), call.flag(_AS_IT_IS, x_transposed),
-            call.flag(_AS_IT_IS, y_transposed), m, n, k, one, call.first(4, x, x_start), x_step,
-            call.first(8, y, y_start), y_step, added, call.first(13, result[0], result[1]), result[2],
+            call.flag(_AS_IT_IS, y_transposed), m, n, k, alpha, call.first(4, x, x_start), x_step,
+            call.first(8, y, y_start), y_step, beta, call.first(13, result[0], result[1]), result[2],
         )
         return context.get_dummy_value()
 
@@ -139,11 +139,11 @@ def _call_gemv(
         address, m, k, x, x_start, x_step, x_transposed, y, y_start, y_step, result = arguments
         call = _Caller(context, builder, signature, address)
         number = context.get_value_type(out.dtype)
-        one = ir.Constant(ir.IntType(64), 1)
+        unit_step = ir.Constant(ir.IntType(64), 1)
         call(
             ir.VoidType(), call.flag(_ROW_MAJOR, x_transposed), call.flag(_AS_IT_IS), m, k, ir.Constant(number, 1),
             call.first(3, x, x_start), x_step, call.first(7, y, y_start), y_step, ir.Constant(number, 0),
-            call.first(10, result, ir.Constant(one.type, 0)), one,
+            call.first(10, result, ir.Constant(unit_step.type, 0)), unit_step,
         )
         return context.get_dummy_value()
 

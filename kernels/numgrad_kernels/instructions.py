@@ -268,11 +268,11 @@ def compiled_pairs(function: Callable[..., Any], arguments: int = 1, real: bool 
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
         numbers = [context.make_complex(builder, signature.args[0], x) for x in operands]
-        found = function(*[(Value(builder, x.real), Value(builder, x.imag)) for x in numbers])
+        computed = function(*[(Value(builder, x.real), Value(builder, x.imag)) for x in numbers])
         if real:
-            return found.value
+            return computed.value
         result = context.make_complex(builder, signature.return_type)
-        result.real, result.imag = (part.value for part in found)
+        result.real, result.imag = (part.value for part in computed)
         return result._getvalue()
 
     def signature(x: Any, *others: Any) -> Any:

@@ -159,8 +159,8 @@ def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -
     results = []
     for start in range(0, lanes, native.count):
         # If there are too few numbers, the last one is repeated, which is harmless.
-        taken = [min(start + lane, lanes - 1) for lane in range(native.count)]
-        results.append(builder.call(libmvec, [_shuffled(builder, x, x, taken) for x in vectors]))
+        lane_indices = [min(start + lane, lanes - 1) for lane in range(native.count)]
+        results.append(builder.call(libmvec, [_shuffled(builder, x, x, lane_indices) for x in vectors]))
     while len(results) > 1:
         pairs = zip(results[::2], results[1::2], strict=True)
         results = [_shuffled(builder, a, b, range(2 * a.type.count)) for a, b in pairs]

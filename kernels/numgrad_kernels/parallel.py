@@ -29,7 +29,7 @@ def with_parts(text: str) -> str:
     """
     module = ast.parse(text)
     (kernel,) = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "kernel"]
-    loops = _Loops()
+    loops = _LoopExtractor()
     loops.visit(kernel)
     parts = loops.parts({parameter.arg for parameter in kernel.args.args})
     at = module.body.index(kernel)
@@ -40,11 +40,11 @@ def with_parts(text: str) -> str:
     return ast.unparse(ast.fix_missing_locations(module))
 
 
-class _Loops(ast.NodeTransformer):
+class _LoopExtractor(ast.NodeTransformer):
     """Transformer that takes the loops out of a kernel, and records the variables used outside of them."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[ast.Name, list[ast.stmt], ast.Tuple]] = []  # their indices, bodies and variables
+        self.loops: list[tuple[ast.Name, list[ast.stmt], ast.Tuple]] = []  # their indices, bodies and variables
         self.read: set[str] = set()
         self.written: set[str] = set()
 
@@ -56,26 +56,26 @@ class _Loops(ast.NodeTransformer):
         match node:
             case ast.For(target=ast.Name() as index, iter=ast.Call(func=ast.Name(id="prange"), args=[count])):
                 variables = ast.Tuple([], ast.Load())
-                self.found.append((index, node.body, variables))
-                arguments = [ast.Name(f"rounds_{len(self.found)}", ast.Load()), self.visit(count), variables]
+                self.loops.append((index, node.body, variables))
+                arguments = [ast.Name(f"rounds_{len(self.loops)}", ast.Load()), self.visit(count), variables]
                 return ast.Expr(ast.Call(ast.Name("parallel_for", ast.Load()), arguments, []))
         return self.generic_visit(node)
 
     def parts(self, parameters: set[str]) -> list[ast.stmt]:
         """Return the functions of the loops' rounds, which take the variables of the kernel that they read."""
-        known = parameters | self.written
-        return [self._part(number, known, *loop) for number, loop in enumerate(self.found, 1)]
+        visible = parameters | self.written
+        return [self._part(number, visible, *loop) for number, loop in enumerate(self.loops, 1)]
 
     def _part(
-        self, number: int, known: set[str], index: ast.Name, body: list[ast.stmt], variables: ast.Tuple
+        self, number: int, visible: set[str], index: ast.Name, body: list[ast.stmt], variables: ast.Tuple
     ) -> ast.stmt:
-        names = [index, *[node for one in body for node in ast.walk(one) if isinstance(node, ast.Name)]]
+        names = [index, *[node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)]]
         written = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        if shared := sorted(written & (known | self.read)):
+        if shared := sorted(written & (visible | self.read)):
             raise TypeError(f"a round of a prange loop writes {', '.join(shared)}, known outside of the rounds, too")
         if _can_end(body):
             raise TypeError("a round of a prange loop can end the loop")
-        captured = sorted({node.id for node in names} & known)
+        captured = sorted({node.id for node in names} & visible)
         variables.elts = [ast.Name(name, ast.Load()) for name in captured]
         (function,) = ast.parse(
             f"@njit\ndef rounds_{number}({', '.join(['_first', '_stop', *captured])}):\n"
@@ -117,7 +117,7 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
         # A loop over elements one byte apart, the first at address 0: the address of each is its number.
         loop = [cgutils.alloca_once_value(builder, value) for value in (_BYTES(None), pieces, _INT64(1))]
         run = cgutils.get_or_insert_function(builder.module, _RUN, "numba_parallel_for")
-        pointers = [builder.bitcast(one, _BYTES) for one in (callback, data)]
+        pointers = [builder.bitcast(pointer, _BYTES) for pointer in (callback, data)]
         builder.call(run, [pointers[0], *loop, pointers[1], _INT64(0), _INT64(1), threads])
         return context.get_dummy_value()
 

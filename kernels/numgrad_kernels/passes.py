@@ -93,16 +93,16 @@ def _fused(
     module: ir.Module, block: ir.Block, instruction: ir.Instruction, uses: Mapping[int, int]
 ) -> list[ir.Instruction]:
     """Return the instructions that replace a sum or difference; none if it has no product of its own."""
-    for place, product in enumerate(instruction.operands):
+    for index, product in enumerate(instruction.operands):
         is_product = isinstance(product, ir.Instruction) and product.opname == "fmul"
         if not is_product or product.flags or instruction.flags or uses[id(product)] != 1:
             continue
-        (left, right), term = product.operands, instruction.operands[1 - place]
+        (left, right), term = product.operands, instruction.operands[1 - index]
         instructions = []
         if instruction.opname == "fsub":
-            negated = ir.Instruction(block, left.type, "fneg", [left if place else term])
+            negated = ir.Instruction(block, left.type, "fneg", [left if index else term])
             instructions.append(negated)
-            left, term = (negated, term) if place else (left, negated)
+            left, term = (negated, term) if index else (left, negated)
         kind = left.type
         vector = isinstance(kind, ir.VectorType)
         suffix = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name

@@ -125,8 +125,8 @@ def _log_of_parts(f: Value, k: Value) -> Value:
     z = s * s
     half_square = 0.5 * f * f
     ln2_high, ln2_low = c.ln2
-    rest = fma(k, ln2_low, s * fma(z, horner(z, c.log), half_square))
-    return fma(k, ln2_high, f - (half_square - rest))
+    low_part = fma(k, ln2_low, s * fma(z, horner(z, c.log), half_square))
+    return fma(k, ln2_high, f - (half_square - low_part))
 
 
 def tanh(x: Value) -> Value:

@@ -55,14 +55,14 @@ def _erfc_of_size(x: Value) -> Value:
     # In this form LLVM merges the power with the one in the derivative.
     minus_x = -x
     exponent = x * minus_x
-    rest = product_rest(x, minus_x, exponent)
+    error = product_rest(x, minus_x, exponent)
     d = fma(absolute(x), 0.4, x.like(1))
     t = 1 / d
     result = exp(exponent) * (t * horner(t, _ERFC))
     # 1 / (t d) - 1, including the rounding error of d; the result is about proportional to the square of t.
     product = t * d
     t_rest = (1 - product) - product_rest(t, d, product) - t * fma(absolute(x), 0.4, 1 - d)
-    better = fma(fma(t_rest, 2, rest), result, result)
+    better = fma(fma(t_rest, 2, error), result, result)
     return select(exponent > -128, better, result)  # beyond, it is 0 or NaN
 
 
@@ -71,14 +71,14 @@ def pow(x: Value, y: Value) -> Value:
     size = absolute(x)
     high, low = _log2(size)
     exponent = y * high
-    rest = fma(y, low, product_rest(y, high, exponent))
+    low_part = fma(y, low, product_rest(y, high, exponent))
     beyond = absolute(exponent) >= 200  # where the power is 0 or infinite
     exponent = select(beyond, copysign(exponent.like(200), exponent), exponent)
-    rest = select(beyond, 0, rest)
+    low_part = select(beyond, 0, low_part)
     bias, mantissa = 127, 23
     rounder = 1.5 * 2.0**mantissa + 2 * bias  # so large that a sum with it has no bits for a fraction
     rounded = exponent + rounder
-    r = (exponent - (rounded - rounder)) + rest
+    r = (exponent - (rounded - rounder)) + low_part
     # 2^n may be subnormal or exceed the largest float, so n is split between two factors.
     n = bits(rounded)
     first = n >> 1
@@ -88,8 +88,8 @@ def pow(x: Value, y: Value) -> Value:
     odd = (_trunc(y) == y) & (_trunc(half) != half)
     power = select(odd, copysign(power, x), power)
     power = select((x < 0) & (_trunc(y) != y) & (size < np.inf), np.nan, power)
-    one = (x == 1) | (y == 0) | ((x == -1) & (absolute(y) == np.inf))
-    return select(one, 1, power)
+    is_one = (x == 1) | (y == 0) | ((x == -1) & (absolute(y) == np.inf))
+    return select(is_one, 1, power)
 
 
 def _log2(x: Value) -> tuple[Value, Value]:

@@ -81,8 +81,8 @@ def truncated_quotient(x: Any, y: Any) -> Any:
 
 @jitable
 def _integer_fmod(x: Any, y: Any) -> Any:
-    rest = x % y
-    return type(x)(rest - y if rest != 0 and (x < 0) != (rest < 0) else rest)
+    remainder = x % y
+    return type(x)(remainder - y if remainder != 0 and (x < 0) != (remainder < 0) else remainder)
 
 
 @compiled_as(lambda x, y: x % y, python=np.fmod, integers=_integer_fmod)
@@ -91,13 +91,13 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def _float_remainder(x: Value, y: Value) -> Value:
-    rest = x % y
-    return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
+    remainder = x % y
+    return select((remainder != 0) & ((remainder < 0) ^ (y < 0)), remainder + y, remainder)
 
 
 def _python_remainder(x: Any, y: Any) -> Any:
-    rest = np.fmod(x, y)
-    return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
+    remainder = np.fmod(x, y)
+    return remainder + y if remainder != 0 and (remainder < 0) != (y < 0) else remainder
 
 
 @jitable

@@ -79,8 +79,8 @@ def log1p(x: Any) -> Any:
 
 
 def _python_sigmoid(x: Any) -> Any:
-    one, power = type(x)(1), np.exp(x if x.real < 0 else -x)
-    return (power if x.real < 0 else one) / (one + power)
+    unit, power = type(x)(1), np.exp(x if x.real < 0 else -x)
+    return (power if x.real < 0 else unit) / (unit + power)
 
 
 @compiled_as(polynomials.sigmoid, python=_python_sigmoid, pairs=complexes.sigmoid)
@@ -116,17 +116,17 @@ def rsqrt(x: Any) -> Any:
 @jitable
 def _integer_power(base: Any, exponent: Any) -> Any:
     number = type(base)
-    one = number(1)
+    unit = number(1)
     if exponent < 0:  # 1 and -1 are the only integers with an inverse
         if base == -1 and exponent & 1:
             return base
         return number(base == 1 or base == -1)
-    result = one
+    result = unit
     while exponent > 0:
-        if exponent & one:
+        if exponent & unit:
             result = number(result * base)
         base = number(base * base)
-        exponent = number(exponent >> one)
+        exponent = number(exponent >> unit)
     return result
 
 

@@ -209,14 +209,14 @@ def _load_or_compile(
     if parallel:
         _start_threads()
 
-    def made(compiled: Any, origin: str) -> Kernel:
+    def kernel_of(compiled: Any, origin: str) -> Kernel:
         return Kernel(name, text, arguments, parallel, facts, compiled, origin, time.perf_counter() - start)
 
     def loaded() -> Kernel | None:
         payload = cache.load(f"{stem}.bin", digest)
         if payload is None:
             return None
-        return made(CompileResult._rebuild(target_context(), *pickle.loads(payload)), "loaded")
+        return kernel_of(CompileResult._rebuild(target_context(), *pickle.loads(payload)), "loaded")
 
     kernel = loaded()
     if kernel is not None:
@@ -226,7 +226,7 @@ def _load_or_compile(
         if kernel is None:
             source = cache.cache_directory() / f"{stem}.py"
             compiled = _compile(module, str(source), text, arguments, parallel)
-            kernel = made(compiled, "compiled")
+            kernel = kernel_of(compiled, "compiled")
             cache.save(source.name, text.encode())
             cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
     return kernel
