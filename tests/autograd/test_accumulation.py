@@ -121,7 +121,7 @@ def test_no_gradient_leaves_grad_alone(x):
 
 # --- layout -----------------------------------------------------------------------------
 
-#: Leaves that fill their memory, in another than row-major order, and what ``grad`` gets: the same strides.
+#: Leaves that fill their memory in another order than row-major; ``grad`` gets the same strides.
 DENSE = {
     "transposed": lambda: ones(2, 3).t(),
     "permuted": lambda: ones(2, 3, 4).permute(2, 0, 1),
@@ -129,7 +129,7 @@ DENSE = {
     "with a size of 1": lambda: ones(2, 3).t()[:, None],
 }
 
-#: Leaves with gaps, or with elements that are several: row-major.
+#: Leaves with gaps or repeated elements; ``grad`` is row-major.
 OTHERS = {
     "stepped": lambda: ones(6, 4)[::2, ::2],
     "stepped and transposed": lambda: ones(6, 4).t()[::2, ::2],
@@ -137,7 +137,7 @@ OTHERS = {
     "expanded": lambda: ones(3).expand(2, 3),
 }
 
-#: What sends the leaf a gradient: one laid out as the leaf, row-major, repeated, given, transposed.
+#: Functions that send the leaf a gradient: laid out as the leaf, row-major, repeated, given, transposed.
 SENDING = {
     "product": lambda x: (x * x).sum().backward(),
     "sum": lambda x: x.sum().backward(),

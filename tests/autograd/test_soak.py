@@ -1,4 +1,4 @@
-"""Many rounds of everything at once: nothing stays in memory, and threads do not get into one another's way."""
+"""Many rounds of many programs at once: all memory is freed, and threads do not disturb each other."""
 
 import contextlib
 import gc
@@ -77,7 +77,7 @@ def nested(x):
 
 
 def abandoned(x):
-    (x.exp() * x).tanh()  # never gone through
+    (x.exp() * x).tanh()  # without backward
     with contextlib.suppress(RuntimeError):
         y = x * 1
         z = y * y

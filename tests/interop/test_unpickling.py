@@ -102,7 +102,7 @@ def test_entries_that_overlap():
     with zipfile.ZipFile(buffer, "w") as file:
         file.writestr("a/data.pkl", b"N.")
         file.writestr("a/data/0", bytes(9999))
-        file.filelist += [file.filelist[-1]] * 3  # as often as one likes in the directory
+        file.filelist += [file.filelist[-1]] * 3  # in the directory any number of times
     buffer.seek(0)
     with pytest.raises(RuntimeError, match="they are compressed, or overlap"):
         load(buffer)
@@ -310,7 +310,7 @@ def test_small_files_that_describe_much(program):
 
 
 def test_marks_of_tensors_that_show_much():
-    """The memory is negated or conjugated once, however much of it a tensor shows."""
+    """The memory is negated or conjugated once, whatever part of it a tensor views."""
     marks = b"}X\x03\x00\x00\x00neg\x88s"
     pickled = rebuilt(shape=b"J\x00\x00\x00\x40K\x02\x86", strides=b"K\x00K\x01\x86", marks=marks)
     shown = load(archive(b"\x80\x02" + pickled, np.arange(6, dtype=np.float32)))

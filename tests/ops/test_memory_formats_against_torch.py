@@ -29,7 +29,7 @@ def _filters(m, x, shape, last=False):
 
 
 def _norm(m, x, **options):
-    """Batch normalization with all that it can be given."""
+    """Batch normalization with all its arguments."""
     c = x.shape[1]
     return m.nn.functional.batch_norm(x, m.zeros(c), m.ones(c), m.ones(c) * 2, m.ones(c), **options)
 
@@ -103,8 +103,8 @@ ON_VOLUMES = {
     "area": lambda m, f, x: f.interpolate(x, scale_factor=2, mode="area"),
 }  # fmt: skip
 
-#: Whose gradients lie otherwise than PyTorch's: where row-major gradients meet images with channels last (of the first
-#: list), or wherever these are (of the second).
+#: Operations whose gradients have other strides than PyTorch's: if row-major gradients meet channels-last images (the
+#: first list), or if images are channels-last (the second).
 OF_OTHER_GRADIENTS = {"relu", "leaky_relu", "clamp", "lrn"}
 OF_OTHER_STRIDES = {"average", "clamp"}
 

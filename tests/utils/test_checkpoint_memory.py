@@ -63,7 +63,7 @@ def test_what_is_computed_again_goes_as_backward_proceeds():
 
 
 def everything_goes(run):
-    """Check that all tensors and nodes that ``run()`` makes go without the garbage collector."""
+    """Check that all tensors and nodes that ``run()`` makes are freed without the garbage collector."""
     run()  # compiles the kernels
     gc.collect()
     gc.freeze()
