@@ -249,9 +249,9 @@ def _needed(
             if not counter & live and not any(isinstance(each, ast.Assign) for each in walk(body)):
                 continue
             if isinstance(statement, ast.For):
-                statement = ast.For(statement.target, statement.iter, body, [])
+                statement = ast.For(statement.target, statement.iter, body or [ast.Pass()], [])
             else:
-                statement = ast.While(statement.test, body, [])
+                statement = ast.While(statement.test, body or [ast.Pass()], [])
             live = after
         elif isinstance(statement, (ast.Break, ast.Continue)):
             live = left

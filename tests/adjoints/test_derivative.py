@@ -73,6 +73,16 @@ def test_defaults_and_builtin_functions():
         assert derivative(sine)(0.5) == math.cos(0.5)
 
 
+def test_a_loop_of_which_the_counter_alone_is_needed():
+    def scaled(x):
+        i, y = 1, 0.0
+        for i in range(3):
+            y = x + i  # noqa: F841 - the derivative drops it
+        return x * i
+
+    assert derivative(scaled).py_func(2.0) == 2
+
+
 @pytest.mark.parametrize(("argnums", "expected"), [
     (-1, 12), (np.int64(0), 9), ((1,), (12,)), ((0, 0, -1), (9, 9, 12)), ((), ValueError), (2, ValueError),
     (-3, ValueError), (1.0, TypeError), ("0", TypeError), (None, TypeError),
