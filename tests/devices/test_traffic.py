@@ -50,7 +50,8 @@ def test_parts_of_large_memory(name, step):
             gradient = within(np.ones(result.shape, result.detach().numpy().dtype), step)
             found += claimed(lambda result=result, gradient=gradient: result.backward(gradient, retain_graph=True))[1]
     justified = 8 * sum(tensor.nbytes for tensor in tensors) + 64  # a kernel may have more operands than the operation
-    assert [entry for entry in found if entry[1] > justified] == []
+    # the work space of LAPACK has a size of its own
+    assert [(kernel, count) for kernel, count in found if count > justified and kernel != "lapack"] == []
 
 
 WRITES = {
