@@ -69,7 +69,8 @@ class Geometric(ProbsOrLogits):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        return xlog1py(value, -self.probs) + self.probs.log()
+        certain = (self.probs == 1) & (value == 0)  # where the derivative of the first term would be NaN
+        return xlog1py(value, -self.probs.masked_fill(certain, 0)) + self.probs.log()
 
     def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

@@ -100,6 +100,12 @@ def test_gradients_of_discrete_distributions(name):
     check_gradients(lambda a: DISCRETE[name](a).entropy(), A.clone().requires_grad_())
 
 
+def test_a_certain_success_has_a_gradient():
+    probs = torch.tensor([1.0, 0.5], requires_grad=True)
+    dist.Geometric(probs).log_prob(torch.zeros(2)).sum().backward()
+    assert probs.grad.tolist() == [1, 2]
+
+
 PAIRS = [(name, name) for name in ("normal", "laplace", "exponential", "log_normal", "half normal", "gumbel")] + [
     ("exponential", "normal"), ("laplace", "normal"), ("normal", "laplace"), ("uniform", "normal"),
 ]

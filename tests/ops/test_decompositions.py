@@ -1,5 +1,7 @@
 """Decompositions beyond the samples: vectors with a free sign or phase, degenerate matrices, errors."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -167,6 +169,32 @@ def test_norms_of_singular_values():
     assert numgrad.norm(A, "nuc") == A.norm("nuc", (0, 1)) == linalg.norm(A, "nuc") == 7
     assert (linalg.norm(A, 2), linalg.norm(A, -2)) == (4, 3)
     assert linalg.matrix_norm(A[None].mT, 2, (2, 1), keepdim=True).shape == (1, 1, 1)
+
+
+def test_norms_of_integers_are_refused():
+    for order in ("nuc", 2, -2, 1, math.inf, "fro"):
+        with pytest.raises(RuntimeError, match="xpected a floating point or complex"):
+            linalg.matrix_norm(numgrad.tensor([[2, 1], [1, 3]]), order)
+
+
+@pytest.mark.parametrize("p", [None, 1, math.inf, "fro"])
+def test_singular_matrices_have_an_infinite_condition(p):
+    matrices = numgrad.tensor([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    assert linalg.cond(matrices[:2] if p else matrices[:1], p).min() > 1e6
+    assert linalg.cond(matrices[2], p).item() == pytest.approx(2 if p == "fro" else 1)
+
+
+def test_gradients_of_eigenvectors_are_symmetric():
+    A = numgrad.tensor([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]], requires_grad=True)
+    (linalg.eigh(A)[1].square() * numgrad.eye(3)).sum().backward()
+    assert A.grad.abs().max() > 0.01
+    np.testing.assert_allclose(A.grad, A.grad.mT, atol=1e-5)
+
+
+def test_a_factor_without_the_other_has_no_gradient():
+    A = numgrad.eye(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="mode='r'"):
+        linalg.qr(A, "r")[1].sum().backward()
 
 
 def test_reports_instead_of_errors():

@@ -48,7 +48,7 @@ def linalg_eigh_op(A: Layout, lower: bool, check: str) -> Any:
 
 @linalg_eigh_op.gradient("A")
 def _(grad, L, V):
-    """``V @ (V.mH @ grad_V / (L_j - L_i) + diag(grad_L)) @ V.mH``."""
+    """``V @ (S / (L_j - L_i) + diag(grad_L)) @ V.mH``, where ``S`` is the skew-Hermitian part of ``V.mH @ grad_V``."""
     of_L, of_V = grad
     if of_V is None:
         return (None if of_L is None else (V * unsqueeze(convert(of_L, V.dtype), -2)) @ adjoint(V),)
@@ -56,7 +56,7 @@ def _(grad, L, V):
     if V._layout.type.dtype.is_complex:
         phases = phase_check(imag(diagonal_of(product)), "linalg_eigh_backward", "eigenvectors")
         product = product - 1j * with_diagonal(phases)
-    middle = off_diagonal(product) / differences(L)
+    middle = off_diagonal((product - adjoint(product)) / 2) / differences(L)
     if of_L is not None:
         middle = middle + with_diagonal(convert(of_L, V.dtype))
     return (V @ middle @ adjoint(V),)

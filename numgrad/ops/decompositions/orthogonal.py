@@ -36,12 +36,12 @@ def linalg_qr_op(A: Layout, mode: str) -> Any:
 def _(grad, Q, R, mode):
     """``(grad_Q + Q @ copy(R @ grad_R.mH - grad_Q.mH @ Q)) @ inv(R).mH``; the lower triangle is copied to the upper."""
     of_Q, of_R = grad
-    (m, k), n = Q._layout.shape[-2:], R._layout.shape[-1]
     check(
         mode != "r",
         "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
         "mode='reduced') if you are going to differentiate through linalg.qr.",
     )
+    (m, k), n = Q._layout.shape[-2:], R._layout.shape[-1]
     check(
         mode != "complete" or m <= n,
         "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.",

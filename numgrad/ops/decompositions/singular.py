@@ -224,7 +224,7 @@ def linalg_pinv(
     ``rtol``, also called ``rcond``, is by default the larger size times the distance from 1 to the next number, or 0 if
     there is an ``atol``.  With ``hermitian``, the matrices are Hermitian, and their lower triangles are read.
 
-    Derivatives hold for changes of the matrix that do not change its rank.
+    Derivatives hold if only singular values of 0 count as 0, for changes of the matrix that do not change its rank.
 
     Raises:
         LinAlgError: the algorithm does not converge.
@@ -302,7 +302,8 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
         largest, least = values.select(-1, 0), values.select(-1, -1)
         return least / largest if p == -2 else largest / least
     check_square("linalg.cond", A._layout)
-    return matrix_norm(A, p) * matrix_norm(linalg_inv_op(A, "")[0], p)
+    inverse, failures = linalg_inv_op(A, "")
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(failures > 0, math.inf)
 
 
 @public(export=False)
@@ -336,6 +337,7 @@ def linalg_matrix_norm(
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported. (shape {list(A.shape)})")
     A = A if dtype is None else convert(A, to_dtype(dtype))
+    check_matrices("linalg.matrix_norm", A._layout)
     if ord in ("nuc", 2, -2):
         values = linalg_svdvals_op(movedim(A, (row, column), (-2, -1)), "linalg.svd")
         result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
@@ -385,7 +387,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     matrices have full rank), the ranks (unless ``driver`` is "gels") and the singular values (if ``driver`` is "gelsd"
     or "gelss").  Singular values up to ``rcond`` times the largest count as 0.
 
-    All drivers compute the same, by singular values.
+    All drivers compute the same, by singular values.  Derivatives hold if only singular values of 0 count as 0.
 
     Raises:
         RuntimeError: the shapes do not fit, the dtypes differ, or there is no such ``driver``.
