@@ -94,7 +94,8 @@ class DifferentiableCall:
         def run(*operands: Any) -> tuple[Any, ...]:
             computed = compute(self.values(operands[:count]), operands[count:])
             empty[:] = [each is None for each in computed]
-            return tuple([each for each in computed if each is not None])
+            # contiguous, so that a tensor shares the memory of the array, which replays fill
+            return tuple([np.asarray(each, order="C") for each in computed if each is not None])
 
         recorder = recording.recorder
         if recorder is None:

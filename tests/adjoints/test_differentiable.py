@@ -77,6 +77,25 @@ def test_a_compiled_training_step_has_the_same_bits():
     assert compiled.equal(trained(lambda step: step))
 
 
+def test_a_program_has_results_and_gradients_of_any_memory_order():
+    @torch.differentiable
+    def parts(A):
+        B = A * A
+        return B[::2, 1], B.T
+
+    def loss(A):
+        column, transposed = parts(A.t())
+        return column.sum() + (transposed * transposed).sum()
+
+    compiled = torch.compile(loss, fullgraph=True)
+    for number in range(1, 6):
+        found, expected = [torch.full((2, 3), float(number), dtype=torch.float64, requires_grad=True) for _ in range(2)]
+        assert torch.equal(compiled(found), loss(expected))
+        compiled(found).backward()
+        loss(expected).backward()
+        assert torch.equal(found.grad, expected.grad)
+
+
 def test_a_program_has_calls_that_write_and_passes_gradients_on():
     @torch.differentiable
     def relax(u, rate, steps):
