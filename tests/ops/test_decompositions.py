@@ -171,6 +171,14 @@ def test_norms_of_singular_values():
     assert linalg.matrix_norm(A[None].mT, 2, (2, 1), keepdim=True).shape == (1, 1, 1)
 
 
+@pytest.mark.parametrize("pivots", [[0, 2], [1, 3], [-1, 2], [1, 10**6]])
+def test_pivots_that_lead_outside_are_refused(pivots):
+    A, pivots = numgrad.eye(2), numgrad.tensor(pivots, dtype=numgrad.int32)
+    for solve, text in ((linalg.lu_solve, "Pivots given to lu_solve"), (linalg.ldl_solve, "Expected pivots")):
+        with pytest.raises(RuntimeError, match=text):
+            solve(A, pivots, A)
+
+
 def test_norms_of_integers_are_refused():
     for order in ("nuc", 2, -2, 1, math.inf, "fro"):
         with pytest.raises(RuntimeError, match="xpected a floating point or complex"):

@@ -218,10 +218,24 @@ def _lu_of(p: Plan, A: TensorRef) -> tuple[TensorRef, Buffer]:
     return factors, p.contiguous(as_integers(p, pivots, A, (numel(A.shape[:-1]),)))
 
 
+def check_pivots(pivots: np.ndarray, rows: int) -> None:
+    """Raise an error unless all pivots of LU factors are from 1 to ``rows``.
+
+    Raises:
+        RuntimeError: a pivot is another number, with which the kernel would write to other memory.
+    """
+    if pivots.size and not 1 <= pivots.min() <= pivots.max() <= rows:
+        bound = "greater or equal to 1" if pivots.min() < 1 else "smaller or equal to LU.size(-2)"
+        raise RuntimeError(
+            f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result of lu_factor?"
+        )
+
+
 def lu_permutation(p: Plan, pivots: TensorRef, rows: int) -> TensorRef:
     """Return the permutations of ``rows`` rows that the exchanges of ``pivots`` make."""
     *batch, count = pivots.shape
     out = p.new(numel(tuple(batch)) * rows, np.dtype(np.int64))
+    p.call(check_pivots, p.contiguous(pivots), rows)
     p.run(small.permutations, np.dtype(np.int64), rows, count, p.contiguous(pivots), out, work=out.size)
     return p.tensor(out, pivots.type.with_dtype(int64), (*batch, rows))
 
@@ -273,6 +287,22 @@ def linalg_ldl_factor(
     return LD, as_integers(p, numbers.part(count, count * n), A, (*batch, n)), reports
 
 
+def check_ldl_pivots(pivots: np.ndarray, n: int) -> None:
+    """Raise an error unless the pivots of LDL factors are such that LAPACK stays within the matrices.
+
+    Raises:
+        RuntimeError: a size is not from 1 to ``n``, or a negative pivot, of a block of two rows, has no second one.
+    """
+    by_matrix = pivots.reshape(-1, n)
+    valid = bool(((np.abs(by_matrix) >= 1) & (np.abs(by_matrix) <= n)).all())
+    begun = np.zeros(len(by_matrix), np.bool_)  # True after the first row of a block
+    for negative in by_matrix.T < 0:
+        valid = valid and not (begun & ~negative).any()
+        begun = negative & ~begun
+    if not valid or begun.any():
+        raise RuntimeError("torch.linalg.ldl_solve: Expected pivots to be those that torch.linalg.ldl_factor returns")
+
+
 def linalg_ldl_solve(p: Plan, LD: TensorRef, pivots: TensorRef, B: TensorRef, hermitian: bool) -> TensorRef:
     """Return the solutions of systems whose matrices have these LDL factors."""
     n, dtype = LD.shape[-1], LD.type.numpy
@@ -284,6 +314,7 @@ def linalg_ldl_solve(p: Plan, LD: TensorRef, pivots: TensorRef, B: TensorRef, he
     numbers = p.new(count * (1 + n), np.dtype(np.int64))
     type = pivots.type.with_dtype(int64)
     p.assign(pivots, TensorRef(numbers.memory, layout_of(type, (*batch, n)), count))
+    p.call(check_ldl_pivots, numbers.part(count, count * n), n)
     call_lapack(
         p, "hetrs" if hermitian and dtype.kind == "c" else "sytrs", count, {"uplo": "L", "n": n, "k": columns},
         {"x": n * n, "pivots": Place("numbers", count, n), "y": n * columns}, 2 * n * n * columns,

@@ -1,10 +1,10 @@
 """Samples of powers, logarithms and special functions."""
 
+import importlib
 import math
 from functools import partial
 from statistics import NormalDist
 
-import mpmath
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
 
@@ -19,7 +19,11 @@ def _erfinv(y):
 
 
 def _by_mpmath(function):
-    return np.vectorize(lambda x: float(function(x)) if x > 0 or x % 1 else math.inf, otypes="d")
+    """``function(mpmath, x)`` of each element; the documentation imports the samples where mpmath is not installed."""
+    def compute(x):
+        return float(function(importlib.import_module("mpmath"), x)) if x > 0 or x % 1 else math.inf
+
+    return np.vectorize(compute, otypes="d")
 
 
 sample("exp2", np.exp2)
@@ -36,13 +40,13 @@ sample("logit_within", lambda x, eps: np.log(np.clip(x, eps, 1 - eps) / (1 - np.
 sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astype(float))), domain=(ANY, POSITIVE))
 sample("xlog1py", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log1p(y.astype(float))), domain=(ANY, POSITIVE),
        call=numgrad.special.xlog1py)
-sample("lgamma", _by_mpmath(lambda x: mpmath.log(abs(mpmath.gamma(x)))), domain=between(-1.9, -1.1))
-sample("digamma", _by_mpmath(mpmath.digamma), domain=POSITIVE)
-sample("trigamma", _by_mpmath(lambda x: mpmath.psi(1, x)), domain=between(-1.9, -1.1),
+sample("lgamma", _by_mpmath(lambda mp, x: mp.log(abs(mp.gamma(x)))), domain=between(-1.9, -1.1))
+sample("digamma", _by_mpmath(lambda mp, x: mp.digamma(x)), domain=POSITIVE)
+sample("trigamma", _by_mpmath(lambda mp, x: mp.psi(1, x)), domain=between(-1.9, -1.1),
        call=partial(numgrad.polygamma, 1))
-sample("polygamma_op", _by_mpmath(lambda x: mpmath.psi(3, x)), domain=between(-1.9, -1.1),
+sample("polygamma_op", _by_mpmath(lambda mp, x: mp.psi(3, x)), domain=between(-1.9, -1.1),
        call=partial(numgrad.polygamma, 3))
-sample("hurwitz", _by_mpmath(lambda x: mpmath.zeta(3, x)), domain=POSITIVE, dtypes=FLOATS,
+sample("hurwitz", _by_mpmath(lambda mp, x: mp.zeta(3, x)), domain=POSITIVE, dtypes=FLOATS,
        call=lambda x: hurwitz(x, power=3))
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
