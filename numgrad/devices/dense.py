@@ -9,6 +9,11 @@ from .host_functions import host
 __all__ = ["finite", "linalg_lstsq", "linalg_matrix_exp", "linalg_pinv", "nearly_singular", "phase_check"]
 
 
+def _reciprocals(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the reciprocals of the numbers that are ``kept``, and zeros for the others."""
+    return np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
+
+
 @host("numpy.linalg.svd")
 def linalg_pinv(A, atol, rtol, hermitian):
     """Return the pseudoinverses of matrices; singular values up to ``max(atol, rtol * largest)`` count as 0."""
@@ -20,7 +25,7 @@ def linalg_pinv(A, atol, rtol, hermitian):
         sizes = values
     limit = np.maximum(atol, rtol * sizes.max(-1, initial=0))[..., None]
     kept = sizes > limit
-    inverses = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
+    inverses = _reciprocals(values, kept)
     return (Vh.conj().mT * inverses[..., None, :]) @ U.conj().mT
 
 
@@ -29,7 +34,7 @@ def linalg_lstsq(A, B, rcond):
     """Return the least-squares solutions of the least norm, the ranks, and the singular values."""
     U, values, Vh = np.linalg.svd(A, full_matrices=False)
     kept = values > rcond * values.max(-1, initial=0, keepdims=True)
-    inverses = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
+    inverses = _reciprocals(values, kept)
     return Vh.conj().mT @ (inverses[..., None] * (U.conj().mT @ B)), kept.sum(-1), values
 
 

@@ -51,7 +51,7 @@ class Half(TransformedDistribution):
         super().__init__(base, AbsTransform(), validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return super().expand(batch_shape, self._get_checked_instance(type(self), _instance))
+        return self._expanded(type(self), batch_shape, _instance)
 
     @property
     def scale(self) -> Tensor:
@@ -86,6 +86,14 @@ class ProbsOrLogits(Distribution):
     def _check_alternatives(probs: Any, logits: Any) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+    def _set_parameter(self, probs: Any, logits: Any) -> None:
+        """Set the parameter of a distribution of numbers to a tensor."""
+        self._check_alternatives(probs, logits)
+        if logits is None:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
 
     @property
     def _param(self) -> Tensor:

@@ -13,7 +13,6 @@ from ..ops.pointwise.special import xlog1py
 from ..tensors.tensor import Tensor
 from . import constraints
 from .families import ProbsOrLogits
-from .utils import broadcast_all
 
 __all__ = ["Geometric"]
 
@@ -38,11 +37,7 @@ class Geometric(ProbsOrLogits):
     _is_binary = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        self._check_alternatives(probs, logits)
-        if logits is None:
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
+        self._set_parameter(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
         if self._validate_args and logits is None and not (self.probs > 0).all():
             raise ValueError(f"Expected parameter probs of Geometric to be positive, but found {self.probs}")

@@ -43,9 +43,7 @@ class Gumbel(TransformedDistribution):
         super().__init__(base, transforms, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Gumbel, _instance)
-        new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return super().expand(batch_shape, new)
+        return self._expanded(Gumbel, batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:

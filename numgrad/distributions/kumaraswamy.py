@@ -45,10 +45,7 @@ class Kumaraswamy(TransformedDistribution):
         super().__init__(base, transforms, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Kumaraswamy, _instance)
-        new.concentration1 = self.concentration1.expand(batch_shape)
-        new.concentration0 = self.concentration0.expand(batch_shape)
-        return super().expand(batch_shape, new)
+        return self._expanded(Kumaraswamy, batch_shape, _instance)
 
     def _moment(self, n: int) -> Tensor:
         """Return the mean of the ``n``-th powers of samples."""

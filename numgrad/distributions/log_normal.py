@@ -34,7 +34,7 @@ class LogNormal(TransformedDistribution):
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return super().expand(batch_shape, self._get_checked_instance(LogNormal, _instance))
+        return self._expanded(LogNormal, batch_shape, _instance)
 
     @property
     def loc(self) -> Tensor:

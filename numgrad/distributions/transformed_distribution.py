@@ -69,6 +69,13 @@ class TransformedDistribution(Distribution):
         new.transforms = self.transforms
         return self._finished(new, batch_shape, self._event_shape)
 
+    def _expanded(self, cls: type[Distribution], batch_shape: Sequence[int], instance: Any) -> Any:
+        new = self._get_checked_instance(cls, instance)
+        for name in self.arg_constraints:
+            if name in vars(self):
+                setattr(new, name, vars(self)[name].expand(batch_shape))
+        return TransformedDistribution.expand(self, batch_shape, new)
+
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> constraints.Constraint:
         if not self.transforms:

@@ -34,16 +34,17 @@ class Weibull(TransformedDistribution):
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args)
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
         super().__init__(base, transforms, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Weibull, _instance)
-        for name in ("scale", "concentration", "concentration_reciprocal"):
-            setattr(new, name, getattr(self, name).expand(batch_shape))
-        return super().expand(batch_shape, new)
+        return self._expanded(Weibull, batch_shape, _instance)
+
+    @property
+    def concentration_reciprocal(self) -> Tensor:
+        """The exponent of the standard exponential number of which a sample is a multiple."""
+        return self.concentration.reciprocal()
 
     @property
     def mean(self) -> Tensor:

@@ -172,7 +172,7 @@ class Group:
         accesses_of = self.accesses
         if sizes != self.sizes:
             accesses_of = {
-                block: {access_within.within(self.sizes, sizes) for access_within in accesses}  # type: ignore[misc]
+                block: {access.within(self.sizes, sizes) for access in accesses}  # type: ignore[misc]
                 for block, accesses in accesses_of.items()
             }
             if any(None in accesses for accesses in accesses_of.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -20,22 +20,27 @@ from ..table.lookup import lookup
 from ..table.out import write_out
 
 
-def _range(name: str, start: int, end: int, dtype: Any, device: Any) -> Tensor:
-    """Return the whole numbers from ``start`` to ``end``, which is excluded, in a floating-point dtype.
+def _frequencies(
+    name: str, n: int, d: float, ranges: Callable[[int], Sequence[tuple[int, int]]], out: Tensor | None, dtype: Any,
+    device: Any, requires_grad: bool,
+) -> Tensor:
+    """Return the frequencies of waves that have whole numbers of periods in ``n`` samples, ``d`` apart.
+
+    Args:
+        name: the name of the function in errors.
+        ranges: function of ``n`` that returns the ranges of these numbers.
 
     Raises:
-        RuntimeError: the dtype is another one.
+        RuntimeError: ``n`` is negative, or the dtype is not floating-point.
     """
+    n = index(n)
+    check(n >= 0, "Trying to create tensor with negative dimension {}: [{}]", n, n)
     if dtype is not None and not to_dtype(dtype).differentiable:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, but got {to_dtype(dtype)}")
-    return arange(float(start), float(end), dtype=dtype, device=device)
-
-
-def _frequencies(numbers: Tensor, n: int, d: float, out: Tensor | None, requires_grad: bool) -> Tensor:
-    """Return the frequencies of waves that have these numbers of periods in ``n`` samples, ``d`` apart."""
+    numbers = cat([arange(float(first), float(end), dtype=dtype, device=device) for first, end in ranges(n)])
     period = n * d
     result = mul(numbers, 1 / period if period else float("inf"))
-    return finished(result, requires_grad) if out is None else write_out("fftfreq", out, result)
+    return finished(result, requires_grad) if out is None else write_out(name, out, result)
 
 
 @checked
@@ -53,9 +58,10 @@ def fftfreq(
         >>> numgrad.fft.fftfreq(4, 0.5)
         tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
-    check(index(n) >= 0, "Trying to create tensor with negative dimension {}: [{}]", n, n)
-    positive = _range("fftfreq", 0, (n + 1) // 2, dtype, device)
-    return _frequencies(cat([positive, _range("fftfreq", -(n // 2), 0, dtype, device)]), n, d, out, requires_grad)
+    def ranges(n: int) -> Sequence[tuple[int, int]]:
+        return (0, (n + 1) // 2), (-(n // 2), 0)
+
+    return _frequencies("fftfreq", n, d, ranges, out, dtype, device, requires_grad)
 
 
 @checked
@@ -73,8 +79,7 @@ def rfftfreq(
         >>> numgrad.fft.rfftfreq(4, 0.5)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    check(index(n) >= 0, "Trying to create tensor with negative dimension {}: [{}]", n, n)
-    return _frequencies(_range("rfftfreq", 0, n // 2 + 1, dtype, device), n, d, out, requires_grad)
+    return _frequencies("rfftfreq", n, d, lambda n: [(0, n // 2 + 1)], out, dtype, device, requires_grad)
 
 
 def _shifted(input: Layout, dim: Any, rounded: int) -> Any:
