@@ -311,7 +311,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         condition.__class__ is Tensor and condition._layout.type.dtype is bool_ and input.__class__ is Tensor
         and (other.__class__ is Tensor or other.__class__ is float)
     ):
-        return choose.short(condition, input, other)
+        return choose.op.short(condition, input, other)
     check_tensors("where", condition=condition)
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)

@@ -39,8 +39,8 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
     if inplace:
         return op.inplace(input, **numbers)
     if numbers == op.op.attributes and all(numbers.values()):  # a zero may be -0.0
-        return op.short(input)
-    return op.configured(input, *numbers.values())
+        return op.op.short(input)
+    return op.op.configured(input, *numbers.values())
 
 
 # -- cut off ----------------------------------------------------------------------------------------------------

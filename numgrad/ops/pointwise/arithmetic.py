@@ -384,5 +384,5 @@ def _weighted(op: Any, inplace: bool, input: Tensor, tensor1: Tensor, tensor2: T
     if inplace:
         return op.inplace(input, tensor1, tensor2, value=value)
     if value == 1 and value.__class__ is int:
-        return op.short(input, tensor1, tensor2)
+        return op.op.short(input, tensor1, tensor2)
     return op(input, tensor1, tensor2, value=value)

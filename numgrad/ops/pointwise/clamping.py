@@ -168,7 +168,7 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
             break  # float32 may not hold the bound
     else:
         if input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
-            return op.inplace(input, *bounds) if inplace else op.short(input, *bounds)
+            return op.inplace(input, *bounds) if inplace else op.op.short(input, *bounds)
     bounds = tuple([bound.item() if isinstance(bound, np.generic) else bound for bound in bounds])
     for bound in bounds:
         if not isinstance(bound, Tensor | int | float):

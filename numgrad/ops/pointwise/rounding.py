@@ -83,11 +83,11 @@ def round(input: Tensor, *, decimals: int = 0, inplace: bool = False) -> Tensor:
         tensor([2.3400])
     """
     if decimals == 0:
-        return round_op.inplace(input) if inplace else round_op.short(input)
+        return round_op.inplace(input) if inplace else round_op.op.short(input)
     before, after = (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
     if inplace:
         return round_decimals.inplace(input, before=before, after=after)
-    return round_decimals.configured(input, before, after)
+    return round_decimals.op.configured(input, before, after)
 
 
 @pointwise("FracBackward0", dtypes="f", passed=["input"])
@@ -137,7 +137,7 @@ def nan_to_num(
     posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
     if inplace:
         return nan_to_num_op.inplace(input, nan=nan, posinf=posinf, neginf=neginf)
-    return nan_to_num_op.configured(input, nan, posinf, neginf)
+    return nan_to_num_op.op.configured(input, nan, posinf, neginf)
 
 
 # -- signs ------------------------------------------------------------------------------------------------------

@@ -24,23 +24,18 @@ if TYPE_CHECKING:
 
 
 def function_of(op: Pointwise) -> Callable[..., Any]:
-    """Return the public function of an operation.
-
-    Its attribute ``short`` is the call with operands alone.  Its attribute ``configured`` is the call with the operands
-    followed by all the numbers that configure the operation.
-    """
-    write, out_of_place = writing(op), call_of(op, configured=True)
+    """Return the public function of an operation."""
+    write = writing(op)
 
     def special(operands, numbers, out):
         if not numbers:
             return write(operands, out)
-        result = out_of_place(*operands, *_completed(op, numbers))
+        result = op.configured(*operands, *_completed(op, numbers))
         return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
 
     keywords = "*, out=None, **numbers" if op.attributes else "*, out=None"
     call: Any = call_of(op, keywords=keywords, special=special)
     call.__name__ = call.__qualname__ = op.name
-    call.short, call.configured = call_of(op), out_of_place
     return _linked(call, op, out=True)
 
 
@@ -72,10 +67,8 @@ def in_place(op: Pointwise) -> Callable[..., Any]:
 
     The numbers that configure the operation are keyword arguments.
     """
-    configured = call_of(op, configured=True, in_place=True)
-
     def special(operands, numbers):
-        return configured(*operands, *_completed(op, numbers))
+        return op.configured_in_place(*operands, *_completed(op, numbers))
 
     call = call_of(op, in_place=True, keywords="**numbers" if op.attributes else "", special=special)
     return _linked(named_in_place(call, op.name.removesuffix("_op")), op, out=False)
@@ -138,7 +131,7 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
 def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
     """Export a pointwise operation on two tensors that accepts no number for either: ``<name>_op`` as ``<name>``."""
     name = call.op.name.removesuffix("_op")
-    short = call.short
+    short = call.op.short
 
     def checked(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if input.__class__ is not Tensor or other.__class__ is not Tensor:

@@ -26,6 +26,7 @@ from .checks import check, check_type
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseBackwardPlan, PointwiseNode, Rules
 from .entries import Entries, Entry
+from .forms import Calls
 from .op import Op, parameters
 from .operands import (
     attribute_number,
@@ -47,7 +48,7 @@ from .recording import OpNode
 from .transforms import PointwiseCall
 
 
-class Pointwise(Op):
+class Pointwise(Calls, Op):
     """A pointwise entry of the table.
 
     Args:

@@ -33,6 +33,25 @@ _NAMES = {
 }
 
 
+class Calls:
+    """Calls of an operation that users do not see, compiled on first use."""
+
+    @functools.cached_property
+    def short(self) -> Callable[..., Any]:
+        """The call that takes the operands alone."""
+        return call_of(self)
+
+    @functools.cached_property
+    def configured(self) -> Callable[..., Any]:
+        """The call that takes the operands, followed by all the numbers that configure the operation."""
+        return call_of(self, configured=True)
+
+    @functools.cached_property
+    def configured_in_place(self) -> Callable[..., Any]:
+        """The call that takes the same as ``configured``, and overwrites the first operand."""
+        return call_of(self, configured=True, in_place=True)
+
+
 def call_of(
     op: Any, *, configured: bool = False, in_place: bool = False, operator: bool = False, keywords: str = "",
     special: Any = None,

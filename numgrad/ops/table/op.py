@@ -125,8 +125,10 @@ class Op:
     def recorded_by(self, node: str, *numbers: str) -> Self:
         """Return a copy whose nodes have the name ``node``, with numbers for the operands ``numbers``."""
         other = copy.copy(self)
+        for name in [*vars(other)]:
+            if isinstance(getattr(type(other), name, None), functools.cached_property):
+                delattr(other, name)  # it belongs to the original
         other.node = node, *numbers
-        vars(other).pop("node_class", None)
         return other
 
     @functools.cached_property
