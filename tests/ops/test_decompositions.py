@@ -256,3 +256,51 @@ def test_without_lapack_numpy_decomposes(monkeypatch):
         (linalg.eigvals(S).real.sort()[0], values), (linalg.svdvals(A), s),
     ):
         np.testing.assert_allclose(found, expected, 1e-9, 1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_small_matrices(dtype, n):
+    """As many as are decomposed in vector lanes, more than fit into one tile, in several layouts."""
+    tolerance = 2e-3 if dtype == "float32" else 1e-9
+    A, B = numbers((5, 14, n, n), dtype), numbers((14, n, 2), dtype, 1)
+    for given in (A, A.mT, A[:, :, :1].expand(A.shape).tril() + numgrad.eye(n, dtype=A.dtype), A[..., ::2, ::2]):
+        size, right = given.shape[-1], B[:, : given.shape[-1]]
+        array, other = np.asarray(given, np.float64), np.asarray(right, np.float64)
+        positive = given @ given.mT + numgrad.eye(size, dtype=A.dtype)
+        values, V = linalg.eigh(positive)
+        for found, expected in (
+            (given @ linalg.solve(given, right), np.broadcast_to(other, (5, *other.shape))),
+            (linalg.solve(given, right.mT, left=False) @ given, np.broadcast_to(other.mT, (5, *other.mT.shape))),
+            (linalg.inv(given) @ given, np.broadcast_to(np.eye(size), array.shape)),
+            (linalg.det(given), np.linalg.det(array)), (linalg.cholesky(positive), np.linalg.cholesky(positive)),
+            (linalg.cholesky(positive.triu(), upper=True), np.linalg.cholesky(positive).mT),
+            ((V * values.unsqueeze(-2)) @ V.mT, positive), (V.mT @ V, np.broadcast_to(np.eye(size), array.shape)),
+            (linalg.eigvalsh(positive.triu(), "U"), np.linalg.eigvalsh(positive)), (values.diff(dim=-1) >= 0, True),
+        ):
+            scale = 1 + abs(np.asarray(expected)).max()
+            np.testing.assert_allclose(found, expected, tolerance, tolerance * scale)
+
+
+def test_many_matrices_of_extreme_numbers():
+    A = numbers((40, 3, 3))
+    A = A + A.mT
+    for scale in (1e-300, 1e300):
+        np.testing.assert_allclose(linalg.eigvalsh(A * scale) / scale, np.linalg.eigvalsh(A), 1e-12, 1e-12)
+    np.testing.assert_array_equal(linalg.eigvalsh(numgrad.zeros(40, 2, 2)), np.zeros((40, 2)))
+    values, V = linalg.eigh(numgrad.tensor([3.0, 1.0, 2.0]).diag().expand(40, 3, 3))
+    assert values[39].tolist() == [1.0, 2.0, 3.0]
+    assert V[39].abs().argmax(0).tolist() == [1, 2, 0]
+
+
+def test_one_of_many_matrices_is_refused():
+    A = numgrad.eye(3).repeat(40, 1, 1)
+    A[33, 1, 1] = 0
+    for function in (linalg.inv, linalg.cholesky, lambda A: linalg.solve(A, A)):
+        with pytest.raises(linalg.LinAlgError, match=r": \(Batch element 33\): .*(2|singular)"):
+            function(A)
+    assert linalg.inv_ex(A).info.nonzero().tolist() == linalg.cholesky_ex(A).info.nonzero().tolist() == [[33]]
+    A[34, 2, 0] = float("nan")
+    with pytest.raises(linalg.LinAlgError, match=r"linalg.eigh: \(Batch element 34\): .*converge"):
+        linalg.eigh(A)
+    assert linalg.det(A)[32:35].nan_to_num(7).tolist() == [1, 0, 7]

@@ -1,13 +1,14 @@
 """Steps of triangular factors and of systems of equations.
 
 Small matrices are decomposed by kernels, and others by LAPACK.  If LAPACK's addresses are unknown, the kernels
-decompose matrices of any size.
+decompose matrices of any size.  Many very small real matrices are decomposed in vector lanes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from numgrad_kernels.cpu import matrix_lanes as lanes
 from numgrad_kernels.cpu import small_matrices as small
 
 from ...core.layout import Ints, by_columns, layout_of, numel
@@ -26,6 +27,9 @@ SMALL = 16
 
 #: Rows of the largest matrices whose loops are unrolled, and the least number of such matrices.
 UNROLLED, MANY = 4, 256
+
+#: Rows of the largest matrices that are decomposed in vector lanes, and the least number of such matrices.
+IN_LANES, MANY_LANES = 8, 32
 
 _INT32 = np.dtype(np.int32)
 
@@ -76,6 +80,26 @@ def _is_small(dtype: np.dtype, rows: int) -> bool:
     return rows <= SMALL or not has_lapack(dtype)
 
 
+def fit_lanes(A: TensorRef, count: int, *others: TensorRef) -> bool:
+    """Return True if ``count`` matrices, and others of so many right-hand sides, are decomposed in vector lanes."""
+    return count >= MANY_LANES and A.type.numpy.kind == "f" and all(
+        0 < size <= IN_LANES for tensor in (A, *others) for size in tensor.shape[-2:]
+    )
+
+
+def readable(p: Plan, tensor: TensorRef, shape: Ints = (), turned: bool = False) -> tuple[Buffer, int, int]:
+    """Return matrices one after the other, and the steps from one row and from one column to the next.
+
+    With ``turned``, the steps are those of the transposed matrices.
+    """
+    if shape and shape != tensor.shape:
+        tensor = copied(p, tensor, shape, False)
+    by_column = transposed(tensor).layout.contiguous
+    buffer = p.contiguous(transposed(tensor) if by_column else tensor)
+    steps = (1, tensor.shape[-2]) if by_column else (tensor.shape[-1], 1)
+    return buffer, *(steps[::-1] if turned else steps)
+
+
 # -- Cholesky ---------------------------------------------------------------------------------------------------------
 
 
@@ -83,6 +107,11 @@ def linalg_cholesky(p: Plan, A: TensorRef, upper: bool, check: str) -> tuple[Ten
     """Return the Cholesky factors of matrices, of which one triangle is read, and the reports."""
     (*batch, n, _), dtype = A.shape, A.type.numpy
     count = numel(tuple(batch))
+    if fit_lanes(A, count):
+        L = p.new_tensor((layout_of if upper else by_columns)(A.type, A.shape))
+        info, work = p.new(count, _INT32), count * n**3 // 16
+        p.run(lanes.cholesky_of_many, dtype, n, *readable(p, A, turned=upper), memory_of(L), info, work=work)
+        return L, reported(p, as_integers(p, info, A, tuple(batch)), check, len(A.shape) > 2)
     L = copied(p, A, columns=not upper)  # an upper triangle, row by row, is a lower one of the transpose
     if _is_small(dtype, n):
         info = p.new(count, _INT32)
@@ -132,20 +161,35 @@ def linalg_solve(p: Plan, A: TensorRef, B: TensorRef, left: bool, check: str) ->
     vectors = len(B.shape) == 1 or B.shape == A.shape[:-1]
     if vectors:
         B = B.viewed(layout_of(B.type, (*B.shape, 1), (*B.layout.strides, 0)))
-    n = A.shape[-1]
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    # For ``X @ A = B``, rows take the place of columns: the transpose of the system.
-    matrices = copied(p, A, (*batch, n, n), left)
-    X = copied(p, B, (*batch, *B.shape[-2:]), left)
-    columns = B.shape[-1] if left else B.shape[-2]
-    numbers, _, info = _factored(p, matrices, n, n)
-    reports = as_integers(p, info, A, batch)
-    _substitute(p, matrices, numbers, X, n, columns)  # LAPACK reports again
+    X, reports = (_solved_in_lanes if fit_lanes(A, numel(batch), B) else _factored_and_solved)(p, A, B, batch, left)
     reported(p, reports, check, len(A.shape) > 2)
     if not vectors:
         return X, reports
     X = X.viewed(layout_of(X.type, X.shape[:-1]))
     return copied(p, X) if len(X.shape) > 1 else X, reports  # PyTorch's strides
+
+
+def _solved_in_lanes(p: Plan, A: TensorRef, B: TensorRef, batch: Ints, left: bool) -> tuple[TensorRef, TensorRef]:
+    n, shape = A.shape[-1], (*batch, *B.shape[-2:])
+    X = p.new_tensor(by_columns(B.type, shape) if left else layout_of(B.type, shape))
+    info = p.new(numel(batch), _INT32)
+    p.run(
+        lanes.solve_many, A.type.numpy, n, B.shape[-1 if left else -2], *readable(p, A, (*batch, n, n), not left),
+        *readable(p, B, shape, not left), memory_of(X), info, work=X.size * n // 16,
+    )  # fmt: skip
+    return X, as_integers(p, info, A, batch)
+
+
+def _factored_and_solved(p: Plan, A: TensorRef, B: TensorRef, batch: Ints, left: bool) -> tuple[TensorRef, TensorRef]:
+    # For ``X @ A = B``, rows take the place of columns: the transpose of the system.
+    n = A.shape[-1]
+    matrices = copied(p, A, (*batch, n, n), left)
+    X = copied(p, B, (*batch, *B.shape[-2:]), left)
+    numbers, _, info = _factored(p, matrices, n, n)
+    reports = as_integers(p, info, A, batch)
+    _substitute(p, matrices, numbers, X, n, B.shape[-1 if left else -2])  # LAPACK reports again
+    return X, reports
 
 
 def _substitute(p: Plan, factors: TensorRef, pivots: Buffer, X: TensorRef, n: int, columns: int) -> None:
@@ -170,6 +214,13 @@ def linalg_inv(p: Plan, A: TensorRef, check: str) -> tuple[TensorRef, TensorRef]
     """Return the inverses of matrices, and the reports."""
     *batch, n, _ = A.shape
     count = numel(tuple(batch))
+    if fit_lanes(A, count):
+        X, info = p.new_tensor(by_columns(A.type, A.shape)), p.new(count, _INT32)
+        p.run(
+            lanes.solve_many, A.type.numpy, n, n, *readable(p, A), p.new(0, A.type.numpy), 0, 0, memory_of(X), info,
+            work=A.size * n // 16,
+        )
+        return X, reported(p, as_integers(p, info, A, tuple(batch)), check, len(A.shape) > 2)
     factors = copied(p, A)
     numbers, pivots, info = _factored(p, factors, n, n)
     reports = as_integers(p, info, A, tuple(batch))
@@ -192,9 +243,12 @@ def fill_identities(p: Plan, out: TensorRef, rows: int, columns: int) -> None:
 
 def linalg_det(p: Plan, A: TensorRef) -> TensorRef:
     """Return the determinants of matrices."""
+    out, n = p.new_tensor(layout_of(A.type, A.shape[:-2])), A.shape[-1]
+    if fit_lanes(A, out.size):
+        p.run(lanes.determinants_of_many, A.type.numpy, n, readable(p, A)[0], memory_of(out), work=A.size * n // 16)
+        return out
     factors, pivots = _lu_of(p, A)
-    out = p.new_tensor(layout_of(A.type, A.shape[:-2]))
-    p.run(small.determinants, A.type.numpy, A.shape[-1], memory_of(factors), pivots, memory_of(out), work=A.size)
+    p.run(small.determinants, A.type.numpy, n, memory_of(factors), pivots, memory_of(out), work=A.size)
     return out
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from numgrad_kernels.cpu import matrix_lanes as lanes
 from numgrad_kernels.cpu import small_matrices as small
 
 from ...core.layout import Ints, by_columns, layout_of, numel
 from ...core.types import complex_of, real_of
 from ..plan import Plan, TensorRef
 from .lapack import Place, call_lapack, has_lapack
-from .linear_algebra import as_integers, copied, fill_identities, memory_of, reported
+from .linear_algebra import as_integers, copied, fill_identities, fit_lanes, memory_of, readable, reported
 
 __all__ = [
     "linalg_eig", "linalg_eigh", "linalg_eigvalsh", "linalg_geqrf", "linalg_qr", "linalg_svd", "linalg_svdvals",
@@ -38,10 +39,19 @@ def linalg_eigvalsh(p: Plan, A: TensorRef, lower: bool, check: str) -> TensorRef
 def _hermitian(p: Plan, A: TensorRef, lower: bool, check: str, job: str) -> tuple[TensorRef, TensorRef]:
     (*batch, n, _), dtype = A.shape, A.type.numpy
     count, type = numel(tuple(batch)), A.type.with_dtype(real_of(A.type.dtype))
+    values = p.new_tensor(layout_of(type, (*batch, n)))
+    if fit_lanes(A, count):
+        V = p.new_tensor(by_columns(A.type, A.shape if job == "V" else (0, 0)))
+        numbers, small_enough = p.new(count, np.dtype(np.int32)), float(np.finfo(dtype).eps) / 8
+        p.run(
+            lanes.eigenvalues_of_many, dtype, n, small_enough, *readable(p, A, turned=not lower), memory_of(values),
+            memory_of(V), numbers, work=2 * count * n**3,
+        )  # fmt: skip
+        reported(p, as_integers(p, numbers, A, tuple(batch)), check, len(A.shape) > 2)
+        return values, V
     if not has_lapack(dtype):
-        layouts = layout_of(type, (*batch, n)), by_columns(A.type, A.shape)
-        return p.host(_numpy_eigh, layouts, *_strided(p, A), lower, check, len(A.shape) > 2)
-    V, values = copied(p, A), p.new_tensor(layout_of(type, (*batch, n)))
+        return p.host(_numpy_eigh, (values.layout, by_columns(A.type, A.shape)), *_strided(p, A), lower)
+    V = copied(p, A)
     info = call_lapack(
         p, "heevd" if dtype.kind == "c" else "syevd", count, {"job": job, "uplo": "UL"[lower], "n": n},
         {"x": n * n, "reals": n}, 9 * n**3 + 300 * n, memory_of(V), reals=memory_of(values),
@@ -54,7 +64,7 @@ def _strided(p: Plan, tensor: TensorRef) -> tuple[Any, ...]:
     return p.contiguous(tensor), tensor.shape
 
 
-def _numpy_eigh(flat: np.ndarray, shape: Ints, lower: bool, check: str, batched: bool) -> tuple[np.ndarray, ...]:
+def _numpy_eigh(flat: np.ndarray, shape: Ints, lower: bool) -> tuple[np.ndarray, ...]:
     values, vectors = np.linalg.eigh(flat.reshape(shape), "L" if lower else "U")
     return values.ravel(), np.ascontiguousarray(vectors.mT).ravel()
 
