@@ -32,14 +32,14 @@ from .ops.table.op import ops
 #: The functions, by the names of their operations where these differ.
 _NAMES = [
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "deg2rad",
-    "digamma", "elu", "entr", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod", "frac",
-    "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside", "huber", "hypot", "leaky_relu", "lerp",
-    "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logit", "logsigmoid", "maximum", "minimum",
-    "mish", "mse", "ndtri", "pow", "rad2deg", "reciprocal", "relu", "remainder", "round", "rsqrt", "sigmoid", "sign",
-    "silu", "sin", "sinc", "sinh", "smooth_l1", "softplus", "softshrink", "softsign", "sqrt", "tan", "tanh",
-    "tanhshrink", "trunc", "where", "xlog1py", "xlogy",
+    "digamma", "elu", "entr", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod",
+    "frac", "gammainc", "gammaincc", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside",
+    "huber", "hypot", "leaky_relu", "lerp", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+    "logit", "logsigmoid", "maximum", "minimum", "mish", "mse", "ndtri", "pow", "rad2deg", "reciprocal", "relu",
+    "remainder", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "smooth_l1", "softplus",
+    "softshrink", "softsign", "sqrt", "tan", "tanh", "tanhshrink", "trunc", "where", "xlog1py", "xlogy",
 ]
-_OPERATIONS = {"pow": "pow_tensor", "where": "choose"}
+_OPERATIONS = {"pow": "pow_tensor", "where": "choose", "gammainc": "igamma", "gammaincc": "igammac"}
 
 __all__ = [*_NAMES]
 

@@ -11,13 +11,16 @@ from .ops.pointwise.gamma import digamma, polygamma
 from .ops.pointwise.gamma import digamma as psi
 from .ops.pointwise.gamma import lgamma as gammaln
 from .ops.pointwise.gamma import mvlgamma as multigammaln
+from .ops.pointwise.incomplete_gamma import igamma as gammainc
+from .ops.pointwise.incomplete_gamma import igammac as gammaincc
 from .ops.pointwise.special import entr, erfc, erfinv, ndtri, xlog1py
 from .ops.table.arguments import checked as _checked
 from .tensors.tensor import Tensor
 
 __all__ = [
-    "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p", "log_softmax", "logit",
-    "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy",
+    "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln",
+    "log1p", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round",
+    "sinc", "softmax", "xlog1py", "xlogy",
 ]
 
 globals().update({name: _public_functions[name] for name in __all__ if name in _public_functions})

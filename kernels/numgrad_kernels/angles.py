@@ -10,13 +10,12 @@ tan below 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 from llvmlite import ir
 
-from .instructions import Value, absolute, bits, fma, from_bits, horner, select
+from .instructions import Value, absolute, bits, either, fma, from_bits, horner, select
 
 
 class TrigonometricFormat(NamedTuple):
@@ -118,28 +117,11 @@ def _sine_at(near: tuple[Value, Value], quadrant: Value) -> Value:
 def _reduced(x: Value) -> tuple[Value, Value]:
     """Return the angle minus a number of quarter turns, and that number, whose last two bits matter."""
     size = absolute(x)
-    angle, quadrant = _either(
-        size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x)
+    # Large angles are seldom, and take long to reduce.
+    angle, quadrant = either(
+        size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x), likely=False
     )
     return select(size < float("inf"), angle, x - x), quadrant
-
-
-def _either(
-    condition: Value, then: Callable[[], tuple[Value, Value]], otherwise: Callable[[], tuple[Value, Value]]
-) -> tuple[Value, Value]:
-    """Return the results of one of two functions by branching: the first is seldom needed and expensive to compute."""
-    builder, results = condition.builder, []
-    with builder.if_else(condition.value, likely=False) as branches:
-        for branch, function in zip(branches, (then, otherwise), strict=True):
-            with branch:
-                results.append((function(), builder.block))
-    merged = []
-    for part in range(2):
-        value = builder.phi(results[0][0][part].value.type)
-        for values, block in results:
-            value.add_incoming(values[part].value, block)
-        merged.append(Value(builder, value))
-    return merged[0], merged[1]
 
 
 def _reduced_by_parts(x: Value) -> tuple[Value, Value]:

@@ -45,7 +45,10 @@ _reported: set[Path] = set()
 COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads", "parallel", "passes", "store")
 
 #: Modules that kernels import, with the modules that these depend on.
-_SCALAR = ("angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar")
+_SCALAR = (
+    "angles", "circular", "complexes", "incomplete_gamma", "polynomials", "polynomials32", "remainders", "scalar",
+    "special",
+)
 IMPORTED = {
     "scalar": _SCALAR,
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import njit, types
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype, from_dtype
@@ -24,6 +24,16 @@ OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 #: Functions that register with Numba what was declared and is not registered yet.
 pending: list[Callable[[], Any]] = []
 pending_on_gpu: list[Callable[[], Any]] = []
+
+
+def register() -> None:
+    """Register with Numba the functions of this package that ``@njit`` code may call, as far as they are imported.
+
+    The kernel store calls this by way of ``overloads``; for other ``@njit`` code the package's entry point for Numba
+    extensions does.
+    """
+    while pending:
+        pending.pop()()
 
 
 def registered(register: Callable[[], Any]) -> Callable[[], Any]:
@@ -89,7 +99,8 @@ def compiled_as(
 
     Args:
         floats: a function of values (``instructions.py``), for ``@njit`` code.
-        python: a function of NumPy's numbers of one type, for plain Python; None if the function's own body serves.
+        python: a function of NumPy's numbers of one type, for plain Python; None if the function's own body serves,
+            and "compiled" to call what Numba compiles.
         integers, complexes: functions that Numba compiles.
         pairs: a function of pairs of values, for complex numbers, instead of ``complexes``.
         real: True if ``pairs`` returns real numbers.
@@ -102,7 +113,7 @@ def compiled_as(
 
         @functools.wraps(declared)
         def in_common_type(*arguments: Any) -> Any:
-            return in_python(python, *arguments, floating=integers is None)
+            return in_python(_plain(public, count, python), *arguments, floating=integers is None)
 
         def number_of(arguments: Sequence[Any]) -> Any:
             if not all(isinstance(x, types.Number | types.Boolean) for x in arguments):
@@ -143,6 +154,16 @@ def _of_so_many(typed: Callable[[Sequence[Any]], Any], count: int) -> Any:
         return typed([x, y])
 
     return unary if count == 1 else binary
+
+
+@functools.cache
+def _plain(public: Any, count: int, python: Any) -> Callable[..., Any]:
+    """Return the function for plain Python, which is ``python`` or calls the compiled form of ``public``."""
+    if python != "compiled":
+        return python
+    register()
+    compiled = njit(error_model="numpy")((lambda x: public(x)) if count == 1 else (lambda x, y: public(x, y)))
+    return lambda *numbers: type(numbers[0])(compiled(*numbers))
 
 
 def _implementation(chosen: Callable[[Sequence[Any]], tuple[Any, Any]], count: int) -> Any:

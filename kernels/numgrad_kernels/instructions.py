@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -62,6 +63,8 @@ class Value:
         return (other if isinstance(other, Value) else self.like(other)).value
 
     def _binary(self, name: str, other: Any, reflected: bool = False) -> Value:
+        if not isinstance(other, Value | Real):
+            return NotImplemented
         operation = getattr(self.builder, f"f{name}" if self.element in _SIZES else name)
         operands = (self._lift(other), self.value) if reflected else (self.value, self._lift(other))
         return Value(self.builder, operation(*operands, flags=EXACT))
@@ -252,6 +255,52 @@ def bits(x: Value) -> Value:
 def from_bits(n: Value) -> Value:
     """The float with these bits."""
     return Value(n.builder, n.builder.bitcast(n.value, n.of_same_length(_FLOATS[n.size])))
+
+
+def either(
+    condition: Value, then: Callable[[], Sequence[Value]], otherwise: Callable[[], Sequence[Value]], likely: Any = None
+) -> list[Value]:
+    """The results of one of two functions, by branching: for functions that take long to compute.
+
+    Args:
+        condition: a single truth value, which chooses ``then``.
+        likely: True or False if one of the branches is taken seldom.
+    """
+    builder, results = condition.builder, []
+    with builder.if_else(condition.value, likely=likely) as branches:
+        for branch, function in zip(branches, (then, otherwise), strict=True):
+            with branch:
+                results.append(([*function()], builder.block))
+    merged = []
+    for part in range(len(results[0][0])):
+        value = builder.phi(results[0][0][part].value.type)
+        for values, block in results:
+            value.add_incoming(values[part].value, block)
+        merged.append(Value(builder, value))
+    return merged
+
+
+def repeat(step: Callable[..., tuple[Sequence[Value], Value]], start: Sequence[Value], rounds: int) -> list[Value]:
+    """The values after a loop that replaces them by ``step(*values)``, first by ``step(*start)``.
+
+    ``step`` returns the new values and the condition for another round, of which there are at most ``rounds``.
+    """
+    builder, before = start[0].builder, start[0].builder.block
+    body, after = builder.append_basic_block("repeat"), builder.append_basic_block("repeated")
+    builder.branch(body)
+    builder.position_at_end(body)
+    count = builder.phi(ir.IntType(32))
+    values = [builder.phi(value.value.type) for value in start]
+    results, again = step(*[Value(builder, value) for value in values])
+    counted = builder.add(count, ir.Constant(count.type, 1))
+    more = builder.and_(again.value, builder.icmp_unsigned("<", counted, ir.Constant(count.type, rounds)))
+    end = builder.block
+    builder.cbranch(more, body, after)
+    for phi, first, last in zip([count, *values], [0, *start], [counted, *results], strict=True):
+        phi.add_incoming(first.value if isinstance(first, Value) else ir.Constant(count.type, first), before)
+        phi.add_incoming(last.value if isinstance(last, Value) else last, end)
+    builder.position_at_end(after)
+    return [*results]
 
 
 def emitting(function: Callable[..., Value]) -> Callable[..., Any]:

@@ -1,16 +1,9 @@
 """Registration with Numba of the functions of this package that ``@njit`` code may call."""
 
 from . import blocks, local, scalar  # noqa: F401 - they declare the functions
-from .declarations import pending, pending_on_gpu
+from .declarations import pending_on_gpu, register
 
-
-def register() -> None:
-    """Register with Numba the functions of this package that ``@njit`` code may call.
-
-    The kernel store calls this; for other ``@njit`` code the package's entry point for Numba extensions does.
-    """
-    while pending:
-        pending.pop()()
+__all__ = ["register", "register_on_gpu"]
 
 
 def register_on_gpu() -> None:

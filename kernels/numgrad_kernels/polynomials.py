@@ -118,6 +118,14 @@ def log1p(x: Value) -> Value:
     return select(x > -1, result, select(x == -1, x.like(-np.inf), np.nan))
 
 
+def log1p_rest(x: Value) -> Value:
+    """x - ln(1 + x) for |x| <= 1/4, accurate near 0: f^2/2 - s (f^2/2 + ...)."""
+    s = x / (2 + x)
+    z = s * s
+    half_square = 0.5 * x * x
+    return half_square - s * fma(z, horner(z, _format(x).log), half_square)
+
+
 def _log_of_parts(f: Value, k: Value) -> Value:
     """k ln 2 + ln(1 + f), where ln(1 + f) = f - f^2/2 + s (f^2/2 + ...) with s = f / (2 + f)."""
     c = _format(f)

@@ -30,6 +30,7 @@ from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, bits, from_bits, instruction, select
 from .remainders import *  # noqa: F403
 from .remainders import same
+from .special import *  # noqa: F403
 
 _sqrt = instruction("llvm.sqrt")
 

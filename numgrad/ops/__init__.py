@@ -48,6 +48,7 @@ from .pointwise import (
     complexes,
     exponential,
     gamma,
+    incomplete_gamma,
     integers,
     rounding,
     smooth_activation,

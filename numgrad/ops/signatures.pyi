@@ -785,6 +785,19 @@ class Methods:
     def hypot_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``hypot`` in place: overwrite the tensor and return it."""
 
+    def igamma(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The regularized lower incomplete gamma function: the distribution function of a gamma variable."""
+
+    def igamma_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """Compute ``igamma`` in place: overwrite the tensor and return it."""
+
+    def igammac(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``, accurate where it is
+        small."""
+
+    def igammac_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """Compute ``igammac`` in place: overwrite the tensor and return it."""
+
     @property
     def imag(self) -> Tensor: ...
 
@@ -2458,6 +2471,15 @@ def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
+
+
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The regularized lower incomplete gamma function: the distribution function of a gamma variable."""
+
+
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``, accurate where it is
+    small."""
 
 
 def imag(input: Tensor, **keywords: Any) -> Tensor:

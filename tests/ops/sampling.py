@@ -155,9 +155,10 @@ class Case:
 
     def differentiable(self):
         """For each input, True if it has a gradient."""
+        fixed = self.op.underived.union(self.sample.fixed)
         names = self.op.inputs * len(self.shapes) if getattr(self.op, "sequence", False) else self.op.inputs
         return [
-            shape is not None and domain.dtype is None and name in self.op.rules
+            shape is not None and domain.dtype is None and name in self.op.rules and name not in fixed
             for name, domain, shape in zip(names, self.sample.domains, self.shapes, strict=False)
         ]
 
@@ -240,6 +241,8 @@ class Sample:
     #: The layout of the outputs: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs), "view"
     #: (as NumPy's view), or "taken" (the memory of the input, which must be contiguous).
     memory: str
+    #: Inputs whose gradients the tests do not compute, since some second derivatives are not defined.
+    fixed: tuple[str, ...] = ()
     args: tuple = ()
     attributes: dict = field(default_factory=dict)
 
@@ -290,7 +293,10 @@ def without(names, *layouts):
 
 
 
-def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **attributes):
+def sample(
+    name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, fixed=(),
+    **attributes
+):
     """Return the samples of the table's entry ``name``.
 
     Args:
@@ -301,7 +307,7 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
         domain: the permitted elements of the inputs: one domain for all, or a tuple.
         dtypes: the dtypes for which the operation is defined.
         call: a public function through which the operation is reached, given the tensors and ``args``.
-        dtype, memory: see :class:`Sample`.
+        dtype, memory, fixed: see :class:`Sample`.
     """
     op = ops[name]
     pointwise = isinstance(op, Pointwise)
@@ -325,6 +331,7 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
             refused=() if public is None else tuple(kind for kind in ALL if kind not in dtypes),
             dtype=dtype,
             memory=memory or ("kept" if pointwise else "contiguous"),
+            fixed=fixed,
             args=args,
             attributes=attributes,
         )

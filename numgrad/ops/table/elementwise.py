@@ -59,6 +59,7 @@ class Pointwise(Calls, Op):
         dtypes: the supported categories of dtype: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
         passed, constant: operands whose gradient is that of the result, and operands whose gradient is 0.
+        underived: operands whose derivative is not known: a backward that needs it raises an error.
         conditions: operands that are not converted to another dtype and take no part in type promotion.
         baked: for an attribute, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and the error message; a message with "not implemented"
@@ -93,6 +94,7 @@ class Pointwise(Calls, Op):
         nondifferentiable: Sequence[str] = (),
         passed: Sequence[str] = (),
         constant: Sequence[str] = (),
+        underived: Sequence[str] = (),
         conditions: Sequence[str] = (),
         baked: Mapping[str, frozenset[float]] = MappingProxyType({}),
         refused: Mapping[dtype, str] = MappingProxyType({}),
@@ -116,7 +118,7 @@ class Pointwise(Calls, Op):
         self.programs: dict[Any, devices.PointwiseProgram] = {}
         self.rules_of: dict[Any, Rules] = {}
         fixed = operands if result == "bool" else nondifferentiable
-        super().__init__(function, node, operands, fixed, aten, passed, constant)
+        super().__init__(function, node, operands, fixed, aten, passed, constant, underived)
         self._numbers = numbers
         #: For each edge of a node, the position of its operand; None for an operand without a gradient.
         self.edge_positions = tuple([

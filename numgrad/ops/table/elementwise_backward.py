@@ -29,6 +29,7 @@ class Rules:
     Attributes:
         pattern: the source of each input's gradient: "kernel", "passed" if it is the incoming gradient, or None.
         computed: the inputs whose gradients the kernel computes, with their rules.
+        underived: needed inputs whose rules raise an error.
         names: the values that the computed rules need besides ``grad`` and the ``constants``.
     """
 
@@ -36,7 +37,8 @@ class Rules:
         self.op = op
         self.constants = constants = op.constants(attributes)
         rules = {i: op.rule(name) for i, name in enumerate(op.inputs) if needed[i]}
-        passed = [i for i, rule in rules.items() if _hands_on(rule, attributes, constants)]
+        self.underived = [op.inputs[i] for i in rules if op.inputs[i] in op.underived]
+        passed = [] if self.underived else [i for i, rule in rules.items() if _hands_on(rule, attributes, constants)]
         self.computed = {i: rule for i, rule in rules.items() if i not in passed}
         self.pattern = tuple([
             "kernel" if i in self.computed else "passed" if i in passed else None for i in range(len(op.inputs))
@@ -184,6 +186,8 @@ class PointwiseNode(OpNode):
     def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
         """Return the gradients, whatever has happened to the saved values."""
         plan = self._current_backward_plan()
+        for name in plan.rules.underived:
+            self.op.rule(name)(gradient)
         if state.mode & TRACED:
             return self._arranged(self._traced(plan, gradient), gradient)
         values: Sequence[Any] = self.kept()

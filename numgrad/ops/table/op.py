@@ -74,6 +74,14 @@ def _zero(grad: Any) -> int:
     return 0
 
 
+def _refusing(operation: str, name: str) -> Rule:
+    def refuse(grad: Any) -> Any:
+        """``not_implemented``: raise the error of a derivative that is not known."""
+        raise NotImplementedError(f"the derivative for '{operation}: {name}' is not implemented.")
+
+    return refuse
+
+
 class Op:
     """An entry of the table.
 
@@ -82,6 +90,7 @@ class Op:
         aten: PyTorch's name of the operation, if it is not the name that users call.
         inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
+        underived: differentiable inputs whose derivative is not known, so that their rules raise an error.
         node: the name of its nodes, and the operands that are numbers in them.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
         conditions: inputs that are not converted to the dtype of the computation.
@@ -106,7 +115,7 @@ class Op:
 
     def __init__(
         self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = "",
-        passed: Sequence[str] = (), constant: Sequence[str] = (),
+        passed: Sequence[str] = (), constant: Sequence[str] = (), underived: Sequence[str] = (),
     ):
         self.name = function.__name__
         self.aten = aten
@@ -115,6 +124,8 @@ class Op:
         self.inputs = tuple(inputs)
         self.nondifferentiable = frozenset(fixed)
         self.rules: dict[str, Rule] = {**dict.fromkeys(passed, _passed), **dict.fromkeys(constant, _zero)}
+        self.underived = frozenset(underived)
+        self.rules |= {name: _refusing(self.name.removesuffix("_op"), name) for name in underived}
         self.node: tuple[str, ...] = (node,)
 
     @functools.cached_property

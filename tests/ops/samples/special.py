@@ -19,9 +19,16 @@ def _erfinv(y):
 
 
 def _by_mpmath(function):
-    """``function(mpmath, x)`` of each element; the documentation imports the samples where mpmath is not installed."""
-    def compute(x):
-        return float(function(importlib.import_module("mpmath"), x)) if x > 0 or x % 1 else math.inf
+    """``function(mpmath, x)`` of each element, and infinity at negative integers; see ``by_mpmath``."""
+    return by_mpmath(lambda mp, x: function(mp, x) if x > 0 or x % 1 else math.inf)
+
+
+def by_mpmath(function):
+    """``function(mpmath, *x)`` of elements; the documentation imports the samples where mpmath is not installed."""
+    def compute(*x):
+        mpmath = importlib.import_module("mpmath")
+        with mpmath.workdps(40):
+            return float(function(mpmath, *[mpmath.mpf(float(number)) for number in x]))
 
     return np.vectorize(compute, otypes="d")
 
@@ -48,6 +55,13 @@ sample("polygamma_op", _by_mpmath(lambda mp, x: mp.psi(3, x)), domain=between(-1
        call=partial(numgrad.polygamma, 3))
 sample("hurwitz", _by_mpmath(lambda mp, x: mp.zeta(3, x)), domain=POSITIVE, dtypes=FLOATS,
        call=lambda x: hurwitz(x, power=3))
+
+GAMMA = {"domain": (between(0.5, 4), POSITIVE), "dtypes": FLOATS, "fixed": ("input",)}
+sample("igamma_op", by_mpmath(lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True)), **GAMMA)
+sample("igammac_op", by_mpmath(lambda mp, a, x: mp.gammainc(a, x, regularized=True)), **GAMMA)
+sample("gamma_density", by_mpmath(lambda mp, a, x: x ** (a - 1) * mp.exp(-x) / mp.gamma(a)), **GAMMA)
+sample("gamma_slope", by_mpmath(lambda mp, a, x: -mp.diff(lambda a: mp.gammainc(a, 0, x, regularized=True), a)
+                                * mp.gamma(a) * x ** (1 - a) * mp.exp(x)), **GAMMA)
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
