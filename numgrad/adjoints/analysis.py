@@ -93,6 +93,24 @@ class Analysis:
                 keys.add(self.key(target))
         return keys
 
+    def written(self, parameters: Iterable[str], same: Iterable[tuple[str, str]]) -> list[str]:
+        """Return the parameters whose elements are written, under their own names or those of views.
+
+        Names of one class may refer to different arrays: ``y = x if found else x * 2`` does not write into ``x``.
+        """
+        sources: dict[str, set[str]] = {}
+        for statement in self.statements:
+            if self.is_binding(statement):
+                source = bound_array(statement.value)  # type: ignore[attr-defined]
+                sources.setdefault(statement.targets[0].id, set()).add(source or "")  # type: ignore[attr-defined]
+        targets = map(target_of, self.statements)
+        found = {each.value.id for each in targets if isinstance(each, ast.Subscript)}  # type: ignore[attr-defined]
+        while more := set().union(*[sources.get(each, set()) for each in found]) - found:
+            found |= more
+        for pair in same:
+            found |= set(pair) if found & set(pair) else set()
+        return [each for each in parameters if self.is_array(each) and each in found]
+
     def key(self, target: ast.expr) -> str:
         """Return the key of the value that an assignment to ``target`` writes."""
         if isinstance(target, ast.Name):

@@ -11,14 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numba.core.errors import TypingError
 
 from ..autograd.function import Function, once_differentiable
-from ..autograd.grad_mode import GRAD, TRANSFORMED, state
+from ..autograd.grad_mode import GRAD, LEVELS, state
 from ..devices import recording
 from ..ops.creation.from_data import from_numpy
 from ..ops.shapes.joining import stack
 from ..tensors.tensor import Tensor
 from .program import DerivativeProgram
+from .source import Refused
 
 
 class DifferentiableCall:
@@ -27,6 +29,9 @@ class DifferentiableCall:
     program: DerivativeProgram
     #: The tensors that backward needs, between the call and its recording.
     saved: Sequence[Tensor]
+    #: Why the function has no derivative, if none is needed.  Its arguments are then constants: a program must know
+    #: what the function writes, and only the analysis of its source can tell.
+    refusal: Refused | None = None
     #: A compiled program may keep it for its replays; see ``is_immutable``.
     unchanging = True
 
@@ -41,7 +46,7 @@ class DifferentiableCall:
         self.written: list[int] = []
         differentiated = state.mode & GRAD and any(arguments[position].requires_grad for position in self.positions)
         #: True if derivatives may follow.
-        self.recorded = bool(differentiated or state.mode & TRANSFORMED)
+        self.recorded = bool(differentiated or state.mode & LEVELS)
         #: Calls for the examples of a batch, by the number of levels around that level of ``vmap``.
         self.examples: list[DifferentiableCall] = []
         self.depth = -1
@@ -90,12 +95,20 @@ class DifferentiableCall:
         count = len(inputs)
         arrays = [None if each is None else array_of(each) for each in (*inputs, *others)]
         empty: list[bool] = []
+        shapes: list[tuple[int, ...]] = []
 
         def run(*operands: Any) -> tuple[Any, ...]:
             computed = compute(self.values(operands[:count]), operands[count:])
             empty[:] = [each is None for each in computed]
             # contiguous, so that a tensor shares the memory of the array, which replays fill
-            return tuple([np.asarray(each, order="C") for each in computed if each is not None])
+            made = tuple([np.asarray(each, order="C") for each in computed if each is not None])
+            now, shapes[:] = [each.shape for each in made], shapes or [each.shape for each in made]
+            if now != shapes:
+                raise RuntimeError(
+                    f"{self.function.py_func.__name__} returns arrays of the shapes {now}, and of {shapes} when the "
+                    "program was recorded: call it outside of compiled programs"
+                )
+            return made
 
         recorder = recording.recorder
         if recorder is None:
@@ -149,10 +162,23 @@ class DifferentiableCall:
     # -- what the operations compute
 
     def computed(self, values: list[Any], _rest: Any = ()) -> Sequence[Any]:
-        """Return the results of the function."""
-        results = self.function.dispatcher(*values)
+        """Return the results of the function; those in the memory of arguments or global arrays are copied."""
+        results = self._called(values)
         results = () if results is None else results if isinstance(results, tuple) else (results,)
-        return [np.asarray(each) for each in results]
+        taken = [each for each in values if isinstance(each, np.ndarray)]
+        return [_apart(np.asarray(each), taken) for each in results]
+
+    def _called(self, values: list[Any]) -> Any:
+        if self.refusal is None:
+            return self.function.dispatcher(*values)
+        constants = [each.view() if isinstance(each, np.ndarray) else each for each in values]
+        for each in constants:
+            if isinstance(each, np.ndarray):
+                each.flags.writeable = False
+        try:
+            return self.function.dispatcher(*constants)
+        except (TypingError, TypeError):
+            raise self.refusal from None
 
     def adjoint(self, values: list[Any], gradients: Sequence[Any]) -> Sequence[Any]:
         """Return the derivatives by the tensors from the cotangents of the results and of the written arguments."""
@@ -167,6 +193,14 @@ class DifferentiableCall:
         count = len(self.program.normal.results)
         seeds, directions = self.seeds(arrays[:count])[0], self.directions(arrays[count:])
         return self.by_tensors(self.program.second(self.arguments_of_call(values), directions, seeds, {}))
+
+
+def _apart(result: np.ndarray, taken: list[np.ndarray]) -> np.ndarray:
+    """Return the result, or a copy if it is constant or shares memory with those ``taken``; add it to these."""
+    if not result.flags.writeable or any(np.may_share_memory(result, each) for each in taken):
+        result = result.copy()
+    taken.append(result)
+    return result
 
 
 def _number(argument: Any) -> Any:
@@ -195,7 +229,12 @@ class ArrayFunction(Function):
     def forward(call: DifferentiableCall, *tensors: Tensor) -> Any:
         call.saved = tensors
         if call.recorded or recording.recorder is not None:
-            call.prepare(call.values([array_of(each) for each in tensors]))
+            try:
+                call.prepare(call.values([array_of(each) for each in tensors]))
+            except Refused as refusal:
+                if call.recorded:
+                    raise
+                call.refusal = refusal.with_traceback(None)  # whose frames hold tensors
             keep = {position: each.detach().clone() for position, each in zip(call.positions, tensors, strict=True)
                     if position in call.written}
             call.saved = [keep.get(position, each) for position, each in zip(call.positions, tensors, strict=True)]

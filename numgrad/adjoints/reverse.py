@@ -51,10 +51,7 @@ class Reverse:
         self.facts = facts = Analysis(normal.body, normal.kinds)
         for first, second in same:
             facts.aliases.share(first, second)
-        arrays = [each for each in normal.parameters if facts.is_array(each)]
-        writes = facts.writes(normal.body)
-        self.written = [each for each in arrays if facts.contents(each) in writes]
-        self._check_results(arrays)
+        self.written = facts.written(normal.parameters, same)
         inputs = {self._value_key(each) for each in by}
         outputs = {self._value_key(each) for each in [*normal.results, *self.written]}
         facts.activate(inputs, outputs)
@@ -66,15 +63,6 @@ class Reverse:
 
     def _value_key(self, variable: str) -> str:
         return self.facts.contents(variable) if self.facts.is_array(variable) else variable
-
-    def _check_results(self, arrays: list[str]) -> None:
-        roots = {self.facts.aliases.root(each): each for each in arrays}
-        for result in self.normal.results:
-            if self.facts.is_array(result) and self.facts.aliases.root(result) in roots:
-                argument = roots[self.facts.aliases.root(result)]
-                raise Refused(
-                    f"{self.normal.name} returns its argument '{argument}' or a view of it: return a copy, or nothing"
-                )
 
     def _repeated_loops(self, block: list[ast.stmt]) -> list[ast.For | ast.While]:
         return []
