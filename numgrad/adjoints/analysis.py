@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .aliases import Aliases
-from .array_calls import OPAQUE
+from .array_calls import INTEGERS, OPAQUE
 from .inference import is_array, is_floating
 from .partials import CONSTANT, base_of
 from .procedures import call_of
@@ -197,7 +197,7 @@ class Analysis:
                         "number of iterations would be lost"
                     )
                 value = statement.value if isinstance(statement, ast.Assign) else None
-                args = value.args if isinstance(value, ast.Call) and text(value.func) in OPAQUE - {"np.argsort"} else []
+                args = value.args if isinstance(value, ast.Call) and text(value.func) in OPAQUE - INTEGERS else []
                 if set().union(*map(self.sources, args)) & varied:
                     raise Refused(f"the derivative of {text(value.func)} by its arguments is not known")  # type: ignore[union-attr]
 

@@ -6,22 +6,26 @@ import ast
 
 from numba.core import types
 
-from .elements import ELEMENTWISE, Elements, stored
-from .inlining import indices_of
+from .elements import ELEMENTWISE, stored
+from .gathering import JOINING, Gathering
+from .hoisting import chosen_element
 from .library import LIBRARY
 from .partials import CONSTANT, base_of
-from .source import Refused, assign, expression, index_text, located, name, statements, text
+from .source import Refused, assign, expression, index_text, is_none, located, name, statements, text
 
 #: Functions that make an array whose elements do not depend on the values of their arguments.
 CREATED = {"np.empty", "np.zeros", "np.ones", "np.empty_like", "np.zeros_like", "np.ones_like", "np.eye", "np.identity"}
 
+#: Functions that make an array of integers, which are constants nearby.
+INTEGERS = {"np.argsort", "np.flatnonzero"}
+
 #: Functions that make an array of integers, or of numbers that are constants.
-OPAQUE = {"np.argsort", "np.arange", "np.linspace"}
+OPAQUE = {*INTEGERS, "np.arange", "np.linspace"}
 
 
 _METHODS = {
     "sum", "mean", "prod", "max", "min", "dot", "copy", "astype", "ravel", "flatten", "reshape", "transpose", "argmax",
-    "argmin", "argsort", "any", "all", "cumsum", "var", "std", "trace",
+    "argmin", "argsort", "any", "all", "cumsum", "cumprod", "clip", "var", "std", "trace",
 }
 
 _REDUCTIONS = {
@@ -30,16 +34,24 @@ _REDUCTIONS = {
 }
 
 
-class ArrayCalls(Elements):
+class ArrayCalls(Gathering):
     """Rewriter of expressions: all arrays in a rewritten expression are names."""
 
     def part(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.rank(node.value):
-            return self._subscript(node, before)
+        if isinstance(node, ast.Name) and node.id in self.tuples:
+            return ast.Tuple(list(map(name, self.tuples[node.id])), ast.Load())
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            of_shape = isinstance(node.value, ast.Attribute) and isinstance(node.slice, ast.Slice)
+            if isinstance(node.value, ast.Tuple) or of_shape:
+                return self._of_tuple(node, before)
+            if self.rank(node.value):
+                return self._subscript(node, before)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple):
+            return ast.Tuple([*node.left.elts, *(self.elements_of(node.right) or [])], ast.Load())
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return self._from_library("np.dot", [node.left, node.right], before)
         if isinstance(node, ast.IfExp) and self.rank(node) and not self.rank(node.test):
-            chosen = self._new("chosen", self.rank(node), self.dtype(node))
+            chosen = self._new("chosen", self.rank(node), self.dtype(node), "A")
             branches: list[list[ast.stmt]] = [[], []]
             for branch, value in zip(branches, (node.body, node.orelse), strict=True):
                 self._bind(chosen, self._named(value, branch), branch)
@@ -53,25 +65,22 @@ class ArrayCalls(Elements):
         return node
 
     def _subscript(self, node: ast.Subscript, before: list[ast.stmt]) -> ast.expr:
-        indices = indices_of(node)
+        if picked := self.picked(node, before):
+            return self.gathered(*picked, before)
         array = self._named(node.value, before)
-        if any(isinstance(each, ast.Constant) and each.value is None for each in indices):
-            raise Refused("new axes (None, np.newaxis) are not supported")
-        gathered = [each for each in indices if not isinstance(each, ast.Slice) and self.rank(each)]
-        if gathered:
-            index = self._named(gathered[0], before)
-            if len(indices) > 1 or self.kinds[array].ndim > 1 or isinstance(self.kinds[index].dtype, types.Boolean):
-                raise Refused(f"indexing by an array, as in {text(node)}, is not supported: use a loop")
-            new = self._new("gathered", 1, str(self.kinds[array].dtype))
-            position = self.names.fresh("i")
-            before += statements(
-                f"{new} = np.empty({index}.shape[0], {array}.dtype)\n"
-                f"for {position} in range({index}.shape[0]):\n    {new}[{position}] = {array}[{index}[{position}]]"
-            )
-            return name(new)
         if not self.rank(node):
             return ast.Subscript(name(array), node.slice, ast.Load())
         return self._viewed(f"{array}[{index_text(node)}]", array, self.rank(node), before)
+
+    def _of_tuple(self, node: ast.Subscript, before: list[ast.stmt]) -> ast.expr:
+        parts = self.elements_of(node.value)
+        if parts is None:
+            return node
+        if isinstance(node.slice, ast.Slice):
+            bounds = [each and ast.literal_eval(each) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
+            return ast.Tuple(parts[slice(*bounds)], ast.Load())  # type: ignore[arg-type]
+        chosen = chosen_element(parts, node.slice)
+        return self.part(chosen, before) if isinstance(chosen, ast.IfExp) else chosen
 
     def _call(self, node: ast.Call, before: list[ast.stmt]) -> ast.expr:
         function, arguments = text(node.func), list(node.args)
@@ -80,6 +89,21 @@ class ArrayCalls(Elements):
             function, arguments = f"np.{node.func.attr}", [node.func.value, *arguments]
         if function.startswith("np.random") or function.startswith("random."):
             raise Refused("random numbers would differ in the reverse pass: draw them before the call and pass them")
+        if function == "len" and (parts := self.elements_of(arguments[0])) is not None:
+            return ast.Constant(len(parts))
+        if function in ("np.where", "np.nonzero") and len(arguments) == 1 and self.rank(arguments[0]) == 1:
+            return ast.Tuple([self._created("np.flatnonzero", node, arguments, before)], ast.Load())
+        if function == "np.clip":
+            return self._clipped(arguments, keywords)
+        if function == "np.sort" and [*map(self.rank, arguments)] == [1]:
+            array = name(self._named(arguments[0], before))
+            order = self._created("np.argsort", node, [array], before)
+            return self.gathered(array.id, 0, text(order), before)
+        if function == "np.flip" and [*map(self.rank, arguments)] == [1]:
+            array = name(self._named(arguments[0], before))
+            return self._viewed(f"{array.id}[::-1]", array.id, 1, before)
+        if function in JOINING:
+            return self.joined(function, arguments[0], [*arguments[1:], keywords.get("axis")][0], before)
         if function == "np.where" and len(arguments) == 3:
             return self._elementwise_choice(arguments, before)
         if function in _REDUCTIONS:
@@ -111,6 +135,15 @@ class ArrayCalls(Elements):
             return node
         raise Refused(f"the derivative of {function} is not known for these arguments: {text(node)}")
 
+    def _clipped(self, arguments: list[ast.expr], keywords: dict[str | None, ast.expr]) -> ast.expr:
+        """Return ``np.clip`` as a minimum of a maximum: the derivative at a bound is that of the value."""
+        value, *bounds = arguments
+        bounds += [keywords[each] for each in ("a_min", "a_max") if each in keywords]
+        for function, bound in zip(("np.maximum", "np.minimum"), bounds, strict=True):
+            if not is_none(bound):
+                value = ast.Call(expression(function), [value, bound], [])
+        return value
+
     def _elementwise_choice(self, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         choice = ast.IfExp(*arguments)
         if self.rank(choice) and not self.rank(arguments[0]):
@@ -122,8 +155,12 @@ class ArrayCalls(Elements):
         if (function, ranks) not in LIBRARY:
             raise Refused(f"{function} of arrays of {' and '.join(map(str, ranks))} dimensions is not supported")
         loops, rank = LIBRARY[function, ranks]
-        arrays = [self._named(each, before) for each in arguments]
-        body, _, (result,) = self.inliner.function(loops, [name(each) for each in arrays], {})
+        numbers = [each for each in arguments if not self.rank(each)]
+        held = {id(each): each if isinstance(each, (ast.Name, ast.Constant)) else self._held(each, before)
+                for each in numbers}
+        given = [held.get(id(each)) or name(self._named(each, before)) for each in arguments]
+        arrays = [text(each) for each in given if self.rank(each)]
+        body, _, (result,) = self.inliner.function(loops, [*given], {})
         for each in body:
             for node in ast.walk(each):
                 if hasattr(node, "origin"):
@@ -150,12 +187,10 @@ class ArrayCalls(Elements):
             dtype, rank = str(self.kinds[array].dtype), self.kinds[array].ndim
         elif function in ("np.eye", "np.identity"):
             rank = 2
-        elif isinstance(arguments[0], ast.Tuple):
-            rank = len(arguments[0].elts)
-        elif isinstance(arguments[0], ast.Attribute) and arguments[0].attr == "shape":
-            rank = self.rank(arguments[0].value)
-        if function in ("np.argsort", "np.arange"):
-            dtype = "int64"
+        elif (parts := self.elements_of(arguments[0])) is not None:
+            rank = len(parts)
+        if function in {*INTEGERS, "np.arange"}:
+            dtype = self.dtype(ast.Tuple(arguments)).removeprefix("np.") if function == "np.arange" else "int64"
             arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
         elif dtype_arguments and function != "np.linspace":
             named = text(dtype_arguments[-1])
@@ -167,8 +202,11 @@ class ArrayCalls(Elements):
 
     def _literal(self, values: ast.List, before: list[ast.stmt]) -> ast.expr:
         rows = [each.elts if isinstance(each, ast.List) else None for each in values.elts]
-        dtype = self.dtype(values)
-        if dtype.startswith("np.int") and any(not isinstance(each, ast.Constant) for each in values.elts):
+        numbers = [number for row, each in zip(rows, values.elts, strict=True) for number in row or [each]]
+        same = {type(each.value) if isinstance(each, ast.Constant) else None for each in numbers}
+        dtype = {int: "np.int64", bool: "np.bool_"}.get(*same) if len(same) == 1 else None  # type: ignore[arg-type]
+        dtype = dtype or self.dtype(values)
+        if dtype.startswith("np.int") and same != {int}:
             dtype = "np.float64"
         if rows and rows[0] is not None:
             new = self._new("array", 2, dtype)
@@ -210,10 +248,9 @@ class ArrayCalls(Elements):
         if self.kinds[array].layout != "C" or function == "np.transpose":
             raise Refused(f"{function} of an array that may not be contiguous is not supported")
         if function == "np.ravel":
-            return self._viewed(f"{array}.reshape({array}.size)", array, 1, before)
-        shape = arguments[1].elts if isinstance(arguments[1], ast.Tuple) else arguments[1:]
-        view = self._viewed(f"{array}.reshape(({', '.join(map(text, shape))},))", array, len(shape), before)
-        return view
+            return self._viewed(f"{array}.reshape({array}.size)", array, 1, before, "C")
+        shape = self.elements_of(arguments[1]) or arguments[1:]
+        return self._viewed(f"{array}.reshape(({', '.join(map(text, shape))},))", array, len(shape), before, "C")
 
     def _filled(self, function: str, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         if function == "np.full_like":
@@ -223,7 +260,7 @@ class ArrayCalls(Elements):
         else:
             shape = arguments[0]
             dtype = text(arguments[2]) if len(arguments) > 2 else self.dtype(arguments[1])
-            new = self._new("array", len(shape.elts) if isinstance(shape, ast.Tuple) else 1, dtype)
+            new = self._new("array", len(self.elements_of(shape) or [1]), dtype)
             creation = f"np.empty({text(shape)}, {dtype})"
         before += statements(f"{new} = {creation}")
         held = self.names.fresh("held")
@@ -269,22 +306,21 @@ class ArrayCalls(Elements):
 
     def _along_axis(self, kind: str, value: ast.expr, axis: ast.expr, before: list[ast.stmt]) -> ast.expr:
         rank = self.rank(value)
-        try:
-            number = range(rank)[ast.literal_eval(axis)]
-        except (ValueError, IndexError, TypeError):
-            raise Refused(f"the axis {text(axis)} must be a constant") from None
-        if kind not in ("sum", "mean") or rank != 2:
-            raise Refused(f"'{kind}' along an axis of {rank} dimensions is not supported: use a loop")
+        number = self.axis_of(axis, rank)
+        if rank == 1:
+            return self._reduction(kind, value, None, before)
+        if kind not in ("sum", "mean"):
+            raise Refused(f"'{kind}' along an axis is not supported: use a loop")
         array = self._named(value, before)
-        new = self._new("along", 1, self.dtype(value))
-        kept = 1 - number
-        i, j, total = self.names.fresh("i"), self.names.fresh("j"), self.names.fresh("total")
-        index = f"{i}, {j}" if kept == 0 else f"{j}, {i}"
-        divided = f" / {array}.shape[{number}]" if kind == "mean" else ""
-        before += statements(
-            f"{new} = np.empty({array}.shape[{kept}], {self.dtype(value)})\n"
-            f"for {i} in range({array}.shape[{kept}]):\n    {total} = 0.0\n"
-            f"    for {j} in range({array}.shape[{number}]):\n        {total} = {total} + {array}[{index}]\n"
-            f"    {new}[{i}] = {total}{divided}"
-        )
+        new, total = self._new("along", rank - 1, self.dtype(value)), self.names.fresh("total")
+        places = [self.names.fresh("ijklmn"[each]) for each in range(rank)]
+        lengths = [f"{array}.shape[{each}]" for each in range(rank)]
+        kept, lengths_kept = [[*each[:number], *each[number + 1 :]] for each in (places, lengths)]
+        divided = f" / {lengths[number]}" if kind == "mean" else ""
+        before += statements(f"{new} = np.empty(({', '.join(lengths_kept)},), {self.dtype(value)})")
+        before += self._nest(kept, lengths_kept, statements(
+            f"{total} = 0.0\nfor {places[number]} in range({lengths[number]}):\n"
+            f"    {total} = {total} + {array}[{', '.join(places)}]\n"
+            f"{new}[{', '.join(kept)}] = {total}{divided}"
+        ))
         return name(new)

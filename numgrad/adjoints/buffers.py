@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from .analysis import Analysis, bound_array, target_of
 from .inference import is_array
-from .inlining import indices_of
-from .source import Names, assign, blocks, expression, names_in, statements, text, walk
+from .source import Names, assign, blocks, expression, indices_of, is_none, names_in, statements, text, walk
 
 #: Lengths of the axes of an array, as source; None for a length that may change.
 Shape: TypeAlias = tuple[str | None, ...]
@@ -96,10 +95,15 @@ class Shapes:
         if any(text(each) == "..." for each in indices):
             return shape if len(indices) == 1 else (None,) * rank
         lengths: list[str | None] = []
-        for length, index in zip(shape, indices, strict=False):
+        left = [*shape]
+        for index in indices:
+            if is_none(index):
+                lengths.append("1")
+                continue
+            length = left.pop(0)
             if isinstance(index, ast.Slice):
                 lengths.append(_sliced(length, index))
-        return (*lengths, *shape[len(indices):])
+        return (*lengths, *left)
 
     def length(self, node: ast.expr) -> str | None:
         """Return an expression of parameters that a length is equal to."""
@@ -152,6 +156,8 @@ class Buffers:
         self.parameters, self.results = parameters, results
         #: Names of arrays whose memory other names share.
         self._others = {*parameters, *constants}
+        #: True if a new array may have another memory layout than the arrays that it replaces.
+        self.changes_layouts = False
         self.shapes = Shapes(Analysis(body, kinds), parameters, constants)
 
     def translated(self) -> list[ast.stmt]:
@@ -259,6 +265,7 @@ class Buffers:
             lengths = "".join(f"{each}, " for each in self.shapes.of(variable))
             dtype = str(self.kinds[variable].dtype).replace("bool", "bool_")
             before.append(assign(variable, expression(f"np.empty(({lengths}), np.{dtype})"), statement))
+            self.changes_layouts |= self.kinds[variable].layout != "C"
             self._bindings[variable] = before[-1:]
             if (number := _MADE[function]) is not None:
                 body += self._set(variable, number, statement)

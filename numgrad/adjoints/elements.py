@@ -14,9 +14,9 @@ from numba.core.types.containers import BaseTuple
 from .aliases import Aliases
 from .hoisting import Hoister
 from .inference import is_array
-from .inlining import CallInliner, indices_of
+from .inlining import CallInliner
 from .partials import BINARY, CHOOSING, UNARY, base_of
-from .source import Refused, expression, name, statements, text
+from .source import Refused, expression, indices_of, is_none, name, statements, text
 
 #: Functions of numbers that are applied to each element of an array.
 ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "sign", "isnan", "isinf", "isfinite"}
@@ -38,23 +38,32 @@ class Elements(Hoister):
                 self.kinds[variable] = typeof(value)
         self.aliases = Aliases()
         self._views: dict[str, str] = {}  # source of the view that a generated name is bound to
+        #: Names that stand for the elements of tuples, by the names of the tuples.
+        self.tuples: dict[str, list[str]] = {}
 
     def rank(self, node: ast.expr) -> int:
         """Return the number of dimensions of the value of an expression whose parts are translated."""
         if isinstance(node, ast.Name):
             kind = self.kinds.get(node.id)
             if isinstance(kind, BaseTuple):
-                raise Refused(f"the tuple '{node.id}' is not supported")
+                raise Refused(f"the tuple '{node.id}' is not supported here")
             return self.kinds[node.id].ndim if is_array(kind) else 0
         if isinstance(node, ast.Subscript):
             if isinstance(node.value, ast.Attribute) or not self.rank(node.value):
                 return 0
-            return self.rank(node.value) - sum(not _keeps(each) for each in indices_of(node) if text(each) != "...")
+            indices = [each for each in indices_of(node) if text(each) != "..." and not isinstance(each, ast.Slice)]
+            return self.rank(node.value) + sum(1 if is_none(each) else -1 for each in indices)
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp)):
             return max(self.rank(each) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
         if isinstance(node, ast.Call) and base_of(text(node.func)) in ELEMENTWISE:
             return max(map(self.rank, node.args))
         return 0
+
+    def elements_of(self, node: ast.expr) -> list[ast.expr] | None:
+        """Return the elements of a tuple or of the shape of an array; None for other values."""
+        if isinstance(node, ast.Attribute) and node.attr == "shape" and (rank := self.rank(node.value)):
+            return [ast.Subscript(node, ast.Constant(axis), ast.Load()) for axis in range(rank)]
+        return node.elts if isinstance(node, ast.Tuple) else None
 
     def dtype(self, node: ast.expr) -> str:
         """Return the source of the dtype of an array expression."""
@@ -68,13 +77,14 @@ class Elements(Hoister):
         if isinstance(node, (ast.Compare, ast.BoolOp)):
             return "np.bool_"
         result = np.result_type(*[np.dtype(each) for each in numeric]) if numeric else np.dtype("float64")
-        if result.kind != "f" and any(isinstance(each, (ast.Div, ast.Call)) for each in ast.walk(node)):
+        widened = [isinstance(each, ast.Div) or _makes_floats(each) for each in ast.walk(node)]
+        if result.kind != "f" and any(widened):
             result = np.dtype("float64")
         return f"np.{result}" if result.kind != "b" else "np.bool_"
 
-    def _new(self, stem: str, rank: int, dtype: str) -> str:
+    def _new(self, stem: str, rank: int, dtype: str, layout: Any = "C") -> str:
         variable = self.names.fresh(stem)
-        self.kinds[variable] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, "A")
+        self.kinds[variable] = types.Array(getattr(types, dtype.removeprefix("np.").rstrip("_")), rank, layout)
         return variable
 
     def _bind(self, target: str, value: str, done: list[ast.stmt]) -> None:
@@ -152,16 +162,18 @@ class Elements(Hoister):
     def _named(self, value: ast.expr, before: list[ast.stmt]) -> str:
         return value.id if isinstance(value, ast.Name) else self._computed(value, before)
 
-    def _viewed(self, source: str, array: str, rank: int, before: list[ast.stmt]) -> ast.expr:
-        view = self._new("part", rank, str(self.kinds[array].dtype))
+    def _viewed(
+        self, source: str, array: str, rank: int, before: list[ast.stmt], layout: str = "A"
+    ) -> ast.expr:
+        view = self._new("part", rank, str(self.kinds[array].dtype), layout)
         before += statements(f"{view} = {source}")
         self.aliases.share(view, array)
         self._views[view] = source
         return name(view)
 
 
-def _keeps(index: ast.expr) -> bool:
-    return isinstance(index, ast.Slice)
+def _makes_floats(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and base_of(text(node.func)) not in {*CHOOSING, "abs", "sign"}
 
 
 def stored(target: ast.expr) -> ast.expr:

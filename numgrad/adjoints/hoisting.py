@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from .source import Names, assign, expression, located, name, text
+from .source import Names, Refused, assign, expression, located, name, text
 
 
 class Hoister:
@@ -42,13 +42,20 @@ class Hoister:
         for_orelse: list[ast.stmt] = []
         body, orelse = self.rewrite(node.body, for_body), self.rewrite(node.orelse, for_orelse)
         new = located(ast.IfExp(test, body, orelse), node)
-        if not for_body and not for_orelse:
+        are_tuples = isinstance(body, ast.Tuple) and isinstance(orelse, ast.Tuple)
+        if not for_body and not for_orelse and not are_tuples:
             return self.part(new, before)
-        chosen = self.names.fresh("chosen")
-        for_body.append(assign(chosen, body, node))
-        for_orelse.append(assign(chosen, orelse, node))
+        pairs = [(body, orelse)]
+        if are_tuples:
+            if len(body.elts) != len(orelse.elts):  # type: ignore[attr-defined]
+                raise Refused(f"{text(node)} chooses between tuples of different lengths")
+            pairs = [*zip(body.elts, orelse.elts, strict=True)]  # type: ignore[attr-defined]
+        chosen = [self.names.fresh("chosen") for _ in pairs]
+        for variable, (first, second) in zip(chosen, pairs, strict=True):
+            for_body.append(assign(variable, first, node))
+            for_orelse.append(assign(variable, second, node))
         before.append(located(ast.If(test, for_body, for_orelse), node))
-        return name(chosen)
+        return ast.Tuple([name(each) for each in chosen], ast.Load()) if are_tuples else name(chosen[0])
 
     def _junction(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
         parts = []
@@ -76,3 +83,24 @@ class Hoister:
         unless_left = [ast.If(expression(f"{flag} < 2"), again, []), body[-1]]
         body = [*body[:-1], *unless_left] if flag else [*body, *again]
         return [*before, located(ast.While(name(holds), body, []), at)]
+
+
+#: Largest number of elements of a tuple from which an index selects at run time.
+MOST = 64
+
+
+def chosen_element(values: list[ast.expr], index: ast.expr) -> ast.expr:
+    """Return the element of a tuple at an index: a conditional expression unless the index is a constant."""
+    if isinstance(index, ast.UnaryOp) and isinstance(index.operand, ast.Constant):
+        index = ast.Constant(ast.literal_eval(index))
+    if isinstance(index, ast.Constant):
+        try:
+            return values[index.value]  # type: ignore[index]
+        except (IndexError, TypeError):
+            raise Refused(f"a tuple of {len(values)} elements has none at {index.value!r}") from None
+    if len(values) > MOST or not values:
+        raise Refused(f"an index chooses among at most {MOST} elements of a tuple, not {len(values)}")
+    chosen = values[-1]
+    for number in range(len(values) - 2, -1, -1):
+        chosen = ast.IfExp(ast.Compare(index, [ast.Eq()], [ast.Constant(number)]), values[number], chosen)
+    return chosen

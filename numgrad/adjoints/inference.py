@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from numba.core import compiler, typed_passes, types
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
+from numba.core.rewrites import rewrite_registry
 
 from .source import Refused
 
@@ -18,9 +20,10 @@ def infer(function: Callable[..., Any], argument_types: Sequence[types.Type]) ->
     typing.refresh()
     target.refresh()
     try:
-        inferred = typed_passes.type_inference_stage(
-            typing, target, compiler.run_frontend(function), tuple(argument_types), None
-        )
+        program = compiler.run_frontend(function)
+        state = SimpleNamespace(func_ir=program, typemap=None, calltypes=None)
+        rewrite_registry.apply("before-inference", state)  # constant indices of tuples
+        inferred = typed_passes.type_inference_stage(typing, target, program, tuple(argument_types), None)
     except NumbaError as error:
         refusal = Refused(f"Numba cannot infer its types: {_first_lines(error)}")
         refusal.line = getattr(getattr(error, "loc", None), "line", None)

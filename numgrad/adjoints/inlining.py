@@ -29,6 +29,8 @@ from .source import (
     Refused,
     assign,
     expression,
+    indices_of,
+    is_none,
     located,
     name,
     names_in,
@@ -203,18 +205,16 @@ class CallInliner(Hoister):
 
     def _bind(self, target: ast.expr, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
         """Add the assignment to one target."""
-        if isinstance(value, ast.Tuple):
-            raise Refused("tuples are not supported, except those that are unpacked or returned")
         done.append(assign(self._target(target, done), value, at))
 
     def _unpacking(self, target: ast.Tuple, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
+        goals = {text(self._scope.local.get(each, name(each))) for each in names_in(target, ast.Store)}
         if isinstance(value, ast.Attribute) and value.attr == "shape":
             parts: list[ast.expr] = [
                 ast.Subscript(value, ast.Constant(number), ast.Load()) for number in range(len(target.elts))
             ]
         elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
             parts = []
-            goals = {text(self._scope.local.get(each, name(each))) for each in names_in(target, ast.Store)}
             swapped = goals & names_in(value)
             for part in value.elts:
                 if not swapped and isinstance(part, (ast.Name, ast.Constant)):
@@ -223,6 +223,8 @@ class CallInliner(Hoister):
                 held = self.names.fresh("held")
                 done.append(assign(held, part, at))
                 parts.append(name(held))
+        elif isinstance(value, ast.Name) and value.id not in goals:
+            parts = [ast.Subscript(value, ast.Constant(number), ast.Load()) for number in range(len(target.elts))]
         else:
             raise Refused(f"unpacking of {text(value)} is not supported")
         for each, part in zip(target.elts, parts, strict=True):
@@ -332,6 +334,13 @@ class CallInliner(Hoister):
                 return located(self._constant(value, node), node)
             if isinstance(node, ast.Name):
                 return located(copy.copy(self._scope.local[node.id]), node)
+        if isinstance(node, ast.NamedExpr):
+            value = self.rewrite(node.value, before)
+            if isinstance(value, ast.Tuple):
+                raise Refused("':=' with a tuple is not supported")
+            target = self._target(node.target, before, in_place=True)  # only a branch may evaluate it
+            before.append(assign(target, value, node))
+            return name(target.id)  # type: ignore[attr-defined]
         if isinstance(node, ast.Call) and self._is_function(function := self._resolved(node.func)):
             return self._inlined(function, node, before)
         if isinstance(node, ast.Call) and isinstance(getattr(function, "op", None), Pointwise):
@@ -342,11 +351,11 @@ class CallInliner(Hoister):
         inner = node.value if isinstance(node, ast.Subscript) else None
         if isinstance(inner, ast.Subscript) and not isinstance(inner.value, ast.Attribute):
             outer, indices = indices_of(node), indices_of(inner)
-            if not any(isinstance(each, ast.Slice) or text(each) == "..." for each in indices):
+            if not any(isinstance(each, ast.Slice) or text(each) == "..." or is_none(each) for each in indices):
                 both = ast.Tuple(indices + outer, ast.Load())
                 return located(ast.Subscript(inner.value, both, node.ctx), node)  # type: ignore[attr-defined]
-        if isinstance(node, ast.Compare) and _is_none(node.comparators[0]):
-            return ast.Constant(_is_none(node.left) == isinstance(node.ops[0], (ast.Is, ast.Eq)))
+        if isinstance(node, ast.Compare) and is_none(node.comparators[0]):
+            return ast.Constant(is_none(node.left) == isinstance(node.ops[0], (ast.Is, ast.Eq)))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
             return ast.Constant(not node.operand.value)
         if isinstance(node, ast.BoolOp) and isinstance(first := node.values[0], ast.Constant):
@@ -405,7 +414,6 @@ class CallInliner(Hoister):
             return name(results[0])
         return located(ast.Tuple([name(each) for each in results], ast.Load()), call)
 
-
     def _of_scalars(self, function: Any, call: ast.Call, before: list[ast.stmt]) -> ast.expr:
         """Return the call of a function of ``numgrad.scalar``."""
         bound = self._bound(function, call)
@@ -433,15 +441,6 @@ class CallInliner(Hoister):
         variable = self.names.fresh(stem)
         before.append(assign(variable, value, at))
         return name(variable)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def indices_of(node: ast.expr) -> list[ast.expr]:
-    index = node.slice  # type: ignore[attr-defined]
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
 def _written_elements(body: list[ast.stmt]) -> list[Any]:

@@ -85,6 +85,32 @@ def cumulative_sum(a: Any) -> Any:
     return out
 
 
+def cumulative_product(a: Any) -> Any:
+    out = np.empty(a.shape[0], a.dtype)
+    total = 1.0
+    for i in range(a.shape[0]):
+        total = total * a[i]
+        out[i] = total
+    return out
+
+
+def differences(a: Any) -> Any:
+    out = np.empty(max(a.shape[0] - 1, 0), a.dtype)
+    for i in range(out.shape[0]):
+        out[i] = a[i + 1] - a[i]
+    return out
+
+
+def interpolated(x: Any, places: Any, values: Any) -> Any:
+    last = places.shape[0] - 1
+    if x <= places[0]:
+        return values[0]
+    if x >= places[last]:
+        return values[last]
+    k = np.searchsorted(places, x)
+    return values[k - 1] + (values[k] - values[k - 1]) * ((x - places[k - 1]) / (places[k] - places[k - 1]))
+
+
 def norm_of_vector(a: Any) -> Any:
     total = 0.0
     for i in range(a.shape[0]):
@@ -148,6 +174,9 @@ LIBRARY: dict[tuple[str, tuple[int, ...]], tuple[Callable[..., Any], int]] = {
     ("np.diag", (2,)): (diagonal, 1),
     ("np.diag", (1,)): (diagonal_matrix, 2),
     ("np.cumsum", (1,)): (cumulative_sum, 1),
+    ("np.cumprod", (1,)): (cumulative_product, 1),
+    ("np.diff", (1,)): (differences, 1),
+    ("np.interp", (0, 1, 1)): (interpolated, 0),
     ("np.linalg.norm", (1,)): (norm_of_vector, 0),
     ("np.linalg.norm", (2,)): (norm_of_matrix, 0),
     ("np.linalg.cholesky", (2,)): (cholesky, 2),

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import copy
 
+from numba.core.types.containers import BaseTuple
+
 from .array_calls import ArrayCalls
 from .elements import stored
-from .source import Refused, expression, index_text, located, name, placing, text
+from .source import Refused, expression, indices_of, located, name, names_in, placing, text
 from .structure import flag_of
 
 
@@ -41,9 +43,9 @@ class Lowering(ArrayCalls):
                 target = self._simple_target(target, done)
                 target.ctx = ast.Load()
             whole = located(ast.BinOp(target, statement.op, statement.value), statement)
-            if self.rank(target):
+            if self.rank(target) or self._picks(target):
                 goal = target if isinstance(target, ast.Subscript) else expression(f"{text(target)}[...]")
-                self._elements(goal, whole, done)  # type: ignore[arg-type]
+                self._assignment(goal, whole, done, statement)
             elif isinstance(target, ast.Subscript) and isinstance(statement.op, (ast.Add, ast.Sub)):
                 value = self.rewrite(statement.value, done)
                 done.append(ast.AugAssign(stored(target), statement.op, value))  # type: ignore[arg-type]
@@ -68,13 +70,18 @@ class Lowering(ArrayCalls):
     def _assignment(self, target: ast.expr, value: ast.expr, done: list[ast.stmt], at: ast.stmt) -> None:
         if isinstance(target, ast.Subscript):
             target = self._simple_target(target, done)
-            if self.rank(target):
+            value = self.rewrite(value, done)
+            if picked := self.picked(target, done):
+                self.scattered(*picked, value, done)
+            elif self.rank(target):
                 self._elements(target, value, done)
             else:
-                value = self.rewrite(value, done)
                 done.append(ast.Assign([target], value))
             return
         assert isinstance(target, ast.Name)
+        if isinstance(kind := self.kinds.get(target.id), BaseTuple):
+            self._bind_tuple(target.id, kind, self.rewrite(value, done), done, at)
+            return
         start = len(done)
         value = self.rewrite(value, done)
         rank = self.rank(value)
@@ -92,37 +99,38 @@ class Lowering(ArrayCalls):
             else:
                 self._bind(target.id, value.id, done)
 
+    def _bind_tuple(
+        self, variable: str, kind: BaseTuple, value: ast.expr, done: list[ast.stmt], at: ast.stmt
+    ) -> None:
+        """Bind a name for each element of a tuple."""
+        parts = self.elements_of(value)
+        if parts is None:
+            raise Refused(f"the tuple {text(value)} is not supported")
+        if variable not in self.tuples:
+            self.tuples[variable] = [self.names.fresh(f"{variable}_{number}") for number in range(len(parts))]
+            self.kinds.update(zip(self.tuples[variable], kind, strict=True))
+        names = self.tuples[variable]
+        if {*names} & names_in(value):  # its elements are exchanged
+            held = [self.names.fresh("held") for _ in parts]
+            self.kinds.update(zip(held, kind, strict=True))
+            for own, part in zip(held, parts, strict=True):
+                self._assignment(name(own, store=True), part, done, at)
+            parts = list(map(name, held))
+        for own, part in zip(names, parts, strict=True):
+            self._assignment(name(own, store=True), part, done, at)
+
     def _simple_target(self, target: ast.Subscript, done: list[ast.stmt]) -> ast.Subscript:
         """Return the target with a name as its array and an index that needs no further statements."""
         array = name(self._named(self.rewrite(target.value, done), done))
-        index = self.rewrite(target.slice, done)
-        for each in [index] if not isinstance(index, ast.Tuple) else index.elts:
-            if not isinstance(each, ast.Slice) and self.rank(each):
-                raise Refused(f"an assignment to the elements {text(each)} at once is not supported: use a loop")
+        indices = indices_of(ast.Subscript(array, self.rewrite(target.slice, done)))
+        indices = [
+            name(self._named(each, done)) if not isinstance(each, ast.Slice) and self.rank(each) else each
+            for each in indices
+        ]
+        index = indices[0] if len(indices) == 1 else ast.Tuple(indices, ast.Load())
         return located(ast.Subscript(array, index, ast.Store()), target)
 
-    def _elements(self, target: ast.Subscript, value: ast.expr, done: list[ast.stmt]) -> None:
-        """Assign to the elements of a view."""
-        value = self.rewrite(value, done)
-        array = target.value
-        assert isinstance(array, ast.Name)
-        if index_text(target) in (":", "..."):
-            view, source = array.id, array.id
-        else:
-            source = f"{array.id}[{index_text(target)}]"
-            view = self._new("part", self.rank(target), str(self.kinds[array.id].dtype))
-            done.append(ast.Assign([name(view, store=True)], expression(source)))
-            self.aliases.share(view, array.id)
-            self._views[view] = source
-        arrays = {each.id for each in ast.walk(value) if isinstance(each, ast.Name) and self.rank(each)}
-        overlapping = [
-            each for each in arrays
-            if self.aliases.root(each) == self.aliases.root(view) and self._views.get(each, each) != source
-        ]
-        if overlapping:
-            value = name(self._computed(value, done))
-        elif not self.rank(value) and not isinstance(value, (ast.Name, ast.Constant)):
-            held = self.names.fresh("held")
-            done.append(ast.Assign([name(held, store=True)], value))
-            value = name(held)
-        self._loops(view, value, done)
+    def _picks(self, target: ast.expr) -> bool:
+        """Return True if an array is among the indices of the target of an assignment."""
+        indices = indices_of(target) if isinstance(target, ast.Subscript) else []
+        return any(not isinstance(each, ast.Slice) and self.rank(each) for each in indices)

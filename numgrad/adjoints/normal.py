@@ -6,12 +6,14 @@ In it, only the loop assigns its counter, only the loop's body reads it, and the
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.core.types.containers import BaseTuple
 
 from .analysis import Analysis
 from .buffers import Buffers
@@ -26,6 +28,8 @@ from .source import (
     assign,
     compiled,
     definition,
+    indices_of,
+    is_none,
     located,
     name,
     names_in,
@@ -49,6 +53,14 @@ class NormalForm:
     names: Names
     namespace: dict[str, Any]
     derivatives: Derivatives
+
+    def copy(self) -> NormalForm:
+        """Return a copy, which a generator may add names to."""
+        names, namespace = Names(), dict(self.namespace)
+        names.reserved = set(self.names.reserved)
+        derivatives = Derivatives(names, namespace, self.derivatives.derivative)
+        body, kinds = copy.deepcopy(self.body), dict(self.kinds)
+        return replace(self, body=body, kinds=kinds, names=names, namespace=namespace, derivatives=derivatives)
 
     def tree(self) -> ast.FunctionDef:
         """Return the definition of the function."""
@@ -99,13 +111,21 @@ def normal_form(
 
     kinds = typed(body)
     _check(body, kinds)
-    lowering = Lowering(inliner, kinds, broadcasts)
+    lowering = Lowering(inliner, kinds, broadcasts or _has_new_axes(body))
     body = lowering.block(body)
+    if len(results) == 1:
+        results = lowering.tuples.get(results[0], results)
     constants = {each: value for each, value in namespace.items() if isinstance(value, np.ndarray)}
-    body = Buffers(body, typed(body), names, parameters, results, constants).translated()
-    body = _LoopNormalizer(names, parameters, lowering.kinds).translated(body)
+    kinds = typed(body)
+    _compare(lowering.kinds, kinds, title)
+    buffers = Buffers(body, kinds, names, parameters, results, constants)
+    body = _LoopNormalizer(names, parameters, buffers.kinds).translated(buffers.translated())
+    if buffers.changes_layouts:
+        kinds = typed(body)
+    else:  # only integers have been added, and inference takes time
+        kinds = dict.fromkeys(names_in(body, ast.Store), types.int64) | buffers.kinds
     derivatives = Derivatives(names, namespace, derivative)
-    return NormalForm(title, parameters, results, body, typed(body), names, namespace, derivatives)
+    return NormalForm(title, parameters, results, body, kinds, names, namespace, derivatives)
 
 
 def _check(body: list[ast.stmt], kinds: dict[str, Any]) -> None:
@@ -113,10 +133,25 @@ def _check(body: list[ast.stmt], kinds: dict[str, Any]) -> None:
     for statement in walk(body):
         for variable in names_in(getattr(statement, "targets", []), ast.Store):
             kind = kinds.get(variable, types.boolean)  # Numba drops statements that cannot run
-            number = kind.dtype if is_array(kind) else kind
-            if not isinstance(number, (types.Float, types.Integer, types.Boolean)):
+            parts = kind if isinstance(kind, BaseTuple) else [kind]
+            numbers = [each.dtype if is_array(each) else each for each in parts]
+            if not all(isinstance(number, (types.Float, types.Integer, types.Boolean)) for number in numbers):
                 with placing(statement):
                     raise Refused(f"'{variable}' is {kind}: only numbers and arrays of real numbers are supported")
+
+
+def _compare(expected: dict[str, Any], found: dict[str, Any], title: str) -> None:
+    """Raise an error if an array has another dtype or number of dimensions than the lowering has assumed."""
+    for variable in expected.keys() & found.keys():
+        one, other = expected[variable], found[variable]
+        if is_array(one) and is_array(other) and (one.dtype, one.ndim) != (other.dtype, other.ndim):
+            raise Refused(f"{title}: an array is {other}, which the translation takes for {one}")
+
+
+def _has_new_axes(body: list[ast.stmt]) -> bool:
+    """Return True if the length of an axis is one, so that it is broadcast, because an index makes it."""
+    views = [each for part in body for each in ast.walk(part) if isinstance(each, ast.Subscript)]
+    return any(is_none(index) for view in views for index in indices_of(view))
 
 
 class _LoopNormalizer:

@@ -65,16 +65,16 @@ class Derivatives:
     """Derivatives of the functions of numbers in the ``namespace`` of generated code, which ``derivative`` makes."""
 
     def __init__(self, names: Names, namespace: dict[str, Any], derivative: Callable[[Any, int], Any] | None = None):
-        self.names, self.namespace, self._derivative = names, namespace, derivative
+        self.names, self.namespace, self.derivative = names, namespace, derivative
         self._found: dict[tuple[str, int], str] = {}
 
     def by(self, function: str, position: int) -> str:
         """Return the name of the derivative of a function by an argument."""
         key = function, position
         if key not in self._found:
-            assert self._derivative is not None
+            assert self.derivative is not None
             own = self._found[key] = self.names.fresh(f"{function}_by_{position}")
-            self.namespace[own] = self._derivative(self.namespace[function], position)
+            self.namespace[own] = self.derivative(self.namespace[function], position)
         return self._found[key]
 
 

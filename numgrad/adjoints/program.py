@@ -54,7 +54,8 @@ class DerivativeProgram:
 
     def _generate(self) -> None:
         """Generate the adjoint."""
-        self.normal = self._build()
+        self._form = self._build()
+        self.normal = self._form.copy()
         self.adjoint: Adjoint = self._reverse_of(self.normal).adjoint()
         for each in ("_reverse", "_forward", "_second"):
             vars(self).pop(each, None)
@@ -179,7 +180,7 @@ class DerivativeProgram:
 
     @cached_property
     def _forward(self) -> tuple[Callable[..., Any], list[str]]:
-        normal = self._build()  # names of its own
+        normal = self._form.copy()
         generated = self._tangents_for(normal, normal.tree(), normal.kinds, self._generated(*self.by))
         python = compiled(generated.source, generated.name, normal.namespace)
         return njit(error_model="numpy", nogil=True)(python), generated.inputs
@@ -216,7 +217,7 @@ class DerivativeProgram:
 
     @cached_property
     def _second(self) -> tuple[Callable[..., Any], list[str], list[str]]:
-        normal = self._build()
+        normal = self._form.copy()
         adjoint = self._reverse_of(normal).adjoint()
         python = compiled(adjoint.source, adjoint.name, normal.namespace)
         shadow_types = [normal.kinds[each] for each in adjoint.shadows]

@@ -20,7 +20,7 @@ from .cotangents import Cotangents, indented
 from .inference import empty, is_floating, zero
 from .normal import NormalForm, bounds_of
 from .procedures import PREFIX, RULES, call_of, clear, pop, push
-from .source import Refused, index_text, names_in, placing, text
+from .source import index_text, names_in, placing, text
 from .storing import Storing
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..devices import Formula, FormulaError
 from ..ops.table.elementwise import Pointwise
 from ..ops.table.op import ops
+from .hoisting import MOST, chosen_element
 from .inlining import CANONICAL, CallInliner
 from .partials import base_of
 from .source import Names, Refused, assign, expression, located, name, python_function, text
@@ -45,10 +46,6 @@ _CONVERSIONS = {
     **dict.fromkeys([f"{sign}int{size}" for sign in ("u", "") for size in (8, 16, 32, 64)], "int"), "intp": "int",
     "float32": "float32", "float64": "float", "bool_": "bool", "bool": "bool",
 }
-
-#: Largest number of elements of a tuple from which an index selects at run time.
-_MOST = 64
-
 
 def square(x: Any) -> Any:
     return x * x
@@ -158,6 +155,11 @@ class ScalarInliner(CallInliner):
         for goal, each in zip(bound.elts, held.elts, strict=True):  # type: ignore[attr-defined]
             done.append(assign(goal.id, each, at))
 
+    def _unpacking(self, target: ast.Tuple, value: ast.expr, at: ast.stmt, done: list[ast.stmt]) -> None:
+        if not isinstance(value, ast.Tuple):
+            raise Refused(f"unpacking of {text(value)} is not supported: it is a number")
+        super()._unpacking(target, value, at, done)
+
     def _held(self, stem: str, value: ast.expr, at: ast.AST, before: list[ast.stmt]) -> ast.expr:
         if not isinstance(value, ast.Tuple):
             return super()._held(stem, value, at, before)
@@ -185,7 +187,7 @@ class ScalarInliner(CallInliner):
                 raise Refused(f"iteration over {text(sequence)} is not supported")
             position = self.names.fresh("position")
             target = self._target(statement.target, done, in_place=True)
-            first = assign(target, self._chosen(values, name(position)), statement)
+            first = assign(target, chosen_element(values.elts, name(position)), statement)
             bounds = expression(f"range({len(values.elts)})")
             body = [first, *self._body(statement.body)]
             done.append(located(ast.For(name(position, store=True), bounds, body, []), statement))
@@ -210,7 +212,7 @@ class ScalarInliner(CallInliner):
         if isinstance(node, ast.Subscript):
             if not isinstance(node.value, ast.Tuple):
                 raise Refused(f"{text(node)} is not supported: scalars have no elements")
-            return self._chosen(node.value, node.slice)
+            return chosen_element(node.value.elts, node.slice)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and _are_integers(node.left, node.right):
             return located(ast.Constant(node.left.value ** node.right.value), node)  # type: ignore[attr-defined]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and self.rules:
@@ -240,23 +242,6 @@ class ScalarInliner(CallInliner):
             del before[-1]
             return last.value
         return value
-
-    def _chosen(self, values: ast.Tuple, index: ast.expr) -> ast.expr:
-        """Return the element of a tuple at an index."""
-        if isinstance(index, ast.UnaryOp) and isinstance(index.operand, ast.Constant):
-            index = ast.Constant(ast.literal_eval(index))
-        if isinstance(index, ast.Constant):
-            try:
-                return values.elts[index.value]  # type: ignore[index]
-            except (IndexError, TypeError):
-                raise Refused(f"a tuple of {len(values.elts)} elements has none at {index.value!r}") from None
-        if len(values.elts) > _MOST or not values.elts:
-            raise Refused(f"an index chooses among at most {_MOST} elements of a tuple, not {len(values.elts)}")
-        last = len(values.elts) - 1
-        chosen = values.elts[last]
-        for number in range(last - 1, -1, -1):
-            chosen = ast.IfExp(ast.Compare(index, [ast.Eq()], [ast.Constant(number)]), values.elts[number], chosen)
-        return chosen
 
     def _call(self, value: Any, node: ast.Call, before: list[ast.stmt]) -> ast.expr:
         called = CANONICAL.get(id(value), "")
@@ -333,7 +318,7 @@ class ScalarInliner(CallInliner):
 def _are_integers(base: ast.expr, exponent: ast.expr) -> bool:
     """Return True for the operands of a power that Python computes: as an integer, it could be too large."""
     values = [each.value if isinstance(each, ast.Constant) else None for each in (base, exponent)]
-    return all(type(each) is int for each in values) and 0 <= values[1] <= _MOST  # type: ignore[operator]
+    return all(type(each) is int for each in values) and 0 <= values[1] <= MOST  # type: ignore[operator]
 
 
 __all__ = ["ScalarInliner", "operation_of"]

@@ -27,7 +27,7 @@ SCOPE = {"math": math, "np": np, "float32": np.float32}
 _REFUSED_STATEMENTS = {
     ast.Try: "'try'", ast.With: "'with'", ast.FunctionDef: "a function within", ast.Lambda: "'lambda'",
     ast.ListComp: "a list comprehension", ast.List: "a list", ast.Dict: "a dictionary", ast.Set: "a set",
-    ast.GeneratorExp: "a generator", ast.Yield: "'yield'", ast.Starred: "'*'", ast.NamedExpr: "':='",
+    ast.GeneratorExp: "a generator", ast.Yield: "'yield'", ast.Starred: "'*'",
     ast.Global: "'global'", ast.Nonlocal: "'nonlocal'", ast.JoinedStr: "a formatted string",
 }
 
@@ -143,6 +143,20 @@ def _check(tree: ast.FunctionDef) -> None:
             continue
         if type(node) in _REFUSED_STATEMENTS:
             raise Refused(f"{_REFUSED_STATEMENTS[type(node)]} is not supported", node)
+    for statement in walk(tree.body):
+        _check_bindings([each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.expr)])
+
+
+def _check_bindings(expressions: list[ast.expr]) -> None:
+    """Raise an error for a name that is read before ``:=`` binds it in the same statement, which binds it first."""
+    nodes = [each for part in expressions for each in ast.walk(part)]
+    for binding in nodes:
+        if isinstance(binding, ast.NamedExpr):
+            start = binding.lineno, binding.col_offset
+            for each in nodes:
+                is_read = isinstance(each, ast.Name) and each.id == binding.target.id
+                if is_read and (each.lineno, each.col_offset) < start:  # type: ignore[attr-defined]
+                    raise Refused(f"'{binding.target.id}' occurs before ':=' in one statement: use two", binding)
 
 
 def namespace_of(function: Any) -> dict[str, Any]:
@@ -177,6 +191,17 @@ def text(node: ast.AST) -> str:
 def index_text(node: ast.Subscript) -> str:
     """Return the source of the index of an element or view."""
     return text(ast.Subscript(name("a"), node.slice, ast.Load()))[2:-1]
+
+
+def indices_of(node: ast.expr) -> list[ast.expr]:
+    """Return the indices of an element or view, one for each axis or new axis."""
+    index = node.slice  # type: ignore[attr-defined]
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def is_none(node: ast.expr) -> bool:
+    """Return True for the constant None, which as an index makes a new axis."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def expression(source: str) -> ast.expr:

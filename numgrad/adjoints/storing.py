@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from .analysis import Analysis, bound_array, flag_of, target_of
 from .buffers import Shapes
-from .inlining import indices_of
 from .procedures import call_of
-from .source import blocks, names_in, text
+from .source import blocks, indices_of, names_in, text
 
 #: For the statements of a block that compute a value again: the position of the statement after whose reversal they can
 #: run, or the length of the block if they run before all reversals.
