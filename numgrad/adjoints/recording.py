@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba.core.errors import TypingError
+from numba import typeof
 
 from ..autograd.function import Function, once_differentiable
 from ..autograd.grad_mode import GRAD, LEVELS, state
@@ -176,9 +176,10 @@ class DifferentiableCall:
             if isinstance(each, np.ndarray):
                 each.flags.writeable = False
         try:
-            return self.function.dispatcher(*constants)
-        except (TypingError, TypeError):
+            self.function.dispatcher.compile(tuple(map(typeof, constants)))
+        except Exception:  # Numba has no common base for the errors of compiling
             raise self.refusal from None
+        return self.function.dispatcher(*constants)
 
     def adjoint(self, values: list[Any], gradients: Sequence[Any]) -> Sequence[Any]:
         """Return the derivatives by the tensors from the cotangents of the results and of the written arguments."""

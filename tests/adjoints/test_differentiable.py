@@ -96,6 +96,50 @@ def test_a_program_has_results_and_gradients_of_any_memory_order():
         assert torch.equal(found.grad, expected.grad)
 
 
+def test_a_program_calls_functions_without_a_derivative_that_do_not_write():
+    @torch.differentiable
+    def spread(x):
+        return x - np.median(x)
+
+    @torch.differentiable
+    def centred(x):
+        x -= np.median(x)
+
+    x = torch.tensor([1.0, 4.0, 2.0], dtype=torch.float64)
+    compiled = torch.compile(lambda x: spread(x) * 2.0, fullgraph=True)
+    for number in range(3):
+        assert compiled(x * number).tolist() == [-2.0 * number, 4.0 * number, 0.0]
+    with pytest.raises(TypeError, match=r"x -= np\.median"):
+        torch.compile(lambda x: centred(x))(x)
+
+
+def test_results_of_another_size_are_not_those_of_a_replay():
+    @torch.differentiable
+    def positive(x):
+        return x[x > 0.0]
+
+    compiled = torch.compile(lambda x: positive(x) * 2.0)
+    for values in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, -8.0]):
+        found = compiled(torch.tensor(values, dtype=torch.float64))
+        assert found.tolist() == [2.0 * each for each in values if each > 0.0]
+
+
+def test_results_do_not_share_memory_with_arguments_or_each_other():
+    @torch.differentiable
+    def parts(x):
+        return x, x[1:], DATA
+
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    results = parts(x)
+    assert all(each.is_contiguous() and each._version == 0 for each in results)
+    for each in results:
+        each.detach().zero_()
+    assert x.tolist() == [1, 1, 1]
+    assert DATA[-1] == 2.0
+    (results[0].sum() + 2.0 * results[1].sum()).backward()
+    assert x.grad.tolist() == [1, 3, 3]
+
+
 def test_a_program_has_calls_that_write_and_passes_gradients_on():
     @torch.differentiable
     def relax(u, rate, steps):

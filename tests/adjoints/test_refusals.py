@@ -81,6 +81,15 @@ def test_line_and_reason(function, line, reason):
     assert function.__name__ in str(caught.value)
 
 
+def test_names_that_are_read_before_an_expression_binds_them_are_refused():
+    def twice(x):
+        z = x
+        return z + (z := 2.0) * x
+
+    with pytest.raises(TypeError, match="'z' occurs before ':=' in one statement"):
+        torch.vectorize(twice)
+
+
 def test_syntax_is_refused_by_the_decorator():
     with pytest.raises(TypeError, match="a list is not supported"):
         torch.differentiable(listed)

@@ -94,6 +94,17 @@ def tuples(x, y):
     return pair[0] * pair[-1] + len(pair)
 
 
+def named_in_expressions(x, y):
+    if (z := x * y) > 0.5:
+        first, second = (x, z) if x > y else (y * y, x)
+        return first * second
+    total = 0.0
+    while (z := z + 0.5) < 1.0:
+        total += z * x
+    pair = (x, y) if total > 1 else (z, x)
+    return total + pair[0] * pair[1] + (0.0 if x > 0 else (z := z * y)) + z
+
+
 def calls(x, y):
     r, angle = polar(x, y)
     return clipped(r, 2.0) + angle * squared_sine(x) + numgrad.nn.functional.softplus(y) + clipped(y)
@@ -109,7 +120,7 @@ def names(grad, out):
 
 
 FUNCTIONS = [
-    branches, for_loop, while_loop, newton, nested_loops, tuples, calls, of_libraries, names,
+    branches, for_loop, while_loop, newton, nested_loops, tuples, named_in_expressions, calls, of_libraries, names,
 ]
 X, Y = np.array([-1.3, 0.4, 0.7, 1.9, 2.3]), np.array([0.6, -0.8, 1.1, 1.4, 0.35])
 
