@@ -3,8 +3,9 @@
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that compiles kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
-in turn; ``--all`` compiles each for all of them.  The output has one line for each fault, and then the number
-of kernels.  The exit status is 0 if there are no faults.
+in turn; ``--all`` compiles each for all of them, and runs ``test_table.py``, too, whose programs others also launch, in
+other forms.  The output has one line for each fault, and then the number of kernels.  The exit status is 0 if there
+are no faults.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import itertools
 import re
 import sys
 import zlib
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -39,18 +41,21 @@ NARROW = "float32", "complex64"
 NUMBER_TYPE = re.compile(r"\b(bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(64|128))\b")
 
 
-def kernels_of_tests() -> list[tuple]:
-    """Return every kernel that the tests launch: its name, text, argument types and dtype."""
+def kernels_of_tests(without: Sequence[str]) -> list[tuple]:
+    """Return every kernel that the tests launch: its name, text, argument types and dtype.
+
+    ``without`` names files whose tests are left out.
+    """
     import pytest
 
     from numgrad import devices
 
     kernels = devices.begin_cuda(dry=True).launching.kernels
-    output = io.StringIO()
+    output, folder = io.StringIO(), Path(__file__).parents[1] / "on_gpu"
     with contextlib.redirect_stdout(output):
         status = pytest.main([
             "-q", "-m", "gpu and not simulator", "-n", "0", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore",
-            str(Path(__file__).parents[1] / "on_gpu"),
+            str(folder), *[f"--ignore={folder / name}" for name in without],
         ])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise SystemExit(f"the tests of GPUs do not run: {output.getvalue()[-2000:]}")
@@ -138,8 +143,9 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 
 
 def main() -> bool:
-    kernels, status = one_of_each_program(kernels_of_tests()), False
     every = "--all" in sys.argv[1:]
+    without = ["test_mutants.py"] if every else ["test_mutants.py", "test_table.py"]  # mutants are faulty on purpose
+    kernels, status = one_of_each_program(kernels_of_tests(without)), False
     capabilities = itertools.repeat(CAPABILITIES) if every else itertools.cycle([(each,) for each in CAPABILITIES])
     with ProcessPoolExecutor(initializer=gc.disable) as pool:  # the collector would take a tenth of the time
         results = pool.map(faults, kernels, capabilities, chunksize=8)
