@@ -97,18 +97,19 @@ _SETTINGS = [
 
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
-    "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
+    "asarray", "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
     "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
-    "default_generator", "derivative", "device", "differentiable", "distributed", "distributions", "double", "dtype",
-    "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack", "func",
-    "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf", "inference_mode", "initial_seed",
-    "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled", "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
-    "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random",
-    "save", "scalar", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8",
-    "use_deterministic_algorithms", "utils", "vectorize", "version", "viz", "vmap",
+    "default_generator", "derivative", "device", "differentiable", "distributed", "distributions", "double",
+    "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack",
+    "frombuffer", "func", "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf",
+    "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_enabled",
+    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jit",
+    "layout", "linalg", "load", "long", "manual_seed", "memory_format", "multiprocessing", "nan", "newaxis", "nn",
+    "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "scalar", "seed",
+    "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
+    "short", "signal", "special", "strided", "to_dlpack", "types", "uint8", "use_deterministic_algorithms", "utils",
+    "vectorize", "version", "viz", "vmap",
     *_NATIVE,
     *_SETTINGS,
     *_public_functions,
@@ -119,13 +120,13 @@ __all__ = [
 _MODULES = [
     "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "distributed", "distributions",
     "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "scalar", "serialization",
-    "special", "testing", "types", "utils", "version", "viz",
+    "signal", "special", "testing", "types", "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},
-    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "derivative": "adjoints",
-    "differentiable": "adjoints",
-    "explain": "viz.explanation",
+    "OutOfMemoryError": "cuda", "asarray": "interop.array_data", "autocast": "amp", "compile": "compiler",
+    "derivative": "adjoints", "differentiable": "adjoints",
+    "explain": "viz.explanation", "frombuffer": "interop.array_data",
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
     "vectorize": "adjoints", "vmap": "func",
@@ -153,6 +154,7 @@ if TYPE_CHECKING:
         optim,
         profiler,
         scalar,
+        signal,
         special,
         types,
         utils,
@@ -168,6 +170,7 @@ if TYPE_CHECKING:
     from .amp.autocast_mode import is_autocast_enabled
     from .compiler import compile
     from .cuda import OutOfMemoryError
+    from .interop.array_data import asarray, frombuffer
     from .interop.in_place_of_torch import install_as_torch
     from .native_functions import *  # noqa: F403 - functions that ``nn.functional`` has with other signatures
     from .ops.signatures import *  # noqa: F403 - functions made by the op table

@@ -1,4 +1,4 @@
-"""Rounding, quotients and remainders of single numbers: a part of ``scalar``, which exports them."""
+"""Rounding, quotients, remainders and common divisors of single numbers: a part of ``scalar``, which exports them."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numba import types
 from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, instruction, select
 
-__all__ = ["ceil", "floor", "floor_quotient", "fmod", "remainder", "round", "trunc", "truncated_quotient"]
+__all__ = ["ceil", "floor", "floor_quotient", "fmod", "gcd", "remainder", "round", "trunc", "truncated_quotient"]
 
 _trunc = instruction("llvm.trunc")
 
@@ -108,3 +108,20 @@ def _integer_remainder(x: Any, y: Any) -> Any:
 @compiled_as(_float_remainder, python=_python_remainder, integers=_integer_remainder)
 def remainder(x: Any, y: Any) -> Any:
     """The remainder of x / y, with the sign of y as in Python. For y = 0 it is NaN, or 0 for integers."""
+
+
+@jitable
+def _divisor(x: Any, y: Any) -> Any:
+    while y != 0:
+        x, y = y, _integer_remainder(x, y)
+    return type(x)(-x if x < 0 else x)
+
+
+def gcd(x: Any, y: Any) -> Any:
+    """The greatest common divisor of two integers, not negative; 0 if both are 0."""
+    return in_python(_divisor, x, y, floating=False)
+
+
+@overloaded(gcd)
+def _gcd(x, y):
+    return lambda x, y: _divisor(x, y)

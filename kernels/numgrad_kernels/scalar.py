@@ -6,7 +6,7 @@ plain Python it takes Python's and NumPy's numbers, and returns infinity or NaN 
 Types are preserved. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider one
 decides, and an integer combined with a float takes the float's type. (In plain Python a Python float combined with
 float32 is float32, too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``, ``where``,
-``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``floor_quotient``, ``truncated_quotient``, ``fmod``,
+``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``gcd``, ``floor_quotient``, ``truncated_quotient``, ``fmod``,
 ``remainder`` and the rounding functions, and count as float64 elsewhere. Complex numbers are accepted where the
 function has a complex meaning.
 
@@ -28,6 +28,7 @@ from . import complexes, instructions, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
 from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, bits, from_bits, instruction, select
+from .parts import *  # noqa: F403
 from .remainders import *  # noqa: F403
 from .remainders import same
 from .special import *  # noqa: F403

@@ -5,7 +5,7 @@ engine needs.
 """
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last lines need all the others
-from .creation import distributions, factories, from_data, random_numbers, signal_windows
+from .creation import distributions, factories, from_data, random_numbers, signal_windows, strided
 from .decompositions import (
     cholesky,
     determinants,
@@ -17,7 +17,7 @@ from .decompositions import (
     systems,
     triangular,
 )
-from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
+from .indexing import advanced, gathering, index, launchers, masking, positions, scattering, selecting, subscript
 from .matrices import addmm, bilinear, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
 from .network import (
@@ -43,6 +43,7 @@ from .network import (
 from .pointwise import (
     activation,
     arithmetic,
+    binary_parts,
     clamping,
     comparison,
     complexes,
@@ -58,6 +59,7 @@ from .pointwise import (
 from .reductions import (
     axes,
     covariance,
+    differences,
     extremes,
     histograms,
     norms,
@@ -86,6 +88,7 @@ from .shapes import (
 from .spectral import fourier, short_time
 from .table import promotion
 from .table.op import ops, public_functions
+from .shapes import copies
 from . import operators, autograd_operations
 
 __all__ = ["ops", "public_functions"]

@@ -68,6 +68,7 @@ for _name, _function in {
     _attach(_name, _function, _function.inplace)
 _attach("sub", p.sub, p.sub.inplace, reflected=operator(p.rsub.op))
 _attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
+attach("__rdiv__", _guarded(_quotient_of))
 _attach("pow", exponential.pow, exponential.pow_)
 for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
     attach(f"__{_function.op.name}__", operator(_function.op))
@@ -113,7 +114,7 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
     return named_in_place(call, name)
 
 
-for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum"):
+for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum", "renorm"):
     attach(f"{_name}_", _overwritten(_name))
 
 
@@ -129,11 +130,12 @@ ALIASES = {
 
 #: In-place methods that are functions of ``numgrad``, too.
 FUNCTIONS_IN_PLACE = (
-    "abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_",
-    "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_", "deg2rad_", "erf_",
-    "erfc_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_", "log10_", "log1p_", "log2_", "log_", "logit_",
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",
+    "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_",
+    "conj_physical_", "cos_", "cosh_", "deg2rad_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_",
+    "floor_", "frac_", "gcd_", "index_put_", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_",
     "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_",
-    "fill_", "index_put_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+    "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 )
 
 for _alias, _name in ALIASES.items():

@@ -113,6 +113,9 @@ class Methods:
     def __rand__(self, other: _Operand) -> Tensor:
         ...
 
+    def __rdiv__(self, other: Any) -> Tensor:
+        ...
+
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes."""
 
@@ -325,6 +328,10 @@ class Methods:
 
     def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
+
+    def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+        """Return a copy of ``input`` with ``src`` written into its view ``as_strided(size, stride,
+        storage_offset)``."""
 
     def asin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
@@ -728,8 +735,17 @@ class Methods:
     def frac_(self, **keywords: Any) -> Tensor:
         """Compute ``frac`` in place: overwrite the tensor and return it."""
 
+    def frexp(self, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """Return ``mantissa`` and ``exponent``, an int32 tensor, such that ``input == mantissa * 2**exponent``."""
+
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
         """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
+
+    def gcd(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The greatest common divisor of two integers; not negative, and 0 if both are 0."""
+
+    def gcd_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """Compute ``gcd`` in place: overwrite the tensor and return it."""
 
     def ge(self, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input >= other``."""
@@ -888,6 +904,12 @@ class Methods:
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
 
+    def lcm(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The least common multiple of two integers; not negative, and 0 if one is 0."""
+
+    def lcm_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """Compute ``lcm`` in place: overwrite the tensor and return it."""
+
     def ldexp(self, other: Tensor, **keywords: Any) -> Tensor:
         """``input * 2**other``, computed in the dtype of the result."""
 
@@ -1007,6 +1029,10 @@ class Methods:
     def lt_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``lt`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """Return the LU factors in one matrix and the pivots, as ``linalg.lu_factor_ex``, under PyTorch's older
+        name."""
+
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, **keywords: Any) -> Tensor:
         """The solution of ``A @ X = b`` for the LU factors of ``A``; see ``linalg.lu_solve``."""
 
@@ -1121,6 +1147,9 @@ class Methods:
     def narrow(self, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
         """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
+    def narrow_copy(self, dim: _int, start: Any, length: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """Return what ``narrow`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
     def ndimension(self, **keywords: Any) -> _int:
         """Return the number of dimensions."""
 
@@ -1149,6 +1178,9 @@ class Methods:
     def new_empty(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.empty`` in the dtype and on the device of this tensor, unless others are given."""
 
+    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+        """``numgrad.empty_strided`` in the dtype and on the device of this tensor, unless others are given."""
+
     def new_full(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.full`` in the dtype and on the device of this tensor, unless others are given."""
 
@@ -1161,8 +1193,17 @@ class Methods:
     def new_zeros(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.zeros`` in the dtype and on the device of this tensor, unless others are given."""
 
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The float next to ``input`` in the direction of ``other``; ``other`` if they are equal."""
+
+    def nextafter_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """Compute ``nextafter`` in place: overwrite the tensor and return it."""
+
     def nonzero(self, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
         """Return the indices of the nonzero elements, in row-major order."""
+
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., **keywords: Any) -> Tensor:
+        """Return the indices of the first ``size`` nonzero elements, of shape (size, dimensions)."""
 
     def norm(self, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
         """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
@@ -1263,6 +1304,12 @@ class Methods:
 
     def remainder_(self, other: _Operand, **keywords: Any) -> Tensor:
         """Compute ``remainder`` in place: overwrite the tensor and return it."""
+
+    def renorm(self, p: _float, dim: _int, maxnorm: _float, **keywords: Any) -> Tensor:
+        """Scale each part ``input.select(dim, index)`` whose ``p``-norm exceeds ``maxnorm`` down to that norm."""
+
+    def renorm_(self, *args: Any, **keywords: Any) -> Tensor:
+        """Compute ``renorm`` in place: overwrite the tensor and return it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
         """Return copies of the tensor side by side, a number of them along each dimension."""
@@ -1684,12 +1731,20 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: An
     (n)."""
 
 
+def addmv_(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+    """Compute ``addmv`` in place: overwrite the tensor and return it."""
+
+
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape."""
 
 
 def adjoint(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
+
+
+def alias_copy(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``alias`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -1803,6 +1858,19 @@ def argwhere(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Ten
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a view of the input's storage in any sizes and strides; it may overlap itself."""
+
+
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+    """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
+
+
+def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``as_strided`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return a copy of ``input`` with ``src`` written into its view ``as_strided(size, stride,
+    storage_offset)``."""
 
 
 def as_tensor(data: Any, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., **keywords: Any) -> Tensor:
@@ -2059,6 +2127,10 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -
     """The complex conjugate, as a new tensor."""
 
 
+def conj_physical_(input: Tensor, **keywords: Any) -> Tensor:
+    """Compute ``conj_physical`` in place: overwrite the tensor and return it."""
+
+
 def contiguous(input: Tensor, memory_format: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The tensor itself if its elements are in row-major order, or in that of the format, else a copy in that
     order."""
@@ -2169,6 +2241,10 @@ def detach_(input: Tensor, **keywords: Any) -> Tensor:
     """Detach this tensor in place from the graph that made it."""
 
 
+def detach_copy(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``detach`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
 
@@ -2183,6 +2259,10 @@ def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ..., **k
 
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the diagonals of the matrices in two dimensions, as a last dimension; a view."""
+
+
+def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``diagonal`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2247,6 +2327,15 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str 
     """``numgrad.empty`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
+def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor of this size on uninitialised memory, with its dimensions in the order of
+    ``physical_layout``."""
+
+
+def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor of this size on uninitialised memory, in strides that count elements; it may overlap itself."""
+
+
 def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input == other``."""
 
@@ -2291,6 +2380,10 @@ def exp_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``exp`` in place: overwrite the tensor and return it."""
 
 
+def expand_copy(input: Tensor, *sizes: Any, size: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``expand`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def expm1(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``exp(input) - 1``, accurate near 0."""
 
@@ -2317,6 +2410,11 @@ def feature_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> 
 
 def feature_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
     """:func:`feature_dropout` in place."""
+
+
+def fill(input: Tensor, value: Any, **keywords: Any) -> Tensor:
+    """Return a tensor like ``input`` with every element equal to a number, or to the element of a 0-d
+    tensor."""
 
 
 def fill_(input: Tensor, value: Any, **keywords: Any) -> Tensor:
@@ -2384,6 +2482,10 @@ def frac_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``frac`` in place: overwrite the tensor and return it."""
 
 
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """Return ``mantissa`` and ``exponent``, an int32 tensor, such that ``input == mantissa * 2**exponent``."""
+
+
 def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one appear in the other."""
 
@@ -2400,6 +2502,14 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
 
 
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The greatest common divisor of two integers; not negative, and 0 if both are 0."""
+
+
+def gcd_(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """Compute ``gcd`` in place: overwrite the tensor and return it."""
+
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input >= other``."""
 
@@ -2414,6 +2524,11 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: An
 
 def get_rng_state(**keywords: Any) -> Tensor:
     """The state of the CPU's default generator, a uint8 tensor."""
+
+
+def gradient(input: Tensor, *, spacing: Any = ..., dim: _int | Sequence[_int] | None = ..., edge_order: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Estimate the derivatives of the function of which ``input`` has the values on a grid, along some
+    dimensions."""
 
 
 def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2594,6 +2709,11 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
     """The signal, of shape (..., samples), whose ``stft`` with the same arguments is ``input``."""
 
 
+def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``i0(beta * sqrt(1 - (2 * n / last - 1)**2)) / i0(beta)``, with Bessel's function i0; see
+    :func:`hann_window`."""
+
+
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
 
@@ -2606,8 +2726,20 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor |
     """``(input - mean) / sqrt(variance + eps) * weight + bias``, over the last dimensions."""
 
 
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The least common multiple of two integers; not negative, and 0 if one is 0."""
+
+
+def lcm_(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """Compute ``lcm`` in place: overwrite the tensor and return it."""
+
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input * 2**other``, computed in the dtype of the result."""
+
+
+def ldexp_(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """Compute ``ldexp`` in place: overwrite the tensor and return it."""
 
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2722,6 +2854,11 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., *
 
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``input < other``."""
+
+
+def lu(input: Tensor, pivot: _bool = ..., get_infos: _bool = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Return the LU factors in one matrix and the pivots, as ``linalg.lu_factor_ex``, under PyTorch's older
+    name."""
 
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2875,6 +3012,10 @@ def narrow(input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | 
     """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
 
+def narrow_copy(input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``narrow`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def native_channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
@@ -2899,8 +3040,16 @@ def negative_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``neg`` in place: overwrite the tensor and return it."""
 
 
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The float next to ``input`` in the direction of ``other``; ``other`` if they are equal."""
+
+
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
     """Return the indices of the nonzero elements, in row-major order."""
+
+
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return the indices of the first ``size`` nonzero elements, of shape (size, dimensions)."""
 
 
 def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2955,6 +3104,10 @@ def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
 
 def permute(input: Tensor, *order: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with its dimensions in another order."""
+
+
+def permute_copy(input: Tensor, *order: Any, dims: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``permute`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3076,6 +3229,10 @@ def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
     number."""
 
 
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Scale each part ``input.select(dim, index)`` whose ``p``-norm exceeds ``maxnorm`` down to that norm."""
+
+
 def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts."""
 
@@ -3172,6 +3329,10 @@ def select(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., *
     """Return the part of the tensor at one index of a dimension, which is removed."""
 
 
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``select`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of ``input`` with ``src`` written at one index of a dimension."""
 
@@ -3232,6 +3393,10 @@ def sinh_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``sinh`` in place: overwrite the tensor and return it."""
 
 
+def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``slice`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
@@ -3252,8 +3417,16 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ..., **keywor
     """Return pieces of one size, the last of which may be smaller, or of the given sizes."""
 
 
+def split_copy(tensor: Tensor, split_size_or_sections: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Return what ``split`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
     """Return pieces of the given sizes."""
+
+
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Return what ``split_with_sizes`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def sqrt(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3274,6 +3447,10 @@ def square_(input: Tensor, **keywords: Any) -> Tensor:
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
+
+
+def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``squeeze`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
@@ -3318,6 +3495,10 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...,
 
 def t(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the transpose of a matrix; a tensor of fewer dimensions as it is."""
+
+
+def t_copy(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``t`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3382,6 +3563,10 @@ def transpose(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...
     """Return the tensor with two dimensions exchanged."""
 
 
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``transpose`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
 
@@ -3429,8 +3614,16 @@ def unbind(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...
     """Return the parts of the tensor at every index of a dimension."""
 
 
+def unbind_copy(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Return what ``unbind`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensor with one dimension split into several of the given sizes, one of which may be -1."""
+
+
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``unfold`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
@@ -3439,6 +3632,11 @@ def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., retu
 
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
     """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`."""
+
+
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+    """Return the coordinates, a tensor for each dimension, of elements at flat indices of a tensor of this
+    shape."""
 
 
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
@@ -3457,6 +3655,15 @@ def unsqueeze(input: Tensor, dim: _int, *, out: Tensor | None = ..., **keywords:
     """Return the tensor with a new dimension of size 1 at ``dim``."""
 
 
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``unsqueeze`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
+def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., **keywords: Any) -> Tensor:
+    """Return the Vandermonde matrix of a vector, whose columns are powers of ``x``, from ``N - 1`` down to
+    0."""
+
+
 def var(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The variance over all or some dimensions: the mean squared distance from the mean."""
 
@@ -3473,8 +3680,20 @@ def view_as_complex(input: Tensor, *, out: Tensor | None = ..., **keywords: Any)
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory."""
 
 
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``view_as_complex`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
 def view_as_real(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory."""
+
+
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``view_as_real`` shows, as a contiguous copy instead of a view; gradients flow back."""
+
+
+def view_copy(input: Tensor, *shape: Any, size: Any = ..., dtype: _dtype | None = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Return what ``view`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:

@@ -61,6 +61,21 @@ def _local_response(x, size, alpha):
     return x / (1 + alpha * means) ** 0.75
 
 
+def _scattered(x, src, size, strides, offset):
+    out = np.array(x, order="C")
+    np.lib.stride_tricks.as_strided(out.reshape(-1)[offset:], size, [8 * step for step in strides])[...] = src
+    return out
+
+
+def _slopes(x):
+    return np.gradient(x, COORDINATES[:3].numpy(), COORDINATES.numpy(), edge_order=2)
+
+
+def _shortened(x, p, dim, maxnorm):
+    norms = (np.abs(x) ** p).sum(1, keepdims=True) ** (1 / p)
+    return x * np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
+
+
 def _frames(x, size, hop, *how):
     spectra = np.stack([np.fft.rfft(x[start : start + size]) for start in range(0, len(x) - size + 1, hop)], 1)
     return np.stack([spectra.real, spectra.imag], -1)
@@ -74,9 +89,13 @@ def _overlapped(x, size, hop, *how):
     return total[0] / total[1]
 
 
+#: Uneven coordinates.
+COORDINATES = numgrad.tensor([0.0, 1.0, 1.5, 2.5], dtype=numgrad.float64)
+
 #: For each function how NumPy computes it, the shapes of its tensors, and further arguments.
 SAMPLES = [
     ("adjoint", np.transpose, [(2, 3)], ()),
+    ("as_strided_scatter", _scattered, [(3, 4), (2, 2)], ((2, 2), (5, 2), 1)),
     ("atleast_1d", np.atleast_1d, [()], ()),
     ("atleast_2d", np.atleast_2d, [(3,)], ()),
     ("atleast_3d", np.atleast_3d, [(2, 3)], ()),
@@ -103,7 +122,9 @@ SAMPLES = [
     ("dstack", lambda *x: np.dstack(x), [(2, 3), (2, 3)], ()),
     ("einsum", lambda x, y: np.einsum("ij,ik->jk", x, y), [(2, 3), (2, 3)], ()),
     ("expand_as", _like, [(1, 3)], (numgrad.ones(2, 3),)),
+    ("fill", lambda x, value: np.full_like(x, value), [(2, 3), ()], ()),
     ("float_power", np.float_power, [(2, 3)], (3,)),
+    ("gradient", _slopes, [(3, 4)], ()),
     ("hsplit", np.hsplit, [(2, 4)], (2,)),
     ("hstack", lambda *x: np.hstack(x), [(2, 3), (2, 1)], ()),
     ("inner", np.inner, [(2, 3), (4, 3)], ()),
@@ -126,6 +147,7 @@ SAMPLES = [
     ("pdist", lambda x: _distances(x, x)[np.triu_indices(4, 1)], [(4, 3)], ()),
     ("pinverse", np.linalg.pinv, [(3, 2)], ()),
     ("quantile", np.quantile, [(2, 5)], (0.3, 1)),
+    ("renorm", _shortened, [(3, 4)], (3, 0, 1.5)),
     ("repeat_interleave", np.repeat, [(2, 3)], (2, 1)),
     ("reshape_as", lambda x, other: x.reshape(other.shape), [(2, 3)], (numgrad.ones(3, 2),)),
     ("rms_norm", _normalized, [(3, 4)], ((4,), numgrad.arange(4.0, dtype=numgrad.float64))),
@@ -134,12 +156,15 @@ SAMPLES = [
     ("tensor_split", np.array_split, [(5, 2)], (2,)),
     ("tensordot", np.tensordot, [(2, 3), (3, 2)], (1,)),
     ("trapezoid", np.trapezoid, [(2, 4)], ()),
+    ("vander", np.vander, [(3,)], ()),
     ("vsplit", np.vsplit, [(4, 2)], ([1, 3],)),
     ("vstack", lambda *x: np.vstack(x), [(3,), (2, 3)], ()),
 ]
 
 #: Calls of functions that do not take their tensors as separate arguments.
 CALLS = {
+    "as_strided_scatter": lambda scatter, x, *others: scatter(x.contiguous().clone(), *others),
+    "gradient": lambda gradient, x: gradient(x, spacing=[COORDINATES[:3], COORDINATES], edge_order=2),
     "einsum": lambda einsum, *tensors: einsum("ij,ik->jk", *tensors),
     "istft": lambda istft, x, *how: istft(numgrad.view_as_complex(x.contiguous()), *how),
     **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), lambda stack, *tensors: stack(tensors)),

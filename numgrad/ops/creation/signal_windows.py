@@ -1,4 +1,4 @@
-"""Window functions for signals: Hann, Hamming, Blackman and Bartlett."""
+"""Window functions for signals: Hann, Hamming, Blackman, Bartlett and Kaiser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ...core.types import to_dtype
 from ...tensors.tensor import Tensor
@@ -15,6 +17,7 @@ from ..pointwise.trigonometric import cos
 from ..table.checks import check
 from ..table.op import public
 from .factories import arange, finished, ones
+from .from_data import from_numpy
 
 
 def _window(
@@ -107,3 +110,29 @@ def bartlett_window(
         tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     return _window("bartlett_window", window_length, periodic, _triangle, dtype, device, requires_grad)
+
+
+def kaiser_curve(positions: np.ndarray, last: int, beta: float) -> np.ndarray:
+    """Return the values of a Kaiser window that extends from 0 to ``last``, at some positions."""
+    inside = 1 - (2 * positions / last - 1) ** 2
+    return np.i0(beta * np.sqrt(np.maximum(inside, 0))) / np.i0(beta)
+
+
+@public(method=False)
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``i0(beta * sqrt(1 - (2 * n / last - 1)**2)) / i0(beta)``, with Bessel's function i0; see :func:`hann_window`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.kaiser_window(4, beta=4.0)
+        tensor([0.0885, 0.6334, 1.0000, 0.6334])
+    """
+
+    def curve(positions: Tensor, last: int) -> Tensor:
+        values = kaiser_curve(np.arange(window_length, dtype=np.float64), last, beta)
+        return from_numpy(values).to(positions.device, positions.dtype)
+
+    return _window("kaiser_window", window_length, periodic, curve, dtype, device, requires_grad)

@@ -20,7 +20,7 @@ from ..reductions.norms import vector_norm
 from ..shapes.broadcasting import expand
 from ..shapes.dimensions import adjoint, unsqueeze
 from ..shapes.joining import cat
-from ..shapes.parts import narrow
+from ..shapes.parts import flip, narrow
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import composite
@@ -148,6 +148,31 @@ def _vander(x: Tensor, count: int) -> Tensor:
     column = unsqueeze(x if x._layout.shape else unsqueeze(x, -1), -1)
     powers = expand(column, (*column._layout.shape[:-1], count - 1)).cumprod(-1)
     return cat([ones_like(column, dtype=powers.dtype), powers], -1)
+
+
+@composite(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the Vandermonde matrix of a vector, whose columns are powers of ``x``, from ``N - 1`` down to 0.
+
+    Args:
+        x: a vector of numbers.
+        N: the number of columns, by default that of rows.
+        increasing: True for columns in the opposite order, as ``linalg.vander`` has them.
+
+    Raises:
+        RuntimeError: ``x`` is not a vector, or ``N`` is negative.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.vander(numgrad.tensor([2, 3]), 3)
+        tensor([[4, 2, 1],
+                [9, 3, 1]])
+    """
+    check(len(x._layout.shape) == 1, "x must be a one-dimensional tensor.", x)
+    count = x._layout.shape[0] if N is None else N
+    check(count >= 0, "N must be non-negative, not {}", count)
+    result = _vander(x, max(count, 1))[:, :count]
+    return result if increasing else flip(result, (1,))
 
 
 # -- symmetric systems ------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..table.checks import check
 from ..table.lookup import lookup, operation
+from ..table.op import public
+from ..table.public_signatures import Several
 from .matrices import check_matrices, reports
 from .triangular import solve_triangular
 
@@ -99,6 +101,24 @@ def linalg_lu_factor_ex(A: Layout, *, pivot: bool = True, check_errors: bool = F
     """
     _check("torch.lu_factor", A, pivot)
     return linalg_lu_factor_op, ("torch.linalg.lu_factor_ex" if check_errors else "",)
+
+
+@public
+def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Several:
+    """Return the LU factors in one matrix and the pivots, as ``linalg.lu_factor_ex``, under PyTorch's older name.
+
+    With ``get_infos`` a third tensor reports for each matrix 0, or the position of a diagonal element of U that is 0.
+
+    Raises:
+        RuntimeError: ``input`` is not a matrix of floating-point or complex numbers, or ``pivot`` is False.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.lu(numgrad.tensor([[2.0, 1.0], [4.0, 4.0]]))[1]
+        tensor([2, 2], dtype=torch.int32)
+    """
+    factors = linalg_lu_factor_ex(input, pivot=pivot)
+    return tuple(factors if get_infos else factors[:2])
 
 
 @lookup(export=False, results=return_type("linalg_lu", "P", "L", "U"))

@@ -49,12 +49,12 @@ def _sizes(part: Layout, index: tuple[int, ...], dim: int) -> tuple[int, int, in
 
 
 def check_index_dtype(index: Layout | TensorRef, name: str) -> None:
-    """Raise unless the index is of int32 or int64.
+    """Raise unless the index is of int32 or int64, or empty.
 
     Raises:
         RuntimeError: if it is not.
     """
-    if index.type.dtype not in (int32, int64):
+    if index.size and index.type.dtype not in (int32, int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
 
 
@@ -72,7 +72,8 @@ def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_g
     """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``.
 
     Args:
-        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its shape.
+        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; or empty.  The output
+            has its shape.
         sparse_grad: ignored: gradients are dense.
 
     Raises:
@@ -86,6 +87,8 @@ def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_g
                 [3]])
     """
     check_index_dtype(index, "gather")
+    if not index.size:
+        return p.new_tensor(layout_of(input.type, index.shape))
     check(
         max(len(index.shape), 1) == max(len(input.shape), 1),
         "Index tensor must have the same number of dimensions as input tensor (index {}, input {})", index, input,
@@ -137,6 +140,8 @@ def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: in
     ``src`` has at least the index's shape, or one element, or is a number; ``mode`` is "set", "add", "multiply", "amax"
     or "amin".
     """
+    if not index.size:
+        return
     type, part = target.type, _part(target.layout, index.shape, dim)
     sizes = _sizes(part, index.shape, dim)
     if src.__class__ is TensorRef:

@@ -21,12 +21,12 @@ from ...tensors.tensor import Tensor, check_in_place
 from ..batching.batches import physical_of
 from ..batching.examples import check_drawing
 from ..table.checks import check
-from ..table.op import public
+from ..table.op import composite, public
 from ..table.operands import check_overlap, overlaps
 from ..table.out import is_plain
 from ..table.promotion import check_fits, plain_number
 from ..table.recording import node_class
-from .copying import clone_op, filling, write, writers
+from .copying import clone, clone_op, filling, write, writers
 from .moving import placed
 
 
@@ -77,7 +77,9 @@ class FilledNode(_ClearingNode):
         return (None,) * (len(self.edges) - 1)
 
 
-#: The nodes of tensors filled with a number, with the number in a 0-d tensor, and with zeros.
+#: The nodes of tensors filled with a number, with the number in a 0-d tensor, and with zeros; the first two of copies.
+FillBackward0 = node_class("FillBackward0", FilledNode)
+FillBackward1 = node_class("FillBackward1", _Overwritten)
 FillBackward2 = node_class("FillBackward2", FilledNode)
 FillBackward3 = node_class("FillBackward3", _Overwritten)
 ZeroBackward0 = node_class("ZeroBackward0", FilledNode)
@@ -205,6 +207,31 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             value = clone_op(value)  # it is read again for every element
         return _overwritten_with(input, value, FillBackward3)
     return _filled(input, fitting(value, input._layout.type.dtype), FillBackward2)
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """Return a tensor like ``input`` with every element equal to a number, or to the element of a 0-d tensor.
+
+    Gradients flow to the 0-d tensor.
+
+    Raises:
+        TypeError: ``value`` is not a number.
+        RuntimeError: the dtype cannot hold the number, or a tensor ``value`` has dimensions.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.fill(numgrad.zeros(2), 3)
+        tensor([3., 3.])
+    """
+    out = clone(input)
+    if isinstance(value, Tensor):
+        check(
+            not value._layout.shape,
+            "fill only supports 0-dimension value tensor but got tensor with {} dimensions.", value.dim(),
+        )
+        return _overwritten_with(out, value, FillBackward1)
+    return _filled(out, fitting(value, input._layout.type.dtype), FillBackward0)
 
 
 def as_number(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Pointwise operations on integers: remainders, bits, truth values."""
+"""Pointwise operations on integers: remainders, common divisors, bits, truth values."""
 
 from __future__ import annotations
 
@@ -92,6 +92,33 @@ def remainder(input: Any, other: Any) -> Tensor:
 remainder.inplace = remainder_op.inplace  # type: ignore[attr-defined]
 export("remainder", remainder)
 attach("remainder_", remainder_op.inplace)
+
+
+@pointwise("GcdBackward0", dtypes="i", nondifferentiable=["input", "other"], export=False)
+def gcd_op(input, other):
+    """The greatest common divisor of two integers; not negative, and 0 if both are 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.gcd(numgrad.tensor([12, -9, 0]), numgrad.tensor([18, 6, 5]))
+        tensor([6, 3, 5])
+    """
+    return scalar.gcd(input, other)
+
+
+@pointwise("LcmBackward0", dtypes="i", nondifferentiable=["input", "other"], export=False)
+def lcm_op(input, other):
+    """The least common multiple of two integers; not negative, and 0 if one is 0.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.lcm(numgrad.tensor([4, 0]), numgrad.tensor([6, 5]))
+        tensor([12,  0])
+    """
+    return scalar.abs(scalar.truncated_quotient(input, scalar.where(input == 0, 1, gcd_op(input, other))) * other)
+
+
+gcd, lcm = of_tensors(gcd_op), of_tensors(lcm_op)
 
 
 # -- bits -------------------------------------------------------------------------------------------------------

@@ -251,3 +251,37 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     first, second = triu_indices(shape[0], shape[0], 1, device=input.device)
     differences = input.index_select(0, first) - input.index_select(0, second)
     return differences.norm(p, 1) if shape[1] else differences.sum(1)
+
+
+@composite
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale each part ``input.select(dim, index)`` whose ``p``-norm exceeds ``maxnorm`` down to that norm.
+
+    Args:
+        input: floating-point or complex numbers, with at least two dimensions.
+        p: the order of the norm, above 0.
+        dim: the dimension whose indices select the parts.
+        maxnorm: the largest norm, not negative.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions or another dtype, or ``p`` or ``maxnorm`` is invalid.
+        IndexError: the dimension is out of range.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.renorm(numgrad.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
+    rank = len(input._layout.shape)
+    check(p > 0, "renorm: non-positive-norm not supported (p={})", p)
+    check(rank > 1, "renorm: input needs at least 2 dimensions, got {} dimensions", rank)
+    check(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {}", maxnorm)
+    check(
+        input.is_floating_point() or input.is_complex(),
+        "renorm: Expected a floating point or complex tensor as input. Got {}", input.dtype.legacy, input,
+    )
+    dim = normal_dim(dim, rank)
+    norms = vector_norm(input, p, [other for other in range(rank) if other != dim], True)
+    factors = where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
+    return mul(input, factors)

@@ -8,6 +8,8 @@ import numgrad
 sample("floor_quotient", np.floor_divide, domain=(ANY, NONZERO), dtypes=NUMBERS)
 sample("from_start", lambda index, size: np.where(index < 0, index + size, index), dtypes=("int64",))
 sample("remainder_op", np.remainder, domain=(ANY, NONZERO), dtypes=NUMBERS)
+sample("gcd_op", np.gcd, dtypes=("int64",))
+sample("lcm_op", np.lcm, dtypes=("int64",))
 sample("bitwise_and", np.bitwise_and, dtypes=INTEGERS)
 sample("bitwise_or", np.bitwise_or, dtypes=INTEGERS)
 sample("bitwise_xor", np.bitwise_xor, dtypes=INTEGERS)
