@@ -106,8 +106,14 @@ def laid_out(array, layout):
 
 @functools.cache
 def _turns():
-    """For each operation the layout that it is tested in besides rows, if one is enough."""
-    return dict(zip(ops, itertools.cycle(OVER_STRIDES)))
+    """The layout over strides in which each sample is tested if one is enough, by its identity."""
+    turns = itertools.count()
+    result = {}
+    for sample in SAMPLES:
+        layouts = [layout for layout in OVER_STRIDES if layout not in WITHOUT.get(sample.name, ())]
+        if layouts:
+            result[id(sample)] = layouts[next(turns) % len(layouts)]
+    return result
 
 
 def _repeated(shape):
@@ -138,11 +144,17 @@ class Case:
 
     @property
     def is_in_turn(self):
-        """Return False for pointwise operations over strides, except for the first sample in one layout, in turn."""
-        if self.layout not in OVER_STRIDES or not isinstance(self.op, Pointwise):
+        """Return True if the tests take the sample in this layout.
+
+        Over strides, an operation's first sample is tested in each layout and others in one, in turn.  Of pointwise
+        operations, only the first sample is tested over strides, in one layout except for ``REPRESENTATIVES``.
+        """
+        if self.layout not in OVER_STRIDES:
             return True
-        turn = self.layout == _turns()[self.op.name] or self.op.name in REPRESENTATIVES
-        return turn and self.sample is _first_samples()[self.op.name]
+        first, turn = self.sample is _first_samples()[self.op.name], self.layout == _turns().get(id(self.sample))
+        if isinstance(self.op, Pointwise):
+            return first and (turn or self.op.name in REPRESENTATIVES)
+        return first or turn
 
     def leaves(self, dtype, requires_grad=False):
         """The inputs as tensors."""
