@@ -130,6 +130,7 @@ _LATER = {
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
     "vectorize": "adjoints", "vmap": "func",
+    **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "interop.in_place_of_torch.refusals"),
     **dict.fromkeys(_NATIVE, "native_functions"),
     **dict.fromkeys(_SETTINGS, "settings"),
 }

@@ -6,6 +6,8 @@ from .core.missing import found_later as _found_later
 
 __all__ = ["is_available", "is_initialized"]
 
+__path__: list[str] = []  # modules below it are importable: see ``interop.in_place_of_torch``
+
 
 def is_available() -> bool:
     """Return False: distributed computation is not available."""

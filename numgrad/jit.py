@@ -28,15 +28,22 @@ _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or tra
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the function, class or module unchanged."""
+    """Return the function, class or module unchanged.  Modules get an attribute: ``original_name``, their class's."""
     warn_once(_AS_IT_IS)
-    return obj
+    return _named(obj)
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the function or module unchanged, because its behaviour may depend on values, which a trace ignores."""
     warn_once(_AS_IT_IS)
-    return func
+    return _named(func)
+
+
+def _named(obj: Any) -> Any:
+    if builtins.isinstance(obj, Module):
+        for module in obj.modules():
+            vars(module).setdefault("original_name", type(module).__name__)
+    return obj
 
 
 def trace_module(mod: Module, inputs: Any, *args: Any, **kwargs: Any) -> Module:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,16 @@ from .ops.pointwise.comparison import isclose, where
 from .ops.table.promotion import promote_types
 from .tensors.tensor import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 #: Relative and absolute tolerance by dtype; exact dtypes have none.
 _TOLERANCES = {
     float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5), float64: (1e-7, 1e-7), complex128: (1e-7, 1e-7),
 }
+
+
+#: The same of :func:`assert_allclose`.
+_OLDER_TOLERANCES = {float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
 
 
 def assert_close(
@@ -75,6 +80,29 @@ def assert_close(
         text = compare(left, right, options)
         if text is not None:
             raise _DifferenceError(AssertionError, text, path).shown(msg)
+
+
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Raise unless values are close, whatever their dtypes and devices; an older form of :func:`assert_close`.
+
+    Raises:
+        AssertionError, ValueError: see :func:`assert_close`.
+    """
+    __tracebackhide__ = True
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
+        "use `torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2,
+    )  # fmt: skip
+    tensors = [value if isinstance(value, Tensor) else as_tensor(value) for value in (actual, expected)]
+    if rtol is None and atol is None:
+        each = [_OLDER_TOLERANCES.get(tensor.dtype, (0.0, 0.0)) for tensor in tensors]
+        rtol, atol = max(relative for relative, _ in each), max(absolute for _, absolute in each)
+    assert_close(
+        *tensors, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
+    )
 
 
 @dataclass(frozen=True)

@@ -20,3 +20,4 @@ Storage: TypeAlias = Any
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
 _dtype, _device, _size = dtype, device, Size | list[int] | tuple[int, ...]
 _int, _float, _bool = int, float, bool
+_Number = int, float, bool

@@ -152,3 +152,10 @@ def test_messages_are_pytorchs(case, options):
         except Exception as error:
             outcomes.append((type(error), str(error)))
     assert outcomes[0] == outcomes[1]
+
+
+def test_the_older_function():
+    with pytest.warns(FutureWarning, match="use `torch.testing.assert_close"):
+        numgrad.testing.assert_allclose(tensor([1.0]), np.array([1.0 + 5e-5]))
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="not close"):
+        numgrad.testing.assert_allclose(tensor([1.0]), tensor([1.0 + 5e-4]))

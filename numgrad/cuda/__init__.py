@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.missing import found_later as _found_later
+from ..core.types import dtype as _dtype
 from ..devices.needs import OutOfMemoryError
 from . import checking as _checking
 from . import gpus as _gpus
@@ -28,4 +29,5 @@ __all__ += streams.__all__
 if TYPE_CHECKING:
     from . import amp as amp
 else:
-    __getattr__, __dir__ = _found_later(globals(), "cuda", {"amp": "amp"})
+    _TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not _type.is_complex]
+    __getattr__, __dir__ = _found_later(globals(), "cuda", {"amp": "amp", **dict.fromkeys(_TYPES, "tensor_types")})

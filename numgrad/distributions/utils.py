@@ -60,6 +60,9 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
+_sum_rightmost = sum_rightmost  # PyTorch's name
+
+
 class lazy_property:  # noqa: N801 - PyTorch's name
     """An attribute that a method computes at the first access, with gradients, and that is then cached."""
 

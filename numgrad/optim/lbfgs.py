@@ -188,3 +188,13 @@ def _as_vector(tensor: Tensor) -> Tensor:
 
 def _largest(tensor: Tensor) -> float:
     return tensor.abs().max().item()
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., tuple[float, Tensor]], x: Any, t: float, d: Tensor, f: float, g: Tensor, gtd: Any,
+    c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:  # fmt: skip
+    """Call :func:`strong_wolfe` under PyTorch's name, with the loss and gradient of ``obj_func(x, t, d)``."""
+    return strong_wolfe(
+        lambda size: obj_func(x, size, d), float(t), d, float(f), g, float(gtd), max_ls, c1, c2, tolerance_change
+    )

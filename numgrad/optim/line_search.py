@@ -10,14 +10,8 @@ from ..tensors.tensor import Tensor
 
 __all__ = ["strong_wolfe"]
 
-#: The part of the decrease predicted by the slope that a step must achieve.
-_DECREASE = 1e-4
-
-#: The part of the initial slope that may remain.
-_CURVATURE = 0.9
-
-#: The search ends when no parameter changes by as much within the bracket.
-_WIDTH = 1e-9
+#: The defaults of ``decrease``, ``curvature`` and ``narrowest``: see :func:`strong_wolfe`.
+_DECREASE, _CURVATURE, _WIDTH = 1e-4, 0.9, 1e-9
 
 
 class _Point(NamedTuple):
@@ -37,6 +31,9 @@ def strong_wolfe(
     gradient: Tensor,
     slope: float,
     limit: int,
+    decrease: float = _DECREASE,
+    curvature: float = _CURVATURE,
+    narrowest: float = _WIDTH,
 ) -> tuple[float, Tensor, float, int]:
     """Find a step along ``direction`` that satisfies the strong Wolfe conditions.
 
@@ -47,6 +44,9 @@ def strong_wolfe(
         size: the first step size to try.
         loss, gradient, slope: the values at the start, where the slope is negative.
         limit: the maximum number of steps to try after the first.
+        decrease: the part of the decrease predicted by the slope that a step must achieve.
+        curvature: the part of the initial slope that may remain.
+        narrowest: the search ends when no parameter changes by as much within the bracket.
 
     Returns:
         The loss and gradient after the step, its size, and the number of steps tried.
@@ -57,10 +57,10 @@ def strong_wolfe(
         return _Point(size, loss, gradient, gradient.dot(direction).item())
 
     def too_high(point: _Point) -> bool:
-        return point.loss > start.loss + _DECREASE * point.size * start.slope
+        return point.loss > start.loss + decrease * point.size * start.slope
 
     def level(point: _Point) -> bool:
-        return abs(point.slope) <= -_CURVATURE * start.slope
+        return abs(point.slope) <= -curvature * start.slope
 
     start = before = _Point(0.0, loss, gradient, slope)
     now = tried(size)
@@ -81,7 +81,7 @@ def strong_wolfe(
     stuck = False  # True if the last try was close to an end of the bracket
     while count < limit:
         left, right = sorted((bracket[0].size, bracket[1].size))
-        if (right - left) * longest < _WIDTH:
+        if (right - left) * longest < narrowest:
             break
         size = _minimum(bracket[0], bracket[1], left, right)
         margin = 0.1 * (right - left)

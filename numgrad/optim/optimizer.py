@@ -293,7 +293,8 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
-        if optimizer._stepping:  # a subclass's step calls this one
+        if optimizer._stepping or "_step_pre_hooks" not in vars(optimizer):
+            # a subclass's step calls this one, or its constructor did not call that of Optimizer
             return function(*args, **kwargs)
         for hook in [*_pre_hooks.values(), *optimizer._step_pre_hooks.values()]:  # a copy: a hook may remove itself
             replaced = hook(optimizer, args, kwargs)

@@ -76,8 +76,12 @@ def is_own(cls: Any) -> bool:
 
 
 def _module_name(cls: Any) -> str:
-    """Return the name of a class's module; empty if ``__module__`` is an attribute of its objects, as in Cython."""
-    return cls.__module__ if isinstance(cls.__module__, str) else ""
+    """Return the name of a class's module; empty if ``__module__`` is an attribute of its objects, as in Cython.
+
+    Classes of numgrad show names of PyTorch's modules while numgrad stands for it.
+    """
+    name = cls.__module__ if isinstance(cls.__module__, str) else ""
+    return f"{_NUMGRAD}{name.removeprefix('torch')}" if name.partition(".")[0] == "torch" else name
 
 
 def is_own_module(module: Any, name: str = "") -> bool:

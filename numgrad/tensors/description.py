@@ -135,6 +135,12 @@ class Description(Methods):
     is_nested: bool = _never("all rows are of one length")
     is_quantized: bool = _never("there are no quantized dtypes")
     is_meta: bool = _never("every tensor has elements")
+    is_sparse_csr: bool = _never("every element is stored")
+    is_mkldnn: bool = _never("all tensors are strided")
+    is_mps: bool = _never("there are no Apple GPUs")
+    is_xpu: bool = _never("there are no Intel GPUs")
+    is_xla: bool = _never("there are no TPUs")
+    is_ipu: bool = _never("there are no IPUs")
 
     def get_device(self) -> int:
         """Return the index of the GPU that stores the elements, or -1 for the CPU."""

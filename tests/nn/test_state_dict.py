@@ -209,3 +209,28 @@ def test_an_exception_of_the_copy_is_reported(strict):
     refused = refusal(lambda: net.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.ones(1)}, strict))
     assert 'While copying the parameter named "weight", whose dimensions in the model are torch.Size([1, 2])' in refused
     assert net.bias.item() == 1.0
+
+
+class Renamed(nn.Module):
+    """A module whose state has an older name, read and written by hooks under PyTorch's private names."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+        self._register_load_state_dict_pre_hook(self._read)
+        self._register_load_state_dict_pre_hook(lambda *arguments: seen.append(arguments[0]), with_module=True)
+        self._register_state_dict_hook(lambda module, state, prefix, metadata: {"older": state["weight"]})
+
+    def _read(self, state, prefix, metadata, strict, missing, unexpected, errors):
+        state[f"{prefix}weight"] = state.pop(f"{prefix}older")
+
+
+seen = []
+
+
+def test_hooks_registered_by_the_private_names():
+    module = Renamed()
+    state = module.state_dict()
+    assert list(state) == ["older"]
+    assert str(module.load_state_dict({"older": torch.full((1,), 3.0)})) == "<All keys matched successfully>"
+    assert (module.weight.item(), seen) == (3.0, [module])

@@ -1,6 +1,7 @@
 """L-BFGS and its line search."""
 
 import copy
+import importlib
 import pickle
 
 import numpy as np
@@ -263,3 +264,26 @@ def test_float32_against_pytorch(search):
         losses.append([optimizer.step(closure_of(optimizer, lambda x=x: banana(x))).item() for _ in range(3)])
         assert x.dtype is module.float32
     np.testing.assert_allclose(*losses, rtol=2e-3)
+
+
+@pytest.mark.torch
+def test_the_line_search_under_pytorchs_name():
+    results = []
+    for library, optimizers in libraries():
+        search = importlib.import_module(optimizers.LBFGS.__module__)._strong_wolfe
+
+        def at(x, t, d, library=library):
+            point = (x + t * d).detach().requires_grad_(True)
+            loss = banana(point)
+            loss.backward()
+            return loss.item(), point.grad
+
+        x = library.tensor([-1.0, 2.0, 0.5], dtype=library.float64)
+        loss, gradient = at(x, 0, x)
+        slope = gradient.dot(-gradient)
+        *numbers, size, calls = search(at, x, 1e-3, -gradient, loss, gradient, slope, c2=0.1, max_ls=12)
+        results.append([numbers[0], numbers[1].tolist(), size, calls])
+    ours, theirs = results
+    assert ours[3] == theirs[3]
+    assert ours[0] == pytest.approx(theirs[0], rel=1e-12)
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-9)

@@ -460,3 +460,18 @@ def test_hooks_run_once_for_a_step_that_calls_its_parents():
         optimizer.step(lambda: 1 / 0)
     optimizer.step()
     assert seen == [2.0, 0.0]
+
+
+def test_an_optimizer_need_not_call_the_constructor():
+    class Bare(optim.Optimizer):
+        def __init__(self, params):
+            self.param_groups = [{"params": list(params)}]
+
+        def step(self):
+            return "stepped"
+
+    x = numgrad.ones(1, requires_grad=True)
+    x.sum().backward()
+    optimizer = Bare([x])
+    optimizer.zero_grad()
+    assert (optimizer.step(), x.grad) == ("stepped", None)

@@ -4,6 +4,7 @@ The functions call ``func(*inputs)`` once and differentiate the operations that 
 tuple of tensors, and results correspond to them; ``func`` returns a tensor or a tuple of tensors, of any shapes.
 """
 
+from .jacobian import construct_standard_basis_for as _construct_standard_basis_for  # noqa: F401 - PyTorch has it
 from .jacobian import hessian, jacobian
 from .products import hvp, jvp, vhp, vjp
 

@@ -136,6 +136,17 @@ def hessian(
     return gradients.alone(tuple([gradients.alone(row, several) for row in parts]), several)
 
 
+def construct_standard_basis_for(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> tuple[Any, ...]:
+    """Return the identity matrix of all elements of the tensors, with the columns of each tensor as one matrix."""
+    total, first = sum(tensor_numels), 0
+    columns = []
+    for tensor, numel in zip(tensors, tensor_numels, strict=True):
+        columns.append(tensor.new_zeros(total, numel))
+        columns[-1].diagonal(-first).fill_(1)
+        first += numel
+    return tuple(columns)
+
+
 # -- reverse mode: by rows -----------------------------------------------------------------------------------
 
 

@@ -32,6 +32,23 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
+class _PrivateHook:
+    """Hook of a module that was registered by a private method: it may replace the module's state."""
+
+    def __init__(self, hook: Callable[..., Any]):
+        self.hook = hook
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.hook(*arguments)
+
+
+class _WithoutModule(_PrivateHook):
+    """Hook of a module that is called without the module."""
+
+    def __call__(self, module: Any, *arguments: Any) -> Any:
+        return self.hook(*arguments)
+
+
 class ModuleState(Traversal):
     """The part of a module that reads and loads its state."""
 
@@ -63,6 +80,16 @@ class ModuleState(Traversal):
         error_msgs)`` and may change the dictionary and the lists in place.
         """
         return add_hook(self._load_state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """Register a hook as :meth:`register_load_state_dict_pre_hook`, called without the module by default."""
+        return add_hook(self._load_state_dict_pre_hooks, hook if with_module else _WithoutModule(hook))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register a hook as :meth:`register_state_dict_post_hook`, which may return another dictionary."""
+        return add_hook(self._state_dict_hooks, _PrivateHook(hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after the module and all submodules have loaded their state."""
@@ -97,7 +124,10 @@ class ModuleState(Traversal):
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in list(self._state_dict_hooks.values()):
-            if hook(self, destination, prefix, local_metadata) is not None:
+            result = hook(self, destination, prefix, local_metadata)
+            if isinstance(hook, _PrivateHook):
+                destination = destination if result is None else result
+            elif result is not None:
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 

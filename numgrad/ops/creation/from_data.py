@@ -283,23 +283,26 @@ attach("__new__", staticmethod(_new))
 
 
 class _LegacyType(type):
-    """The metaclass of types such as FloatTensor: ``isinstance`` tests for a CPU tensor of the dtype."""
+    """The metaclass of types such as FloatTensor: ``isinstance`` tests for a tensor of the dtype on that device."""
 
     element: dtype
+    place: str
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._layout.type is tensor_type(cls.element)
+        return (
+            isinstance(instance, Tensor) and instance.dtype is cls.element and instance.device.type == cls.place
+        )
 
     def __call__(cls, *data: Any, **kwargs: Any) -> Any:
-        return legacy_tensor(None, cls.element, *data, **kwargs)
+        return legacy_tensor(None, cls.element, *data, **kwargs).to(cls.place)
 
 
-def _legacy_type(dtype: dtype) -> Any:
-    name = f"{dtype.legacy}Tensor"
-    doc = f"PyTorch's older spelling for making a {dtype} tensor."
-    return _LegacyType(name, (), {"element": dtype, "__doc__": doc})
+def legacy_type(dtype: dtype, place: str = "cpu") -> Any:
+    """Return the type, such as FloatTensor, of tensors of a dtype on the CPU or on GPUs."""
+    doc = f"PyTorch's older spelling for making a {dtype} tensor{' on a GPU' if place == 'cuda' else ''}."
+    return _LegacyType(f"{dtype.legacy}Tensor", (), {"element": dtype, "place": place, "__doc__": doc})
 
 
 for _dtype in dtype.named.values():
     if not _dtype.is_complex:
-        export(f"{_dtype.legacy}Tensor", _legacy_type(_dtype), method=False)
+        export(f"{_dtype.legacy}Tensor", legacy_type(_dtype), method=False)

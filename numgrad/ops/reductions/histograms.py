@@ -25,7 +25,7 @@ _HistogramDd = return_type("histogramdd", "hist", "bin_edges")
 @public
 @each
 def histogram(
-    input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+    input: Tensor, bins: int | Tensor = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
 ) -> Annotated[Any, tuple[Tensor, Tensor]]:
     """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge.

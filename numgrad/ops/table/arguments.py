@@ -19,6 +19,7 @@ from ...core.layout import Layout, normal_dim, normal_dims
 from ...core.types import dtype, to_dtype
 from ...devices import TensorRef
 from ...tensors.tensor import Tensor
+from .checks import check_type
 
 
 class Argument(NamedTuple):
@@ -88,10 +89,35 @@ def checked(function: _Function, name: str | None = None, *, method: bool = Fals
         try:
             return function(*args, **kwargs) if kwargs else function(*args)
         except Exception:
+            renamed = without_numpy_names(function, name, kwargs)
+            if renamed is not kwargs:
+                return call(*args, **renamed)
             check_arguments(function, name, args, kwargs, method=method, tensors=tensors)
             raise
 
     return call  # type: ignore[return-value]
+
+
+#: NumPy's names of parameters and the names here: a call may use either.
+_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
+
+
+def without_numpy_names(function: Callable[..., Any], name: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments by the names of the function's parameters; ``keywords`` itself if they have these.
+
+    Raises:
+        TypeError: an argument is given by both names.
+    """
+    if keywords.keys().isdisjoint(_OF_NUMPY):
+        return keywords
+    parameters = inspect.signature(function).parameters
+    result: dict[str, Any] = {}
+    for keyword, value in keywords.items():
+        translated = _OF_NUMPY.get(keyword, keyword)
+        chosen = translated if keyword not in parameters and translated in parameters else keyword
+        check_type(chosen not in result, "{}() got multiple values for argument '{}'", name, chosen)
+        result[chosen] = value
+    return keywords if result.keys() == keywords.keys() else result
 
 
 def check_arguments(

@@ -33,8 +33,7 @@ from ...core.layout import Layout
 from ...core.types import Size, dtype
 from ...devices import OutOfBoundsError, TensorRef
 from ...tensors.tensor import Tensor
-from .arguments import bind, check_arguments, declared_arguments
-from .checks import check_type
+from .arguments import bind, check_arguments, declared_arguments, without_numpy_names
 from .dispatch import caller
 from .entries import Entries
 from .op import attach, named_in_place, with_options
@@ -43,9 +42,6 @@ from .operands import check_apart
 from .out import write_out
 from .planned import Planned
 from .public_signatures import linked, of_decision
-
-#: NumPy's names of parameters and the names here: a call may use either.
-_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 @with_options
@@ -193,15 +189,7 @@ class _Unseen:
 
     def renamed(self, keywords: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by the names of the parameters, with NumPy's names translated."""
-        if keywords.keys().isdisjoint(_OF_NUMPY):
-            return keywords
-        parameters = signature(self.resolve).parameters
-        result: dict[str, Any] = {}
-        for keyword, value in keywords.items():
-            name = _OF_NUMPY.get(keyword, keyword)
-            check_type(name not in result, "{}() got multiple values for argument '{}'", self.name, name)
-            result[name if name in parameters else keyword] = value
-        return result
+        return without_numpy_names(self.resolve, self.name, keywords)
 
     def in_order(self, args: Any, keywords: Any) -> Any:
         """Repeat the call with the tensors in front, and without ``out``."""

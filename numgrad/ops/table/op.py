@@ -25,7 +25,7 @@ from typing import Any, Self
 from ...autograd.node import Node
 from ...devices.host_functions import HostFunction
 from ...tensors.tensor import Tensor
-from .arguments import check_arguments, checked, wrong_kind
+from .arguments import check_arguments, checked, without_numpy_names, wrong_kind
 from .checks import check_value
 from .entries import forget_calls
 from .out import write_out
@@ -326,6 +326,9 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception:
+            renamed = without_numpy_names(function, name, kwargs)
+            if renamed is not kwargs:
+                return call(*args, **renamed, out=out)
             check_arguments(function, name, args, kwargs)
             raise
         return result if out is None else write_out(name, out, result)

@@ -18,5 +18,7 @@ __all__ = [
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
+_LRScheduler = LRScheduler  # the older name
+
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _found_later(globals(), "optim.lr_scheduler")

@@ -3,7 +3,11 @@
 Note [What stands for torch]
 A finder, inserted before Python's own, handles ``torch`` and all names below it.  The module ``torch.nn.functional`` is
 ``numgrad.nn.functional`` itself, so that classes are identical under either name.  Only ``torch`` is a separate module
-with numgrad's names: its version is PyTorch's, because programs compare it.
+with numgrad's names.  Its version is PyTorch's, because programs compare it.  Its ``compile`` issues a warning where
+``fullgraph=True`` would be an error, because the flag is a statement about PyTorch's compiler.
+
+Modules whose names numgrad has elsewhere, or lacks, are made on import; see ``module_paths``.  The classes of tensors
+name PyTorch's modules as theirs, because libraries choose their functions by these names.
 """
 
 from __future__ import annotations
@@ -19,12 +23,11 @@ from typing import Any
 
 import numgrad
 
-from ..core import missing
+from ...core import missing
+from .module_paths import has_module, make_module
+from .torch_version import TORCH_VERSION
 
 __all__ = ["install_as_torch", "missing_names"]
-
-#: The release of PyTorch whose names and numbers numgrad follows.
-TORCH_VERSION = "2.13.0"
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -34,7 +37,7 @@ class _Finder(MetaPathFinder, Loader):
         """Return the spec of the module, or None if numgrad has no such module."""
         if fullname.partition(".")[0] != "torch":
             return None
-        if importlib.util.find_spec(_numgrad_name(fullname)) is None:
+        if not has_module(fullname) and importlib.util.find_spec(_numgrad_name(fullname)) is None:
             missing.modules_asked.add(fullname)
             return None
         return ModuleSpec(fullname, self, is_package=True)
@@ -45,18 +48,30 @@ class _Finder(MetaPathFinder, Loader):
             names = vars(module)
 
             def attribute(name: str) -> Any:
+                if has_module(f"torch.{name}"):
+                    return importlib.import_module(f"torch.{name}")
                 value = names[name] = getattr(numgrad, name)  # cached: a lookup takes half as long as an operation
                 return value
 
             names.update(
-                __getattr__=attribute, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__, __version__=TORCH_VERSION
+                __getattr__=attribute, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__,
+                __version__=TORCH_VERSION, compile=_compile,
             )
         else:
-            sys.modules[module.__name__] = importlib.import_module(_numgrad_name(module.__name__))
+            sys.modules[module.__name__] = _module(module.__name__)
 
 
 def _numgrad_name(fullname: str) -> str:
     return "numgrad" + fullname.removeprefix("torch")
+
+
+def _module(fullname: str) -> ModuleType:
+    return make_module(fullname) if has_module(fullname) else importlib.import_module(_numgrad_name(fullname))
+
+
+def _compile(*args: Any, fullgraph: bool = False, **keywords: Any) -> Any:
+    """Call ``numgrad.compile`` without ``fullgraph``: what PyTorch compiles as a whole may read values."""
+    return numgrad.compile(*args, **keywords)
 
 
 class _Installed:
@@ -73,6 +88,7 @@ class _Installed:
             sys.meta_path.remove(self._finder)
             for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
                 del sys.modules[name]
+            _name_modules("numgrad", "numgrad.nn.parameter")
 
 
 def install_as_torch() -> _Installed:
@@ -94,7 +110,13 @@ def install_as_torch() -> _Installed:
         raise RuntimeError("PyTorch has been imported already: numgrad can only take its place before that")
     finder = _Finder()
     sys.meta_path.insert(0, finder)
+    _name_modules("torch", "torch.nn.parameter")
     return _Installed(finder)
+
+
+def _name_modules(of_tensor: str, of_parameter: str) -> None:
+    """Set the names of the modules that tensors and parameters show as those of their classes."""
+    numgrad.Tensor.__module__, numgrad.nn.Parameter.__module__ = of_tensor, of_parameter
 
 
 def missing_names() -> list[str]:

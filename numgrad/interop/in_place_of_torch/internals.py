@@ -1,0 +1,103 @@
+"""Functions that libraries call of ``torch._C``, ``torch._jit_internal``, ``torch._utils`` and their like."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ...hub import load_state_dict_from_url
+from ...nn import functional as _functional
+from ...ops.shapes.joining import cat
+from ...tensors.tensor import Tensor
+
+_nn, _TensorBase, TensorBase, load_url = _functional, Tensor, Tensor, load_state_dict_from_url
+
+
+# -- torch._C ---------------------------------------------------------------------------------------------------------
+
+
+def _get_tracing_state() -> None:
+    """Return None: nothing is traced."""
+
+
+def _is_tracing() -> bool:
+    return False
+
+
+def _without_effect(*args: Any, **keywords: Any) -> None:
+    """Accept a setting of TorchScript, or a note about the use of a function."""
+
+
+_log_api_usage_once = _jit_set_profiling_executor = _jit_set_profiling_mode = _without_effect
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _without_effect
+_jit_set_nvfuser_enabled = _debug_set_fusion_group_inlining = _set_graph_executor_optimize = _without_effect
+
+
+def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Call the function itself, as the ``__torch_function__`` of a class that overrides nothing."""
+    return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def DisableTorchFunction() -> Iterator[None]:
+    """Return a context manager without effect, since functions are not overridden."""
+    yield
+
+
+DisableTorchFunctionSubclass = DisableTorchFunction
+
+
+# -- torch._jit_internal ----------------------------------------------------------------------------------------------
+
+
+def boolean_dispatch(
+    arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any], if_false: Callable[..., Any],
+    module_name: str | None = None, func_name: str | None = None,
+) -> Callable[..., Any]:
+    """Return a function that calls one of two functions, as the argument of this name and position says."""
+
+    @functools.wraps(if_true if if_true.__doc__ else if_false)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        flag = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return (if_true if flag else if_false)(*args, **kwargs)
+
+    if func_name is not None:
+        call.__name__ = func_name
+    return call
+
+
+def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function unchanged: the definition that follows under its name replaces it."""
+    return func
+
+
+_overload_method = _copy_to_script_wrapper = _overload
+
+#: Annotations of a number, or a list of this length.
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = list
+
+
+def get_callable_argument_names(fn: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's parameters; none if any of them is not an ordinary one."""
+    parameters = inspect.signature(fn).parameters.values()
+    ordinary = all(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+    return [parameter.name for parameter in parameters] if ordinary else []
+
+
+# -- torch._utils -----------------------------------------------------------------------------------------------------
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """Return the elements of all tensors in one tensor of one dimension."""
+    return cat([tensor.contiguous().view(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Return views of ``flat``, one after another, of the shapes of the tensors."""
+    shapes = [tensor.shape for tensor in tensors]
+    parts = flat.split([math.prod(shape) for shape in shapes])
+    return tuple([part.view(shape) for part, shape in zip(parts, shapes, strict=True)])

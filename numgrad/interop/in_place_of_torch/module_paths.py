@@ -1,0 +1,102 @@
+"""Modules of PyTorch that libraries import and that numgrad has elsewhere, or lacks.
+
+Their names are looked up on first use.  A module that numgrad lacks can be imported, too, because libraries import it
+for classes in annotations or for functions that few programs call; its names raise an error when they are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .refusals import refusing
+
+__all__ = ["has_module", "make_module"]
+
+_HERE = "interop.in_place_of_torch"
+
+
+class _Contents(NamedTuple):
+    """Contents of a module: the modules of numgrad that define its names, and what numgrad has instead of others."""
+
+    sources: tuple[str, ...] = ()
+    lacking: str = ""
+
+
+def _found_in(*sources: str) -> _Contents:
+    return _Contents(sources)
+
+
+_FUNC = _found_in("func", "utils._pytree")
+_DYNAMO = _found_in(f"{_HERE}.dynamo", "compiler")
+_SETTINGS = _found_in(f"{_HERE}.dynamo")
+_DISTRIBUTED = _Contents((), "distributed computing")
+
+#: The modules by PyTorch's names.
+_MODULES = {
+    "torch._C": _found_in(f"{_HERE}.internals", ""),
+    "torch._C._functorch": _found_in(f"{_HERE}.batched_tensors"),
+    "torch._VF": _found_in("native_functions", ""),
+    "torch._dynamo": _DYNAMO,
+    "torch._dynamo.config": _SETTINGS,
+    "torch._dynamo.decorators": _DYNAMO,
+    "torch._dynamo.eval_frame": _DYNAMO,
+    "torch._functorch": _FUNC,
+    "torch._functorch.apis": _FUNC,
+    "torch._functorch.config": _SETTINGS,
+    "torch._functorch.eager_transforms": _FUNC,
+    "torch._functorch.functional_call": _FUNC,
+    "torch._functorch.vmap": _FUNC,
+    "torch._inductor": _Contents((), "code generation by Inductor"),
+    "torch._inductor.config": _SETTINGS,
+    "torch._jit_internal": _found_in("jit", f"{_HERE}.internals"),
+    "torch._tensor": _found_in(""),
+    "torch._utils": _found_in(f"{_HERE}.internals"),
+    "torch.distributed.nn": _DISTRIBUTED,
+    "torch.distributed.nn.functional": _DISTRIBUTED,
+    "torch.distributed.optim": _DISTRIBUTED,
+    "torch.functional": _found_in(""),
+    "torch.futures": _Contents((), "futures: jit.fork() calls its function at once"),
+    "torch.fx": _Contents((f"{_HERE}.tracing",), "symbolic traces"),
+    "torch.library": _Contents((f"{_HERE}.library",), "registration of operators by schemas"),
+    "torch.onnx": _Contents((f"{_HERE}.tracing",), "export to ONNX"),
+    "torch.overrides": _found_in(f"{_HERE}.overrides"),
+    "torch.torch_version": _found_in(f"{_HERE}.torch_version"),
+    "torch.utils.cpp_extension": _Contents((), "extensions in C++"),
+    "torch.utils.data._utils": _found_in("utils.data"),
+    "torch.utils.data._utils.collate": _found_in("utils.data"),
+    "torch.utils.model_zoo": _found_in(f"{_HERE}.internals"),
+}
+
+#: A package all of whose submodules are importable.
+_TRACES = "torch.fx."
+
+
+def has_module(fullname: str) -> bool:
+    """Return True for a module of this table."""
+    return fullname in _MODULES or fullname.startswith(_TRACES)
+
+
+def make_module(fullname: str) -> ModuleType:
+    """Return a module of this table."""
+    sources, lacking = _MODULES.get(fullname) or _MODULES["torch.fx"]
+    module = ModuleType(fullname, f"Names of PyTorch's {fullname}, in numgrad.")
+    module.__path__ = []  # submodules are found by the finder of torch
+
+    def attribute(name: str) -> Any:
+        if not name.startswith("__"):
+            for source in sources:
+                origin = importlib.import_module(f"numgrad.{source}".rstrip("."))
+                if hasattr(origin, name):
+                    value = vars(module)[name] = getattr(origin, name)
+                    return value
+            if f"{fullname}.{name}" in _MODULES:
+                return importlib.import_module(f"{fullname}.{name}")
+            if lacking:
+                value = vars(module)[name] = refusing(fullname, name, lacking)
+                return value
+        raise AttributeError(f"module '{fullname}' has no attribute '{name}'")
+
+    module.__getattr__ = attribute  # type: ignore[method-assign]
+    return module

@@ -1,0 +1,125 @@
+"""Modules of PyTorch that libraries import, in numgrad's modules or with names that refuse to be used."""
+
+import importlib
+import sys
+
+import pytest
+
+import numgrad
+from numgrad.interop.in_place_of_torch.module_paths import _MODULES
+from numgrad.interop.in_place_of_torch.torch_version import TorchVersion
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+    with numgrad.install_as_torch() as torch:
+        yield torch
+
+
+def test_every_module_is_importable_and_an_attribute_of_the_one_above(torch):
+    for name in [*_MODULES, "torch.fx.passes.shape_prop", "torch.utils._pytree", "torch.nn.utils.stateless"]:
+        module = importlib.import_module(name)
+        above, _, last = name.rpartition(".")
+        assert getattr(sys.modules[above], last) is module is sys.modules[name]
+
+
+def test_names_come_from_where_numgrad_has_them(torch):
+    for name, here in {
+        "functional.einsum": numgrad.einsum, "_functorch.eager_transforms.jacrev": numgrad.func.jacrev,
+        "_dynamo.is_compiling": numgrad.compiler.is_compiling, "_jit_internal.ignore": numgrad.jit.ignore,
+        "_C._nn.gelu": numgrad.nn.functional.gelu, "_C.Generator": numgrad.Generator,
+        "utils.model_zoo.load_url": numgrad.hub.load_state_dict_from_url, "SymInt": numgrad.SymInt,
+        "optim.lr_scheduler._LRScheduler": numgrad.optim.lr_scheduler.LRScheduler,
+    }.items():
+        value = torch
+        for part in name.split("."):
+            value = getattr(value, part)
+        assert value is here
+    assert torch._C._get_tracing_state() is None
+    assert not hasattr(torch._C, "no_such_name")
+    assert type(torch.ones(1)).__module__ == "torch"
+
+
+def test_what_numgrad_lacks_can_be_mentioned_but_not_used(torch):
+    from torch.fx import GraphModule, Tracer, wrap
+
+    class Own(Tracer):
+        pass
+
+    assert wrap("len") == "len"
+    assert not isinstance(torch.nn.Linear(1, 1), GraphModule)
+    with pytest.raises(NotImplementedError, match=r"torch\.fx\.Tracer: numgrad has no symbolic traces"):
+        Own()
+    with pytest.raises(NotImplementedError, match=r"torch\.distributed\.nn\.all_reduce: numgrad has no distributed"):
+        importlib.import_module("torch.distributed.nn").all_reduce(torch.ones(1))
+    assert not isinstance(3, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def test_classes_override_functions(torch):
+    class Logged:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented if args[1:] else (function, types, args)
+
+    @torch.overrides.wrap_torch_function(lambda *args: args)
+    def double(x, *rest):
+        return 2 * x
+
+    x = Logged()
+    assert double(3) == 6
+    assert double(x) == (double, (Logged,), (x,))
+    with pytest.raises(TypeError, match=r"no implementation found for '.*double' on types that implement"):
+        double(x, 1)
+    assert torch.overrides.is_tensor_like(x)
+    assert not torch.overrides.has_torch_function((torch.ones(1), 2))
+
+
+def test_functions_become_operations_with_a_gradient(torch):
+    @torch.library.custom_op("tests::scaled", mutates_args=())
+    def scaled(x: numgrad.Tensor, by: float = 2.0) -> numgrad.Tensor:
+        return x.detach() * by
+
+    def save(ctx, inputs, output):
+        ctx.by = inputs[1]
+
+    torch.library.register_autograd("tests::scaled", lambda ctx, grad: (grad * ctx.by, None), setup_context=save)
+    x = torch.ones(2, requires_grad=True)
+    scaled(x, by=3.0).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(NotImplementedError, match="'tests::other' is no operation that custom_op"):
+        torch.library.register_autograd("tests::other", None)
+
+
+def test_the_flag_fullgraph_warns_where_values_are_read(torch):
+    @torch.compile(fullgraph=True)
+    def shifted(x):
+        return x + x.sum().item()
+
+    with pytest.warns(UserWarning, match="item.. needs values"):
+        assert shifted(torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(("text", "other"), [("2.9.0", "2.13"), ("2.13.0a1", "2.13.0"), ("2.13.0", (2, 13, 1))])
+def test_versions_compare_by_their_numbers(text, other):
+    version = TorchVersion(text)
+    assert version < other
+    assert version <= other
+    assert not version >= other
+    assert version != other
+    assert version == text == str(version)
+
+
+def test_batched_tensors(torch):
+    from torch._C import _functorch
+
+    seen = []
+
+    def function(x):
+        seen.extend([_functorch.is_batchedtensor(x), _functorch.maybe_get_bdim(x), _functorch.get_unwrapped(x).shape])
+        return x
+
+    torch.vmap(function)(torch.ones(3, 2))
+    assert seen == [True, 0, (3, 2)]
+    assert _functorch.maybe_get_bdim(torch.ones(1)) == -1
