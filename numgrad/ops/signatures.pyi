@@ -789,7 +789,7 @@ class Methods:
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
         """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
-    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    def histogram(self, bins: _int | Tensor = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
@@ -2568,7 +2568,7 @@ def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ...,
     """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
 
-def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def histogram(input: Tensor, bins: _int | Tensor = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: tuple[Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
 
