@@ -46,8 +46,8 @@ COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads",
 
 #: Modules that kernels import, with the modules that these depend on.
 _SCALAR = (
-    "angles", "circular", "complexes", "incomplete_gamma", "polynomials", "polynomials32", "remainders", "scalar",
-    "special",
+    "angles", "circular", "complexes", "incomplete_beta", "incomplete_gamma", "polynomials", "polynomials32",
+    "remainders", "scalar", "special",
 )
 IMPORTED = {
     "scalar": _SCALAR,

@@ -153,7 +153,10 @@ def _of_so_many(typed: Callable[[Sequence[Any]], Any], count: int) -> Any:
     def binary(typing_context, x, y):
         return typed([x, y])
 
-    return unary if count == 1 else binary
+    def ternary(typing_context, x, y, z):
+        return typed([x, y, z])
+
+    return (unary, binary, ternary)[count - 1]
 
 
 @functools.cache
@@ -162,7 +165,8 @@ def _plain(public: Any, count: int, python: Any) -> Callable[..., Any]:
     if python != "compiled":
         return python
     register()
-    compiled = njit(error_model="numpy")((lambda x: public(x)) if count == 1 else (lambda x, y: public(x, y)))
+    of_so_many = (lambda x: public(x)), (lambda x, y: public(x, y)), (lambda x, y, z: public(x, y, z))
+    compiled = njit(error_model="numpy")(of_so_many[count - 1])
     return lambda *numbers: type(numbers[0])(compiled(*numbers))
 
 

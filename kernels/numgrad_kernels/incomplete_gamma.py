@@ -25,7 +25,7 @@ _lgamma, _library_erfc = libm.function("lgamma"), libm.function("erfc")
 _LARGE, _NEAR = 20, 0.4
 
 #: Elsewhere the power series has fewer terms than this.
-_MOST_ROUNDS = 5000
+MOST_ROUNDS = 5000
 
 #: eta / (lambda - 1) = c0 + c1 eta + ... for eta^2 / 2 = lambda - 1 - ln lambda; computed from the series of lambda,
 #: which satisfies (lambda - 1) lambda' = eta lambda.
@@ -137,11 +137,11 @@ def _series(a: Any, x: Value) -> Any:
         term, total = _packed(parts[: len(parts) // 2]), _packed(parts[len(parts) // 2 :])
         term = term * x / (a + number)
         total = term + total
-        again = absolute(_size(term)) > _epsilon(x) * absolute(_size(total))
+        again = absolute(_size(term)) > epsilon(x) * absolute(_size(total))
         return (number + 1, *_unpacked(term), *_unpacked(total)), again
 
     one = _unpacked(a * 0.0 + 1)
-    values = repeat(step, (x.like(1), *one, *one), _MOST_ROUNDS)
+    values = repeat(step, (x.like(1), *one, *one), MOST_ROUNDS)
     return _packed(values[len(one) + 1 :])
 
 
@@ -166,7 +166,7 @@ def _fraction(a: Any, x: Value) -> Any:
         return (number - 1, *_unpacked(divisor)), number > 1.5
 
     count = _trunc(22 / x + 14 if x.size == 32 else 90 / x + 25)
-    _, *divisor = repeat(step, (count, *_unpacked((2 * count + 1) + (x - a))), _MOST_ROUNDS)
+    _, *divisor = repeat(step, (count, *_unpacked((2 * count + 1) + (x - a))), MOST_ROUNDS)
     return 1 / _packed(divisor)
 
 
@@ -244,7 +244,7 @@ def _erfc(x: Value) -> Value:
     return polynomials32.erfc(x) if x.size == 32 else _library_erfc(x)
 
 
-def _epsilon(x: Value) -> float:
+def epsilon(x: Value) -> float:
     return 2.0**-26 if x.size == 32 else 2.0**-56
 
 

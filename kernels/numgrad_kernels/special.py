@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from . import incomplete_gamma
+from . import incomplete_beta, incomplete_gamma
 from .declarations import compiled_as
 
-__all__ = ["gamma_slope", "gammainc", "gammaincc"]
+__all__ = ["beta_slope", "gamma_slope", "gammainc", "gammaincc"]
 
 
 @compiled_as(incomplete_gamma.gammainc, python="compiled")
@@ -21,3 +21,8 @@ def gammaincc(a: Any, x: Any) -> Any:
 @compiled_as(incomplete_gamma.gamma_slope, python="compiled")
 def gamma_slope(a: Any, x: Any) -> Any:
     """The derivative of a gamma variable x with respect to its shape a, for a fixed probability of smaller ones."""
+
+
+@compiled_as(incomplete_beta.beta_slope, python="compiled")
+def beta_slope(a: Any, b: Any, x: Any) -> Any:
+    """The derivative of the logit of a beta variable x by its parameter a, for a fixed probability of smaller ones."""

@@ -168,6 +168,10 @@ class Philox(Generator, device_type="cuda"):
         """Store dropout of a buffer in ``out`` and ``mask``; see ``drop_random``."""
         recording.on_gpu(self._next_draw().drop, (x, out, mask, kept), (out, mask))
 
+    def sample(self, out: Any, distribution: str, *operands: Any) -> None:
+        """Fill memory with random numbers that have parameters of their own; see ``sample_random``."""
+        recording.on_gpu(self._next_draw().sample, (out, distribution, *operands), (out,))
+
     def _next_draw(self) -> _Draw:
         draw = _Draw(self)
         draw.advance()
@@ -219,6 +223,10 @@ class _Draw(Effect):
     def drop(self, x: Any, out: Any, mask: Any, kept: float) -> None:
         """Apply dropout with the numbers of this draw."""
         begin_cuda().drop_random(x, out, mask, kept, self._seed, self._offset)
+
+    def sample(self, out: Any, distribution: str, *operands: Any) -> None:
+        """Fill a buffer with the numbers of this draw, which have parameters of their own."""
+        begin_cuda().sample_random(out, distribution, *operands, seed=self._seed, offset=self._offset)
 
 
 #: Size in bytes of a generator's state in PyTorch's format.

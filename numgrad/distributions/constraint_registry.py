@@ -8,11 +8,17 @@ from typing import Any
 from . import constraints
 from .transforms import (
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
     ExpTransform,
     IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     SigmoidTransform,
     SoftmaxTransform,
+    StackTransform,
+    StickBreakingTransform,
     Transform,
     identity_transform,
 )
@@ -66,6 +72,20 @@ def _to_independent(registry: ConstraintRegistry) -> Callable[[Any], Transform]:
     return transform
 
 
+def _to_cat(registry: ConstraintRegistry) -> Callable[[Any], Transform]:
+    def transform(constraint: Any) -> Transform:
+        return CatTransform([registry(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
+
+    return transform
+
+
+def _to_stack(registry: ConstraintRegistry) -> Callable[[Any], Transform]:
+    def transform(constraint: Any) -> Transform:
+        return StackTransform([registry(each) for each in constraint.cseq], constraint.dim)
+
+    return transform
+
+
 def _to_interval(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
     if isinstance(low, int | float) and isinstance(high, int | float) and (low, high) == (0, 1):
@@ -89,4 +109,11 @@ for _registry in (biject_to, transform_to):
     _registry.register(constraints.less_than, _below)
     _registry.register(constraints.interval, _to_interval)
     _registry.register(constraints.half_open_interval, _to_interval)
+    _registry.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
+    _registry.register(constraints.cat, _to_cat(_registry))
+    _registry.register(constraints.stack, _to_stack(_registry))
+biject_to.register(constraints.simplex, lambda constraint: StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda constraint: SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda constraint: LowerCholeskyTransform())
+transform_to.register(constraints.positive_definite, lambda constraint: PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda constraint: PositiveDefiniteTransform())

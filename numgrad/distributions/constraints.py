@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.missing import found_later as _found_later
+from ..core.types import bool_, finfo
+from ..ops.creation.factories import full
+from ..ops.decompositions.cholesky import linalg_cholesky_ex
+from ..ops.decompositions.eigenvalues import linalg_eigvalsh
+from ..ops.pointwise.comparison import isclose
+from ..ops.shapes.joining import cat as _concatenated
+from ..ops.shapes.joining import stack as _stacked
 from ..tensors.tensor import Tensor
 
 __all__ = [
-    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
-    "independent", "integer_interval", "interval", "is_dependent", "less_than", "nonnegative", "nonnegative_integer",
-    "one_hot", "positive", "positive_integer", "real", "real_vector", "simplex", "unit_interval",
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
 
 
@@ -123,6 +132,88 @@ class _IndependentConstraint(Constraint):
 
     def __repr__(self) -> str:
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """Values that all components of a mixture permit, given the constraint of the batch of components.
+
+    Raises:
+        AssertionError: ``base_constraint`` is not a constraint.
+    """
+
+    def __init__(self, base_constraint: Constraint):
+        if not isinstance(base_constraint, Constraint):
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+
+    @property
+    def is_discrete(self) -> bool:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Tensor:
+        dims = value.dim() - self.event_dim
+        if dims < 0:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        result = self.base_constraint.check(value.unsqueeze(dims))
+        return result.reshape((*result.shape[:dims], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+class _Joined(Constraint):
+    """Parts along a dimension, each with a constraint of its own."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0):
+        if not all(isinstance(each, Constraint) for each in cseq):
+            raise AssertionError(f"All elements of cseq must be Constraint instances, not {cseq}")
+        self.cseq = list(cseq)
+        self.dim = dim
+
+    @property
+    def is_discrete(self) -> bool:
+        return any(each.is_discrete for each in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        return max(each.event_dim for each in self.cseq)
+
+    def _check_dim(self, value: Tensor) -> None:
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
+
+class _Cat(_Joined):
+    """Concatenated parts of given lengths along a dimension, by default of length 1, each with its constraint."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        parts = value.split(self.lengths, self.dim)
+        return _concatenated([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Joined):
+    """Slices along a dimension, each with its constraint."""
+
+    @property
+    def event_dim(self) -> int:
+        dims = super().event_dim
+        return dims + 1 if self.dim + dims < 0 else dims
+
+    def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        parts = value.unbind(self.dim)
+        return _stacked([each.check(part) for each, part in zip(self.cseq, parts, strict=False)], self.dim)
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------
@@ -237,6 +328,82 @@ class _Simplex(Constraint):
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
+class _Multinomial(Constraint):
+    """Vectors of non-negative numbers with a sum of at most ``upper_bound``."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+# -- matrices -----------------------------------------------------------------------------------------------------
+
+
+class _LowerTriangular(Constraint):
+    """Matrices with zeros above the diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value.tril() == value).flatten(-2).all(-1)
+
+
+class _LowerCholesky(_LowerTriangular):
+    """Lower triangular matrices with a positive diagonal."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _CorrCholesky(_LowerCholesky):
+    """Lower triangular matrices with a positive diagonal, in which the squares of each row have the sum 1."""
+
+    def check(self, value: Tensor) -> Tensor:
+        tolerance = 10 * value.shape[-1] * finfo(value.dtype).eps
+        lengths = value.detach().square().sum(-1).sqrt()
+        return super().check(value) & ((lengths - 1).abs() <= tolerance).all(-1)
+
+
+class _Square(Constraint):
+    """Square matrices."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        rows, columns = value.shape[-2:]
+        return full(value.shape[:-2], rows == columns, dtype=bool_, device=value.device)
+
+
+class _Symmetric(_Square):
+    """Symmetric matrices (to within 1e-6)."""
+
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        return (linalg_eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
+
+
+class _PositiveDefinite(_Symmetric):
+    """Symmetric matrices with a Cholesky factor."""
+
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        return linalg_cholesky_ex(value)[1] == 0 if symmetric.all() else symmetric
+
+
 dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
@@ -256,6 +423,16 @@ integer_interval = _IntegerInterval
 boolean = _Boolean()
 one_hot = _OneHot()
 simplex = _Simplex()
+multinomial = _Multinomial
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _found_later(globals(), "distributions.constraints")

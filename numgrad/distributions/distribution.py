@@ -112,7 +112,8 @@ class Distribution:
     def _expanded(self, cls: type[Distribution], batch_shape: Sequence[int], instance: Any) -> Any:
         """Expand a distribution whose parameters are those in the ``arg_constraints`` of ``cls``."""
         new, batch_shape = self._get_checked_instance(cls, instance), Size(batch_shape)
-        for name in self.arg_constraints:
+        names: Any = cls.arg_constraints if isinstance(cls.arg_constraints, dict) else self.arg_constraints
+        for name in names:
             if name in vars(self):
                 value = vars(self)[name]
                 setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape):])))

@@ -95,6 +95,14 @@ class ProbsOrLogits(Distribution):
         else:
             (self.logits,) = broadcast_all(logits)
 
+    def _set_count_and_parameter(self, total_count: Any, probs: Any, logits: Any) -> None:
+        """Set the parameter and the number of trials to tensors of one shape and dtype."""
+        self._check_alternatives(probs, logits)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        total_count, parameter = broadcast_all(total_count, given)
+        self.total_count = total_count.type_as(parameter)
+        setattr(self, name, parameter)
+
     @property
     def _param(self) -> Tensor:
         return vars(self)["probs" if "probs" in vars(self) else "logits"]

@@ -7,28 +7,35 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..ops.creation.factories import full_like
-from ..ops.pointwise.gamma import lgamma
+from ..ops.pointwise.gamma import digamma, lgamma
 from ..ops.pointwise.smooth_activation import softplus
-from ..ops.pointwise.special import erf
+from ..ops.pointwise.special import xlogy
 from ..tensors.tensor import Tensor
 from .bernoulli import Bernoulli
+from .beta import Beta
+from .binomial import Binomial
 from .categorical import Categorical
 from .cauchy import Cauchy
+from .continuous_bernoulli import ContinuousBernoulli
+from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .exponential import Exponential
+from .gamma import Gamma
 from .geometric import Geometric
 from .gumbel import Gumbel
 from .half_normal import HalfNormal
 from .independent import Independent
 from .laplace import Laplace
+from .lowrank_multivariate_normal import LowRankMultivariateNormal
+from .multivariate_normal import MultivariateNormal
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .pareto import Pareto
+from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
-from .utils import EULER, sum_rightmost
+from .utils import euler_constant, sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -98,7 +105,7 @@ def _nearest(type_p: type, type_q: type) -> _Formula:
     return _formulas[by_p]
 
 
-# -- equal classes ------------------------------------------------------------------------------------------------
+# -- equal classes; ``kl_of_pairs`` has the others -----------------------------------------------------------------
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -107,6 +114,23 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
     ones = ones.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
     return ones + zeros.masked_fill(q.probs == 1, math.inf).masked_fill(p.probs == 1, 0)
+
+
+@register_kl(Beta, Beta)
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Any, q: Any) -> Tensor:
+    p, q = (getattr(each, "_dirichlet", each) for each in (p, q))
+    mean_logarithms = digamma(p.concentration) - digamma(p.concentration.sum(-1, keepdim=True))
+    normalizers = q._log_normalizer(q.concentration) - p._log_normalizer(p.concentration)
+    return normalizers + ((p.concentration - q.concentration) * mean_logarithms).sum(-1)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    return (p.total_count * each).masked_fill(p.total_count > q.total_count, math.inf)
 
 
 @register_kl(Categorical, Categorical)
@@ -123,6 +147,19 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     return ((p.scale + q.scale).square() + (p.loc - q.loc).square()).log() - (4 * p.scale * q.scale).log()
 
 
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    normalizers = softplus(q.logits) - softplus(p.logits) + p._log_norm() - q._log_norm()
+    return normalizers + p.mean * (p.logits - q.logits)
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Gamma, q: Gamma) -> Tensor:
+    rates = q.concentration * (p.rate / q.rate).log() + (q.rate - p.rate) * p.mean
+    shapes = (p.concentration - q.concentration) * digamma(p.concentration)
+    return rates + shapes + lgamma(q.concentration) - lgamma(p.concentration)
+
+
 @register_kl(Geometric, Geometric)
 def _geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
@@ -131,12 +168,30 @@ def _geometric(p: Geometric, q: Geometric) -> Tensor:
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, distance = p.scale / q.scale, (q.loc - p.loc) / q.scale
-    return -ratio.log() - distance + ratio * EULER + (distance + lgamma(1 + ratio)).exp() - (1 + EULER)
+    mean = (distance + lgamma(1 + ratio)).exp() - distance
+    return mean - ratio.log() + (ratio - 1) * euler_constant - 1
 
 
 @register_kl(HalfNormal, HalfNormal)
 def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: Any, q: Any) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed: "
+            f"{p.event_shape} and {q.event_shape}"
+        )
+    trace = q._trace(p._factor)
+    if isinstance(p, LowRankMultivariateNormal):
+        trace = trace + (q._precisions() * p._diagonal).sum(-1)
+    logarithms = q._log_determinant() - p._log_determinant()
+    return 0.5 * (logarithms + trace + q._squares(q.loc - p.loc) - p.event_shape[0])
 
 
 @register_kl(Pareto, Pareto)
@@ -184,6 +239,11 @@ def _normal(p: Normal, q: Normal) -> Tensor:
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log())
 
 
+@register_kl(Poisson, Poisson)
+def _poisson(p: Poisson, q: Poisson) -> Tensor:
+    return xlogy(p.rate, p.rate) - xlogy(p.rate, q.rate) - (p.rate - q.rate)
+
+
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
@@ -198,40 +258,3 @@ def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tens
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
-
-
-# -- different classes: minus the entropy of p, minus the mean of log q(x) -----------------------------------------
-
-
-@register_kl(Exponential, Uniform)
-@register_kl(Laplace, Exponential)
-@register_kl(Laplace, Uniform)
-@register_kl(Normal, Exponential)
-@register_kl(Normal, Uniform)
-def _infinite(p: Any, q: Any) -> Tensor:
-    """Return infinity, because some samples of ``p`` are impossible under ``q``."""
-    return full_like(p.mean, math.inf)
-
-
-@register_kl(Exponential, Normal)
-@register_kl(Laplace, Normal)
-@register_kl(Uniform, Normal)
-def _any_normal(p: Any, q: Normal) -> Tensor:
-    """Return the divergence, using that the mean of ``log q(x)`` depends only on mean and variance of ``p``."""
-    square = p.variance + (p.mean - q.loc).square()
-    return -p.entropy() + q.scale.log() + 0.5 * math.log(2 * math.pi) + 0.5 * square / q.scale.square()
-
-
-@register_kl(Normal, Laplace)
-def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
-    """Return the divergence, using that ``|x - q.loc|`` has a folded normal distribution."""
-    distance = p.loc - q.loc
-    z = distance / p.scale
-    folded = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.square()).exp() + distance * erf(z / math.sqrt(2))
-    return -p.entropy() + (2 * q.scale).log() + folded / q.scale
-
-
-@register_kl(Uniform, Exponential)
-def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
-    result = q.rate * p.mean - ((p.high - p.low) * q.rate).log()
-    return result.masked_fill(p.low < 0, math.inf)

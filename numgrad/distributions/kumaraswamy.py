@@ -13,7 +13,7 @@ from . import constraints
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .uniform import Uniform
-from .utils import EULER, broadcast_all
+from .utils import broadcast_all, euler_constant
 
 __all__ = ["Kumaraswamy"]
 
@@ -69,4 +69,4 @@ class Kumaraswamy(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * (digamma(b + 1) + EULER) - a.log() - b.log()
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * (digamma(b + 1) + euler_constant) - a.log() - b.log()

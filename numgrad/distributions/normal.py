@@ -9,11 +9,11 @@ from typing import Any
 from ..autograd.grad_mode import no_grad
 from ..core.types import Size
 from ..ops.creation.distributions import normal
-from ..ops.creation.factories import empty
 from ..ops.pointwise.special import erfc, ndtri
 from ..tensors.tensor import Tensor
 from .exp_family import ExponentialFamily
 from .families import LocationScale
+from .utils import standard_normal
 
 __all__ = ["Normal"]
 
@@ -50,8 +50,7 @@ class Normal(LocationScale, ExponentialFamily):
             return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        noise = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device).normal_()
-        return self.loc + noise * self.scale
+        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -60,7 +59,7 @@ class Normal(LocationScale, ExponentialFamily):
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        return 0.5 * erfc((self.loc - value) / (self.scale * math.sqrt(2)))
+        return 0.5 * erfc((self.loc - value) / self.scale / math.sqrt(2))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * ndtri(value)

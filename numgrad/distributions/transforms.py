@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.layout import broadcast_shapes
 from ..core.missing import found_later as _found_later
-from ..core.types import Size, finfo
+from ..core.types import Size
 from ..ops.creation.factories import full_like
 from ..ops.pointwise.smooth_activation import softplus
 from ..tensors.tensor import Tensor
 from . import constraints
-from .transform import ComposeTransform, IndependentTransform, Transform, identity_transform
-from .utils import broadcast_all, lazy_property, sum_rightmost
+from .joined_transforms import CatTransform, ReshapeTransform, StackTransform
+from .transform import ComposeTransform, ConstantTransform, IndependentTransform, Transform, identity_transform
+from .utils import broadcast_all, clipped, lazy_property, sum_rightmost
+from .vector_transforms import (
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
+)
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
-    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
+    "identity_transform",
 ]  # fmt: skip
 
 
-class _ConstantTransform(Transform):
-    """A transform without parameters."""
-
-    domain: Any = constraints.real
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self)
-
-
-class _Increasing(_ConstantTransform):
+class _Increasing(ConstantTransform):
     """A function that increases."""
 
     bijective = True
@@ -71,19 +73,14 @@ class SigmoidTransform(_Increasing):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        return _clipped(x.sigmoid())
+        return clipped(x.sigmoid())
 
     def _inverse(self, y: Tensor) -> Tensor:
-        y = _clipped(y)
+        y = clipped(y)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -softplus(-x) - softplus(x)
-
-
-def _clipped(probs: Tensor) -> Tensor:
-    info = finfo(probs.dtype)
-    return probs.clamp(info.tiny, 1 - info.eps)
 
 
 class SoftplusTransform(_Increasing):
@@ -129,7 +126,7 @@ class TanhTransform(_Increasing):
         return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
-class AbsTransform(_ConstantTransform):
+class AbsTransform(ConstantTransform):
     """``|x|``; the inverse returns the positive number."""
 
     codomain = constraints.positive
@@ -139,32 +136,6 @@ class AbsTransform(_ConstantTransform):
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y
-
-
-class SoftmaxTransform(_ConstantTransform):
-    """Softmax over the last dimension; the inverse returns logarithms.
-
-    Example:
-        >>> import numgrad
-        >>> numgrad.distributions.SoftmaxTransform()(numgrad.zeros(4))
-        tensor([0.2500, 0.2500, 0.2500, 0.2500])
-    """
-
-    domain = constraints.real_vector
-    codomain = constraints.simplex
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.softmax(-1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def forward_shape(self, shape: Sequence[int]) -> Any:
-        if len(shape) < 1:
-            raise ValueError(f"Too few dimensions on input, of shape {shape}")
-        return shape
-
-    inverse_shape = forward_shape
 
 
 class PowerTransform(Transform):
@@ -272,6 +243,43 @@ class AffineTransform(Transform):
         return Size(broadcast_shapes(shape, *shapes))
 
     inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """The distribution function of a continuous distribution, whose inverse returns quantiles.
+
+    Example:
+        >>> import numgrad
+        >>> normal = numgrad.distributions.Normal(0.0, 1.0)
+        >>> numgrad.distributions.CumulativeDistributionTransform(normal)(numgrad.tensor(0.0))
+        tensor(0.5000)
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0):
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> constraints.Constraint:
+        return self.distribution.support
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        if self._cache_size == cache_size:
+            return self
+        return CumulativeDistributionTransform(self.distribution, cache_size)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)
 
 
 def _same(left: Any, right: Any) -> bool:

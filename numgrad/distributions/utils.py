@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad
 from ..core.types import finfo, get_default_dtype
+from ..ops.creation.factories import empty, zeros
 from ..ops.creation.from_data import tensor
+from ..ops.indexing.masking import tril_indices
 from ..ops.network.softmax import softmax
 from ..ops.pointwise.exponential import log, log1p, sigmoid
 from ..ops.shapes.broadcasting import broadcast_tensors
 from ..tensors.tensor import Tensor
 
-__all__ = ["EULER", "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+__all__ = [
+    "broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits",
+    "tril_matrix_to_vec", "vec_to_tril_matrix",
+]
 
 
 #: The constant of Euler and Mascheroni.
-EULER = 0.57721566490153286060
+euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -49,6 +54,12 @@ def clamp_probs(probs: Tensor) -> Tensor:
     return probs.clamp(eps, 1 - eps)
 
 
+def clipped(probs: Tensor) -> Tensor:
+    """Return probabilities clamped to those that have a finite logit in their dtype."""
+    info = finfo(probs.dtype)
+    return probs.clamp(info.tiny, 1 - info.eps)
+
+
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Return the inverse of :func:`logits_to_probs`, for probabilities clamped by :func:`clamp_probs`."""
     probs = clamp_probs(probs)
@@ -61,6 +72,49 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
 
 
 _sum_rightmost = sum_rightmost  # PyTorch's name
+
+
+def standard_normal(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Return standard normal numbers, with the dtype and on the device of another tensor."""
+    return empty(shape, dtype=like.dtype, device=like.device).normal_()
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """Return the elements of square matrices on and below a diagonal, row after row.
+
+    Raises:
+        ValueError: ``diag`` is not the number of a diagonal.
+    """
+    size = mat.shape[-1]
+    if not -size < diag < size:
+        raise ValueError(f"diag ({diag}) provided is outside [{-size}, {size - 1}].")
+    rows, columns = tril_indices(size, size, diag, device=mat.device)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """Return square matrices with given elements on and below a diagonal, row after row, and zeros elsewhere.
+
+    Raises:
+        ValueError: no square matrix has that many elements there.
+    """
+    count, size = vec.shape[-1], 1
+    while _elements_below(size, diag) < count:
+        size += 1
+    if _elements_below(size, diag) != count:
+        raise ValueError(
+            f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of a square "
+            "D x D matrix."
+        )
+    rows, columns = tril_indices(size, size, diag, device=vec.device)
+    places = (rows * size + columns).expand(vec.shape)
+    flat = zeros((*vec.shape[:-1], size * size), dtype=vec.dtype, device=vec.device)
+    return flat.scatter(-1, places, vec).unflatten(-1, (size, size))
+
+
+def _elements_below(size: int, diag: int) -> int:
+    """Return the number of elements on and below a diagonal."""
+    return sum(min(max(row + diag + 1, 0), size) for row in range(size))
 
 
 class lazy_property:  # noqa: N801 - PyTorch's name

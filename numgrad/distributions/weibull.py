@@ -13,7 +13,7 @@ from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
-from .utils import EULER, broadcast_all
+from .utils import broadcast_all, euler_constant
 
 __all__ = ["Weibull"]
 
@@ -62,4 +62,4 @@ class Weibull(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         share = self.concentration_reciprocal
-        return EULER * (1 - share) + (self.scale * share).log() + 1
+        return euler_constant * (1 - share) + (self.scale * share).log() + 1

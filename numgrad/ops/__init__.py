@@ -5,7 +5,16 @@ engine needs.
 """
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last lines need all the others
-from .creation import distributions, factories, from_data, random_numbers, signal_windows, strided
+from .creation import (
+    distributions,
+    factories,
+    from_data,
+    implicit,
+    random_numbers,
+    sampling,
+    signal_windows,
+    strided,
+)
 from .decompositions import (
     cholesky,
     determinants,
@@ -49,6 +58,7 @@ from .pointwise import (
     complexes,
     exponential,
     gamma,
+    incomplete_beta,
     incomplete_gamma,
     integers,
     rounding,

@@ -430,6 +430,10 @@ class Methods:
     def byte(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.uint8."""
 
+    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random numbers from the Cauchy distribution around ``median`` of the width
+        ``sigma``."""
+
     def cdouble(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.complex128."""
 
@@ -753,6 +757,10 @@ class Methods:
     def ge_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
+    def geometric_(self, p: _float, *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random numbers of trials up to the first success, which has the probability
+        ``p``."""
+
     def geqrf(self, **keywords: Any) -> tuple[Tensor, Tensor]:
         """The QR factors of matrices as LAPACK returns them: ``R`` above Householder vectors; see ``orgqr``."""
 
@@ -970,6 +978,9 @@ class Methods:
 
     def log_(self, **keywords: Any) -> Tensor:
         """Compute ``log`` in place: overwrite the tensor and return it."""
+
+    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with the exponentials of normal random numbers with this mean and standard deviation."""
 
     def log_softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
@@ -1669,6 +1680,15 @@ LongTensor: Any
 ShortTensor: Any
 
 
+def _sample_dirichlet(input: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Random vectors from Dirichlet distributions, whose concentrations are the last dimension of ``input``."""
+
+
+def _standard_gamma(input: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Random numbers from gamma distributions with rate 1, whose shapes are the elements of ``input``, above
+    0."""
+
+
 def abs(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The absolute value."""
 
@@ -1949,6 +1969,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The number of occurrences of each number from 0 in a vector of integers, or the sums of their weights."""
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Random numbers from binomial distributions: successes among ``count`` trials, each with probability
+    ``prob``."""
 
 
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3120,6 +3145,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = .
 
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Rearrange pixels into channels: the inverse of :func:`pixel_shuffle`."""
+
+
+def poisson(input: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Random numbers from Poisson distributions, whose rates are the elements of ``input``, in its dtype."""
 
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

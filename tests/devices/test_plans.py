@@ -188,7 +188,8 @@ def test_reductions_of_a_permuted_tensor_copy_none_of_its_elements(reduce):
 
 DRAWS = {
     "uniform": (0.5, 2.0), "normal": (1.0, 2.0), "normal_pairs": (1.0, 2.0), "bernoulli": (0.3, 1.0),
-    "exponential": (2.0,), "integers": (-3, 9), "wide_integers": (0, 2**40), "permutation": (),
+    "exponential": (2.0,), "integers": (-3, 9), "wide_integers": (0, 2**40), "permutation": (), "geometric": (0.3,),
+    "cauchy": (1.0, 2.0), "log_normal": (0.5, 0.2),
 }
 
 

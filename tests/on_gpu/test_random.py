@@ -92,6 +92,8 @@ def normal_below(x):
     ("uniform", -1, 3, lambda x: (x + 1) / 4),
     ("normal", 0.5, 2, lambda x: normal_below((x - 0.5) / 2)),
     ("exponential", 2, 0, lambda x: 1 - np.exp(-x / 2)),
+    ("log_normal", 0.5, 2, lambda x: normal_below((np.log(x) - 0.5) / 2)),
+    ("cauchy", -1, 2, lambda x: 0.5 + np.arctan((x + 1) / 2) / np.pi),
 ])
 def test_distributions(fill, size, dtype, distribution, first, second, below):
     """Kolmogorov-Smirnov test of the distributions, at 1 in 1000."""
@@ -150,6 +152,51 @@ def test_integers_cover_their_range_evenly(fill, size, dtype, low, count):
     parts = min(count, 4)
     shares = np.bincount([(number - low) * parts // count for number in numbers], minlength=parts) / len(numbers)
     assert np.abs(shares - 1 / parts).max() < 4 * math.sqrt(1 / parts / len(numbers))
+
+
+def test_numbers_of_trials(fill, size):
+    count = size(1000, 100_000)
+    shares = np.bincount(fill(count, INT64, "geometric", 0.3, 0), minlength=5)[:5] / count
+    assert np.abs(shares - [0, 0.3, 0.21, 0.147, 0.1029]).max() < 4 * math.sqrt(0.21 / count)
+
+
+#: Draws with parameters of their own; the mean, the variance and the fourth central moment.
+SAMPLERS = {
+    "gamma": (lambda full: numgrad._standard_gamma(full(3.0)), 3, 3, 45),
+    "small gamma": (lambda full: numgrad._standard_gamma(full(0.4)), 0.4, 0.4, 2.88),
+    "poisson": (lambda full: numgrad.poisson(full(2.5)), 2.5, 2.5, 21.25),
+    "large poisson": (lambda full: numgrad.poisson(full(50.0)), 50, 50, 7550),
+    "binomial": (lambda full: numgrad.binomial(full(8.0), full(0.75)), 6, 1.5, 6.375),
+    "large binomial": (lambda full: numgrad.binomial(full(100.0), full(0.4)), 40, 24, 1709.76),
+}
+
+
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64], ids=str)
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers(cuda, size, dtype, name):
+    draw, mean, variance, fourth = SAMPLERS[name]
+    count = size(600, 100_000)
+
+    def numbers(count):
+        numgrad.cuda.manual_seed(7)
+        return draw(lambda value: numgrad.full((count,), value, dtype=dtype, device="cuda")).cpu().double().numpy()
+
+    found = numbers(count)
+    assert (numbers(100) == found[:100]).all()
+    assert abs(found.mean() - mean) < 4 * math.sqrt(variance / count)
+    assert abs(((found - mean) ** 2).mean() - variance) < 4 * math.sqrt((fourth - variance**2) / count)
+
+
+def test_samplers_at_the_edges(cuda):
+    special = numgrad.tensor([0.0, math.inf, math.nan, -1.0], device="cuda")
+    found = numgrad._standard_gamma(special).tolist()
+    assert found[:2] == [np.finfo(np.float32).tiny, math.inf]
+    assert np.isnan(found[2:]).all()
+    assert numgrad.poisson(special[:2]).tolist() == [0, math.inf]
+    counts, chances = numgrad.tensor([5.0, 5.0, -1.0, 5.0]), numgrad.tensor([1.5, -1.0, 0.5, math.nan])
+    assert str(numgrad.binomial(counts.cuda(), chances.cuda()).tolist()) == "[5.0, 0.0, 0.0, nan]"
+    shares = numgrad._sample_dirichlet(numgrad.full((20, 2), 1e-4, device="cuda"))
+    assert shares.sum(-1).isfinite().all()
 
 
 def test_a_part_of_a_row_leaves_the_rest(cuda):

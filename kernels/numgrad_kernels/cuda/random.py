@@ -14,7 +14,7 @@ if it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32
 import numpy as np
 
 from ..facts import Out
-from ..scalar import log, sqrt
+from ..scalar import ceil, exp, log, log1p, sqrt
 from .adapter import cuda
 from .language import cospi, high_product, sinpi
 
@@ -29,7 +29,7 @@ def _two_words(number):
     return np.uint32(number & LOWER), np.uint32(number >> BITS & LOWER)
 
 
-def _one_number(lower, upper):
+def one_number(lower, upper):
     """The integer with these words as its halves."""
     return np.uint64(upper) << np.uint64(BITS) | np.uint64(lower)
 
@@ -96,6 +96,24 @@ def exponential(first, second, scale, unused):
     return -log(positive(first)) * T(scale), -log(positive(second)) * T(scale)
 
 
+def log_normal(first, second, mean, deviation):
+    """Numbers whose logarithms are normal."""
+    x, y = normal(first, second, mean, deviation)
+    return exp(x), exp(y)
+
+
+def cauchy(first, second, median, scale):
+    """Numbers with the Cauchy distribution: scaled cotangents of an angle between 0 and pi."""
+    x, y = positive(first), positive(second)
+    return T(median) + T(scale) * cospi(x) / sinpi(x), T(median) + T(scale) * cospi(y) / sinpi(y)
+
+
+def geometric(first, second, probability, unused):
+    """Numbers of trials up to the first success."""
+    logarithm = log1p(-T(probability))
+    return ceil(log(positive(first)) / logarithm), ceil(log(positive(second)) / logarithm)
+
+
 def bernoulli(first, second, probability, value):
     """``value`` with a given probability, else 0."""
     return (
@@ -115,7 +133,7 @@ def integers(first, second, low, count):
 
 def _remainder(word, low, count):
     lower, upper = _two_words(count)
-    divisor = _one_number(lower, upper)
+    divisor = one_number(lower, upper)
     return np.int64(low + np.int64(word % divisor if divisor else word))
 
 
@@ -152,7 +170,7 @@ def fill_wide(out: Out, size, seed, offset, first, second):
         index = (call >> 5) * 64 + (call & 31)
         if index < size:
             a, b, c, d = philox(call, offset, seed)
-            x, y = numbers(_one_number(a, b), _one_number(c, d), first, second)
+            x, y = numbers(one_number(a, b), one_number(c, d), first, second)
             out[index] = x
             if index + 32 < size:
                 out[index + 32] = y

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import random
+from numgrad_kernels.cpu import random, sampling
 
 from ..memory import no_buffer
 from ..plan import Buffer, GeneratorState, Plan
 
 __all__ = [
-    "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
-    "draw_uniform", "draw_wide_integers",
+    "draw_bernoulli", "draw_binomial", "draw_cauchy", "draw_exponential", "draw_gamma", "draw_geometric",
+    "draw_integers", "draw_log_gamma", "draw_log_normal", "draw_normal", "draw_normal_pairs", "draw_permutation",
+    "draw_poisson", "draw_uniform", "draw_wide_integers",
 ]
 
 _DRAWS, _FLOAT64, _BOOL, _INT64 = [np.dtype(kind) for kind in (np.uint64, np.float64, np.bool_, np.int64)]
@@ -33,6 +34,10 @@ _BLOCK = 16
 
 def _state(generator: Any) -> GeneratorState:
     return GeneratorState(generator.number, "_state", _DRAWS)
+
+
+def _second_normal(generator: Any) -> GeneratorState:
+    return GeneratorState(generator.number, "_second_normal", _FLOAT64)
 
 
 def _scratch(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
@@ -69,8 +74,8 @@ def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any)
 
     The second number of the last pair may remain for the next draw, of any dtype.
     """
-    draws, second = p.new((out.size + 1) // 2 * 4, _DRAWS), GeneratorState(generator.number, "_second_normal", _FLOAT64)
-    p.run(random.normal_pairs, out.dtype, _state(generator), draws, second, mean, std, out)
+    draws = p.new((out.size + 1) // 2 * 4, _DRAWS)
+    p.run(random.normal_pairs, out.dtype, _state(generator), draws, _second_normal(generator), mean, std, out)
     return out
 
 
@@ -90,6 +95,52 @@ def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
     """Return the buffer of exponentially distributed numbers."""
     units = draw_uniform(p, generator, p.new(out.size, _FLOAT64), 0.0, 1.0)
     return p.host(_exponentials, [p.new(out.size, out.dtype)], units, rate, out.dtype)[0]
+
+
+def draw_geometric(p: Plan, generator: Any, out: Buffer, probability: Any) -> Buffer:
+    """Return the buffer of numbers of trials up to the first success."""
+    units = draw_uniform(p, generator, p.new(out.size, _FLOAT64), 0.0, 1.0)
+    return p.host(_geometric, [p.new(out.size, out.dtype)], units, probability, out.dtype)[0]
+
+
+def draw_cauchy(p: Plan, generator: Any, out: Buffer, median: Any, scale: Any) -> Buffer:
+    """Return the buffer of numbers with the Cauchy distribution."""
+    units = draw_uniform(p, generator, p.new(out.size, _FLOAT64), 0.0, 1.0)
+    return p.host(_cauchy, [p.new(out.size, out.dtype)], units, median, scale, out.dtype)[0]
+
+
+def draw_log_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
+    """Return the buffer of numbers whose logarithms are normally distributed."""
+    normals = draw_normal_pairs(p, generator, p.new(out.size, _FLOAT64), mean, std)
+    return p.host(_exponential_of, [p.new(out.size, out.dtype)], normals, out.dtype)[0]
+
+
+def draw_gamma(p: Plan, generator: Any, out: Buffer, shapes: Buffer) -> Buffer:
+    """Return the buffer of standard gamma numbers of the given shapes, never 0."""
+    return _gamma(p, generator, out, shapes, False, float(np.finfo(out.dtype).tiny))
+
+
+def draw_log_gamma(p: Plan, generator: Any, out: Buffer, shapes: Buffer) -> Buffer:
+    """Return the buffer of the logarithms of such numbers."""
+    return _gamma(p, generator, out, shapes, True, -np.inf)
+
+
+def _gamma(p: Plan, generator: Any, out: Buffer, shapes: Buffer, logarithms: bool, least: float) -> Buffer:
+    operands = _state(generator), p.new(2, _DRAWS), _second_normal(generator), shapes, logarithms, least, out
+    p.run(sampling.gamma, out.dtype, *operands)
+    return out
+
+
+def draw_poisson(p: Plan, generator: Any, out: Buffer, rates: Buffer) -> Buffer:
+    """Return the buffer of Poisson numbers of the given rates."""
+    p.run(sampling.poisson, out.dtype, _state(generator), p.new(2, _DRAWS), rates, out)
+    return out
+
+
+def draw_binomial(p: Plan, generator: Any, out: Buffer, counts: Buffer, probabilities: Buffer) -> Buffer:
+    """Return the buffer of binomial numbers of the given counts of trials and probabilities of success."""
+    p.run(sampling.binomial, out.dtype, _state(generator), p.new(2, _DRAWS), counts, probabilities, out)
+    return out
 
 
 def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
@@ -119,6 +170,21 @@ def _draws(p: Plan, generator: Any, count: int) -> Buffer:
 
 def _exponentials(units: np.ndarray, rate: float, dtype: np.dtype) -> tuple[np.ndarray]:
     return ((-np.log1p(-units) / rate).astype(dtype),)
+
+
+def _geometric(units: np.ndarray, probability: float, dtype: np.dtype) -> tuple[np.ndarray]:
+    with np.errstate(divide="ignore"):
+        return (np.ceil(np.log(units) / np.log1p(-probability)).astype(dtype),)
+
+
+def _cauchy(units: np.ndarray, median: float, scale: float, dtype: np.dtype) -> tuple[np.ndarray]:
+    with np.errstate(over="ignore"):
+        return ((median + scale * np.tan(np.pi * (units - 0.5))).astype(dtype),)
+
+
+def _exponential_of(normals: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray]:
+    with np.errstate(over="ignore"):
+        return (np.exp(normals).astype(dtype),)
 
 
 def _integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:

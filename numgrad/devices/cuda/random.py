@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import random
+from numgrad_kernels.cuda import random, sampling
 
 from ..buffers import DeviceBuffer
 from ..plan import Buffer, Plan
@@ -15,8 +15,9 @@ from .memory import as_numbers
 from .sorting import sort_axis
 
 __all__ = [
-    "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
-    "draw_uniform", "draw_wide_integers", "drop_random", "fill_random",
+    "draw_bernoulli", "draw_binomial", "draw_cauchy", "draw_exponential", "draw_gamma", "draw_geometric",
+    "draw_integers", "draw_log_gamma", "draw_log_normal", "draw_normal", "draw_normal_pairs", "draw_permutation",
+    "draw_poisson", "draw_uniform", "draw_wide_integers", "drop_random", "fill_random", "sample_random",
 ]
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -31,7 +32,8 @@ def fill_random(out: DeviceBuffer, distribution: str, seed: int, offset: int, fi
     Args:
         out: the buffer, which is returned.
         distribution: the name of the distribution, whose parameters are ``first`` and ``second``: "uniform" (the ends,
-            the upper excluded), "normal" (mean and standard deviation), "exponential" (mean, 0), "bernoulli" (the
+            the upper excluded), "normal" and "log_normal" (mean and standard deviation, of the logarithms), "cauchy"
+            (median and scale), "exponential" (mean, 0), "geometric" (the probability of success, 0), "bernoulli" (the
             probability of a nonzero value, and that value) or "integers" (the lowest, and their number).
         seed, offset: from 0 to 2**64 - 1.
     """
@@ -61,6 +63,20 @@ def drop_random(x: DeviceBuffer, out: DeviceBuffer, mask: DeviceBuffer, kept: fl
     """
     numbers: Any = x.size, _signed(seed), _signed(offset), kept, 1 / kept
     launch(random.drop, x.dtype, x, *numbers, out, as_numbers(mask), blocks=blocks_for(-(-x.size // 128) * 32))
+
+
+def sample_random(out: DeviceBuffer, distribution: str, *operands: Any, seed: int, offset: int) -> None:
+    """Fill a buffer with random numbers of which each has parameters of its own.
+
+    Args:
+        out: the buffer.
+        distribution: "gamma", "poisson" or "binomial", the kernel.
+        operands: the kernel's operands, which begin with buffers of parameters.
+        seed, offset: from 0 to 2**64 - 1.
+    """
+    kernel = getattr(sampling, distribution)
+    numbers = out.size, _signed(seed), _signed(offset)
+    launch(kernel, _FLOAT64, out, *numbers, *operands, blocks=blocks_for(out.size))
 
 
 def _signed(number: int) -> int:
@@ -106,6 +122,50 @@ def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value
 def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
     """Return the buffer of exponentially distributed numbers; none is 0."""
     return _drawn(p, generator, out, "exponential", rate)
+
+
+def draw_geometric(p: Plan, generator: Any, out: Buffer, probability: Any) -> Buffer:
+    """Return the buffer of numbers of trials up to the first success."""
+    return _drawn(p, generator, out, "geometric", probability)
+
+
+def draw_cauchy(p: Plan, generator: Any, out: Buffer, median: Any, scale: Any) -> Buffer:
+    """Return the buffer of numbers with the Cauchy distribution."""
+    return _drawn(p, generator, out, "cauchy", median, scale)
+
+
+def draw_log_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
+    """Return the buffer of numbers whose logarithms are normally distributed."""
+    return _drawn(p, generator, out, "log_normal", mean, std)
+
+
+def draw_gamma(p: Plan, generator: Any, out: Buffer, shapes: Buffer) -> Buffer:
+    """Return the buffer of standard gamma numbers of the given shapes, never 0."""
+    return _sampled(p, generator, out, "gamma", shapes, False, float(np.finfo(out.dtype).tiny))
+
+
+def draw_log_gamma(p: Plan, generator: Any, out: Buffer, shapes: Buffer) -> Buffer:
+    """Return the buffer of the logarithms of such numbers."""
+    return _sampled(p, generator, out, "gamma", shapes, True, -np.inf)
+
+
+def draw_poisson(p: Plan, generator: Any, out: Buffer, rates: Buffer) -> Buffer:
+    """Return the buffer of Poisson numbers of the given rates."""
+    return _sampled(p, generator, out, "poisson", rates)
+
+
+def draw_binomial(p: Plan, generator: Any, out: Buffer, counts: Buffer, probabilities: Buffer) -> Buffer:
+    """Return the buffer of binomial numbers of the given counts of trials and probabilities of success."""
+    return _sampled(p, generator, out, "binomial", counts, probabilities)
+
+
+def _sampled(p: Plan, generator: Any, out: Buffer, distribution: str, *operands: Any) -> Buffer:
+    p.call(_sample, generator, out, distribution, *operands)
+    return out
+
+
+def _sample(generator: Any, out: DeviceBuffer, distribution: str, *operands: Any) -> None:
+    generator.sample(out, distribution, *operands)
 
 
 def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:

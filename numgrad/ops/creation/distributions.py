@@ -39,7 +39,7 @@ class DrawBackward0(Node):
         return tuple([None if edge is None else operations.zeros(shape, type) for edge in self.edges])
 
 
-def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
+def with_zero_gradients(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
     """Return the draws, with zero gradients for the tensors among the parameters of their distribution."""
     edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
     if any(edges):
@@ -98,7 +98,7 @@ def normal(
     source = random.given_or_default(generator, type.device)
     with no_grad():
         result = add(mul(new_drawn("normal", layout_of(type, shape), source, 0.0, 1.0), std), mean)
-    return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
+    return with_zero_gradients(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
 
 
 def _checked(probabilities: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         _check_probability(p)
         probability = float(p)
     result = new_drawn("bernoulli", layout_of(type, input._layout.shape), source, probability, 1.0)
-    return _drawn(result, _BernoulliBackward0, input)
+    return with_zero_gradients(result, _BernoulliBackward0, input)
 
 
 def _check_probability(p: float) -> None:

@@ -62,6 +62,9 @@ sample("igammac_op", by_mpmath(lambda mp, a, x: mp.gammainc(a, x, regularized=Tr
 sample("gamma_density", by_mpmath(lambda mp, a, x: x ** (a - 1) * mp.exp(-x) / mp.gamma(a)), **GAMMA)
 sample("gamma_slope", by_mpmath(lambda mp, a, x: -mp.diff(lambda a: mp.gammainc(a, 0, x, regularized=True), a)
                                 * mp.gamma(a) * x ** (1 - a) * mp.exp(x)), **GAMMA)
+sample("beta_slope", by_mpmath(lambda mp, a, b, x: -mp.diff(lambda a: mp.betainc(a, b, 0, x, regularized=True), a)
+                               * mp.beta(a, b) * x ** -a * (1 - x) ** -b),
+       domain=(between(0.5, 4), between(0.5, 4), UNIT), dtypes=FLOATS)
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
