@@ -42,7 +42,8 @@ class FisherSnedecor(Distribution):
     @property
     def mean(self) -> Tensor:
         """NaN for ``df2`` of at most 2."""
-        return 1 / (1 - 2 / self.df2.masked_fill(self.df2 <= 2, math.nan))
+        df2 = self.df2.masked_fill(self.df2 <= 2, math.nan)
+        return df2 / (df2 - 2)
 
     @property
     def mode(self) -> Tensor:

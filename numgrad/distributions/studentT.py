@@ -52,8 +52,8 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         """Infinite for ``df`` from 1 to 2, and NaN below."""
-        finite = self.df.masked_fill(self.df <= 2, math.inf)
-        result = self.scale.square() / (1 - 2 / finite)
+        above = self.df.masked_fill(self.df <= 2, 3)
+        result = self.scale.square() * above / (above - 2)
         return result.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
