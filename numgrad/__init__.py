@@ -95,6 +95,11 @@ _SETTINGS = [
     "set_num_interop_threads", "set_num_threads", "set_warn_always", "typename",
 ]
 
+_AUTOCAST = [
+    "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+    "set_autocast_dtype", "set_autocast_enabled",
+]
+
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
     "asarray", "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
@@ -103,13 +108,14 @@ __all__ = [
     "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack",
     "frombuffer", "func", "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf",
     "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_enabled",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jit",
     "layout", "linalg", "load", "long", "manual_seed", "memory_format", "multiprocessing", "nan", "newaxis", "nn",
     "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "scalar", "seed",
     "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
     "short", "signal", "special", "strided", "to_dlpack", "types", "uint8", "use_deterministic_algorithms", "utils",
     "vectorize", "version", "viz", "vmap",
+    *_AUTOCAST,
     *_NATIVE,
     *_SETTINGS,
     *_public_functions,
@@ -128,9 +134,10 @@ _LATER = {
     "derivative": "adjoints", "differentiable": "adjoints",
     "explain": "viz.explanation", "frombuffer": "interop.array_data",
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
-    "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
+    "load": "serialization", "save": "serialization",
     "vectorize": "adjoints", "vmap": "func",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "interop.in_place_of_torch.refusals"),
+    **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
     **dict.fromkeys(_NATIVE, "native_functions"),
     **dict.fromkeys(_SETTINGS, "settings"),
 }
@@ -168,7 +175,7 @@ if TYPE_CHECKING:
     from .adjoints.derivatives import derivative
     from .adjoints.vectorized import vectorize
     from .amp import autocast
-    from .amp.autocast_mode import is_autocast_enabled
+    from .amp.autocast_mode import *  # noqa: F403 - settings of autocast
     from .compiler import compile
     from .cuda import OutOfMemoryError
     from .interop.array_data import asarray, frombuffer

@@ -52,6 +52,7 @@ from .ops.shapes.diagonals import diagonal as _diagonal
 from .ops.shapes.dimensions import squeeze_dim as _squeeze
 from .ops.shapes.dimensions import unsqueeze as _unsqueeze
 from .ops.table.arguments import checked as _checked
+from .ops.table.autocasting import autocasting as _autocasting
 from .ops.table.op import check_tensors as _check_tensors
 from .tensors.tensor import Tensor
 
@@ -98,6 +99,7 @@ def norm(
 
 
 @_checked
+@_autocasting
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Return the sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast."""
     _check_tensors("vecdot", x=x, y=y)

@@ -11,14 +11,11 @@ def test_autocast_that_is_not_enabled_changes_nothing():
         return x * 2
 
     assert double(torch.ones(2)).dtype is torch.float32
-    with torch.autocast(device_type="cpu", dtype=torch.float32):
-        assert (torch.ones(2) + 1).dtype is torch.float32
+    with pytest.warns(UserWarning, match="target dtype is not supported"):
+        context = torch.autocast(device_type="cpu", dtype=torch.float32)
+    with context:
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.float32
         assert not torch.is_autocast_enabled("cpu")
-
-
-def test_autocast_says_what_there_is_not():
-    with pytest.raises(NotImplementedError, match="float16 or bfloat16, which it has not yet"):
-        torch.autocast("cpu")
     with pytest.raises(RuntimeError, match="unsupported autocast device_type 'tpu'"):
         torch.autocast("tpu")
 
@@ -97,3 +94,89 @@ def test_without_a_gpu_what_is_for_one_is_switched_off(make, monkeypatch):
     monkeypatch.setattr("numgrad.amp.grad_scaler.is_available", lambda: False)
     with pytest.warns(UserWarning, match="CUDA is not available"):
         make()
+
+
+def test_autocast_converts_operands_by_pytorchs_lists():
+    x, layer = torch.ones(2, 2), torch.nn.Linear(2, 2)
+    with torch.autocast("cpu"):
+        assert torch.is_autocast_enabled("cpu")
+        h = layer(x)
+        assert h.dtype is (x @ h).dtype is torch.mm(h, x).dtype is torch.bfloat16
+        assert torch.nn.functional.conv1d(x[None], torch.ones(1, 2, 1)).dtype is torch.bfloat16
+        assert torch.nn.functional.layer_norm(h, (2,), torch.ones(2), torch.ones(2)).dtype is torch.bfloat16
+        assert h.exp().dtype is h.sum().dtype is torch.bfloat16
+        assert (h + x).dtype is torch.cat([h, x]).dtype is torch.float32
+        assert h.prod().dtype is torch.nn.functional.mse_loss(h, x).dtype is torch.float32
+        assert torch.nn.functional.cross_entropy(h, torch.tensor([0, 1])).dtype is torch.float32
+        assert (x.double() @ x.double()).dtype is torch.float64
+        with torch.autocast("cpu", torch.float16), torch.autocast("cpu", enabled=False):
+            assert (x @ x).dtype is torch.float32
+        with torch.autocast("cpu", torch.float16):
+            assert (x @ x).dtype is torch.float16
+        assert (x @ x).dtype is torch.bfloat16
+    assert (x @ x).dtype is torch.float32  # the same layouts
+    with pytest.raises(RuntimeError, match="same dtype"):
+        x @ h
+    assert torch.get_autocast_dtype("cpu") is torch.bfloat16
+
+
+def test_leaves_are_converted_once_and_have_gradients_of_their_own_dtype():
+    weight = torch.nn.Parameter(torch.tensor([[1 + 2.0**-9, 1.0]]))
+    x = torch.ones(3, 2)
+    with torch.autocast("cpu"):
+        out = torch.nn.functional.linear(x, weight) + torch.nn.functional.linear(2 * x, weight)
+    assert out.flatten().tolist() == [6, 6, 6]  # of the rounded weight
+    out.sum().backward()
+    assert weight.grad.dtype is torch.float32
+    assert weight.grad.tolist() == [[9, 9]]
+    first, second = [edge[0].next_functions[-1][0] for edge in out.grad_fn.next_functions]
+    assert first.next_functions[0][0] is second.next_functions[0][0]  # ToCopyBackward0
+
+
+def test_functions_run_as_autocast_prescribes():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cpu")
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a @ b
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, grad):
+            assert torch.is_autocast_enabled("cpu")
+            a, b = ctx.saved_tensors
+            return grad @ b.T, a.T @ grad
+
+    class Wide(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        def forward(ctx, a):
+            assert not torch.is_autocast_enabled("cpu")
+            return a @ a
+
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu"):
+        out = Product.apply(x, x)
+        assert out.dtype is torch.bfloat16
+        assert Wide.apply(out.detach()).dtype is torch.float32
+    out.sum().backward()
+    assert x.grad.tolist() == [[4, 4], [4, 4]]
+
+
+def test_a_model_of_bfloat16_is_trained():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 2))
+    model.bfloat16()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    x, y = torch.randn(16, 4, dtype=torch.bfloat16), torch.randint(0, 2, (16,))
+    losses = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    assert {parameter.grad.dtype for parameter in model.parameters()} == {torch.bfloat16}

@@ -46,7 +46,7 @@ COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads",
 
 #: Modules that kernels import, with the modules that these depend on.
 _SCALAR = (
-    "angles", "circular", "complexes", "incomplete_beta", "incomplete_gamma", "polynomials", "polynomials32",
+    "angles", "circular", "complexes", "halves", "incomplete_beta", "incomplete_gamma", "polynomials", "polynomials32",
     "remainders", "scalar", "special",
 )
 IMPORTED = {

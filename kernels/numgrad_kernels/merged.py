@@ -12,6 +12,7 @@ import numpy as np
 from numba.np.numpy_support import from_dtype
 
 from .buffer_types import BlockBufferType, BufferType
+from .halves import WIDENING, passed
 from .pointwise import Operand, PointwiseProgram, cast
 
 
@@ -46,7 +47,7 @@ class MergedProgram(PointwiseProgram):
     def row_type(self, name: str, dtype: np.dtype) -> BufferType:
         if len(self.outputs) == 1:
             return super().row_type(name, dtype)
-        return BlockBufferType(from_dtype(dtype), self._number(name), len(self.outputs))
+        return BlockBufferType(from_dtype(passed(dtype)), self._number(name), len(self.outputs))
 
     def _number(self, name: str) -> int:
         return self.written.index(name) if name in self.written else -1
@@ -94,7 +95,7 @@ class Merger:
             else:
                 dtype = dict(program.outputs)[variable]
                 results[outputs[variable]] = prefix + variable, dtype
-                if dtype.kind == "f":
+                if dtype.kind == "f" and dtype not in WIDENING:
                     self._imports.add("rounded")
                     value = f"rounded({value})"
             self._statements.append(f"{prefix}{variable} = {value}")

@@ -22,6 +22,7 @@ from . import scalar
 from .buffer_types import BufferType, ElementBufferType
 from .facts import Facts
 from .formulas import Formula
+from .halves import NARROWING, WIDENING, passed
 from .inline import Inliner
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
@@ -53,7 +54,7 @@ def _with_ends(name: str) -> set[str]:
 #: The scalar functions that cost no more than loading their operands from memory.
 _CHEAP = frozenset([
     *["abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "rounded"],
-    *["sign", "trunc"],
+    *["sign", "trunc", *WIDENING.values(), *NARROWING.values()],
 ])
 
 
@@ -135,12 +136,18 @@ class PointwiseProgram:
 
     def row_type(self, name: str, dtype: np.dtype) -> BufferType:
         """Return Numba's type of the row of an array."""
-        return (ElementBufferType if len(self.outputs) == 1 else BufferType)(from_dtype(dtype))
+        return (ElementBufferType if len(self.outputs) == 1 else BufferType)(from_dtype(passed(dtype)))
 
     @functools.cached_property
     def body(self) -> tuple[list[str], frozenset[str]]:
         """The statements that compute one element of each output, and the scalar functions they call."""
         statements, imports = _body(self)
+        for name, dtype in self.outputs:
+            if dtype in NARROWING:
+                target = re.compile(rf"^( *{name}\[@\]) = (.*)$")
+                statements = [target.sub(rf"\1 = {NARROWING[dtype]}(\2)", line) for line in statements]
+                imports.add(NARROWING[dtype])
+        imports |= {WIDENING[i.dtype] for i in self.arguments if i.dtype in WIDENING}
         return statements, frozenset(imports)
 
     @functools.cached_property
@@ -348,7 +355,8 @@ def _block_loop(program: PointwiseProgram, body: list[str], reading: _Reading, r
         f"    count = min({LANES}, n - start)",
     ]
     for name in reading.arrays:
-        lines += ["    for i in range(count):", f"        {name}_b[i] = {reading.element(name, 'start + i')}"]
+        element = _widened(reading.arrays[name], reading.element(name, "start + i"))
+        lines += ["    for i in range(count):", f"        {name}_b[i] = {element}"]
     lines += ["    for i in range(count):"]
     lines += [f"        {name}_i = {name}_b[i]" for name in reading.arrays]
     lines += ["        " + line.replace("[@]", "_b[i]") for line in body]
@@ -376,7 +384,14 @@ def _stored(operand: Operand, compute: np.dtype) -> np.dtype:
     return compute if operand.cast else operand.dtype
 
 
+def _widened(operand: Operand, value: str) -> str:
+    """Return the text of an element as a number to compute with."""
+    return f"{WIDENING[operand.dtype]}({value})" if operand.cast and operand.dtype in WIDENING else value
+
+
 def cast(operand: Operand, value: str, compute: np.dtype) -> str:
+    if operand.cast and operand.dtype in WIDENING:
+        operand, value = Operand(operand.name, np.dtype(np.float32)), _widened(operand, value)
     if not operand.cast or operand.dtype == compute:
         return value
     assert operand.dtype is not None
@@ -395,7 +410,8 @@ def _wraps(operand: Operand, compute: np.dtype) -> bool:
     Machines convert to 32 or 64 bits, and a value that does not fit in fewer must wrap around as it does in C.
     """
     assert operand.dtype is not None
-    return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
+    inexact = operand.dtype.kind in "fc" or operand.dtype in WIDENING
+    return operand.cast and inexact and compute.kind in "iu" and compute.itemsize < 4
 
 
 def numpy_names(program: PointwiseProgram) -> list[str]:
@@ -408,4 +424,4 @@ def numpy_names(program: PointwiseProgram) -> list[str]:
 
 
 def _dtype_name(dtype: np.dtype) -> str:
-    return "bool_" if dtype.kind == "b" else dtype.name
+    return "bool_" if dtype.kind == "b" else passed(dtype).name

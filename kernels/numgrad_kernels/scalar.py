@@ -27,6 +27,7 @@ import numpy as np
 from . import complexes, instructions, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
 from .declarations import compiled_as, in_python, jitable, overloaded
+from .halves import *  # noqa: F403
 from .instructions import Value, bits, from_bits, instruction, select
 from .parts import *  # noqa: F403
 from .remainders import *  # noqa: F403

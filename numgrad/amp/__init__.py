@@ -1,7 +1,4 @@
-"""``torch.amp``: mixed precision, which numgrad lacks: enabling it warns, as numgrad computes in float32 and float64.
-
-``autocast(enabled=False)`` and ``GradScaler`` behave as PyTorch's do.
-"""
+"""``torch.amp``: mixed precision, float16 or bfloat16 where that is safe, and the scaler of losses for float16."""
 
 from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from .grad_scaler import GradScaler

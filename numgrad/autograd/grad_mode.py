@@ -31,6 +31,7 @@ LEVELS = 32  # levels are active (see levels.py): tensors may have tangents or r
 DUAL = 64  # saved outputs share the tangents that the outputs will have
 WATCHED = 128  # watchers of operations are active (see watching.py)
 STREAMS = 256  # nodes record the current GPU streams, because one of them is not a default stream
+AUTOCAST = 512  # operations compute in the dtypes of ``autocast``
 #: Operations pass through levels or watchers.
 TRANSFORMED = LEVELS | WATCHED
 #: The computation of gradients is recorded, or levels are active: rules must call operations, not kernels.
@@ -42,7 +43,6 @@ _OTHERS = ~_RECORDING
 
 #: One element per inference mode entered in any thread.  New tensors check their thread's mode only if it is not empty.
 inference_blocks: list[None] = []
-
 
 #: Watchers of threads that have done nothing yet.
 watchers_of_new_threads: list[Any] = []
@@ -64,6 +64,8 @@ class _GradModeState(threading.local):
     saved_hooks_refused: str | None = None
     level: Any = None  # the innermost level that operations must handle
     watchers: tuple[Any, ...] = ()  # of operations
+    autocast: Any = {}  # noqa: RUF012 - never changed; the lower dtype of each kind of device that has one
+    autocast_casts: Any = None  # a dictionary of converted leaves
     before_write: Callable[[Any], None] | None = None  # called with a tensor about to be modified in place
 
     def __init__(self) -> None:  # called in each thread on its first access
@@ -93,7 +95,7 @@ def is_multithreading_enabled() -> bool:
 def with_recording(mode: int, on: bool) -> int:
     """Return the word ``mode`` with recording switched on or off.
 
-    The context managers below inline this code, because a call would be a large part of their cost.
+    The context managers below inline this code, as a call would be a large part of their cost.
     """
     if not on:
         return mode & _OTHERS
@@ -177,7 +179,7 @@ class ModeDecorator:
     _bits = 0
 
     def __enter__(self) -> Any:
-        """Do nothing: the mode is already switched on when the object is made."""
+        """Do nothing: the mode is on since the object was made."""
 
     def __exit__(self, *exception: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not define __exit__")

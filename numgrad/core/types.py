@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
 from .device import CPU, backends, device, numbered
 from .display import shown_by
+from .halves import BFLOAT16
 
 
 class Size(tuple):
@@ -63,33 +65,42 @@ class dtype:  # noqa: N801 - PyTorch's name
 
     __module__ = "numgrad"
     __slots__ = (
-        "category", "differentiable", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy",
-        "name", "numpy",
+        "category", "compute", "differentiable", "is_complex", "is_floating_point", "is_half", "is_signed", "itemsize",
+        "kind", "legacy", "name", "numpy",
     )
 
     #: All supported dtypes, by name and by NumPy type.
     named: ClassVar[dict[str, dtype]] = {}
     of_numpy: ClassVar[dict[np.dtype, dtype]] = {}
 
-    def __init__(self, name: str, numpy: Any, legacy: str, *, supported: bool = True):
+    def __init__(self, name: str, numpy: Any, legacy: str, compute: dtype | None = None):
         self.name = name
         self.numpy = np.dtype(numpy)
         self.legacy = legacy  # the type's name in "torch.FloatTensor"
+        self.compute = compute or self  # the dtype that kernels compute in
         self.itemsize = self.numpy.itemsize
-        self.is_floating_point = self.numpy.kind == "f"
-        self.is_complex = self.numpy.kind == "c"
-        self.is_signed = self.numpy.kind in "ifc"
-        self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
+        kind = self.compute.numpy.kind
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_signed = kind in "ifc"
+        self.kind = kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
         self.category = "bifc".index(self.kind)
         self.differentiable = self.kind in "fc"  # tensors of the dtype may require a gradient
-        if supported:
-            dtype.named[name] = self
+        self.is_half = self.compute is not self  # float16 and bfloat16, in which numbers are stored but not computed
+        dtype.named[name] = self
+        if self.numpy is not BFLOAT16:
             dtype.of_numpy[self.numpy] = self
 
     @property
     def __numpy_dtype__(self) -> np.dtype:
-        """The dtype for NumPy and compatible libraries: ``np.zeros(3, dtype=numgrad.float32)``."""
-        return self.numpy
+        """The dtype for NumPy and compatible libraries: ``np.zeros(3, dtype=numgrad.float32)``.
+
+        That of bfloat16 is from the package ``ml_dtypes``.
+
+        Raises:
+            TypeError: it is bfloat16, and ``ml_dtypes`` is not installed.
+        """
+        return numpy_bfloat16() if self.numpy is BFLOAT16 else self.numpy
 
     dtype = __numpy_dtype__  # used by NumPy before 2.4
 
@@ -110,15 +121,13 @@ float32 = dtype("float32", np.float32, "Float")
 float64 = dtype("float64", np.float64, "Double")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble")
-
-# Names for programs that compare dtypes, or select one for a GPU; no tensors have them.
-float16 = dtype("float16", np.float16, "Half", supported=False)
-bfloat16 = dtype("bfloat16", np.float16, "BFloat16", supported=False)  # NumPy has no equivalent; two bytes
+float16 = dtype("float16", np.float16, "Half", float32)
+bfloat16 = dtype("bfloat16", BFLOAT16, "BFloat16", float32)
 
 #: PyTorch's other names of dtypes, and its older names of types, such as "DoubleTensor".
 _ALIASES = {
     "float": float32, "double": float64, "short": int16, "int": int32, "long": int64, "cfloat": complex64,
-    "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
+    "half": float16, "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
 }
 
 #: Functions that are called after a change of the default dtype.
@@ -139,7 +148,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Set the dtype of floating-point tensors made from Python numbers to ``d``, float32 or float64.
+    """Set the dtype of floating-point tensors made from Python numbers to ``d``.
 
     Raises:
         TypeError: ``d`` is not a floating-point dtype.
@@ -149,7 +158,6 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, not {d!r}")
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, not {d}")
-    check_supported(d)
     _default = d
     for forget in default_dtype_changed:
         forget()
@@ -165,14 +173,17 @@ def real_of(dtype: dtype) -> dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
-def check_supported(requested: dtype) -> None:
-    """Raise unless tensors may have this dtype.
+def numpy_bfloat16() -> np.dtype:
+    """Return NumPy's dtype for bfloat16, from the package ``ml_dtypes``.
 
     Raises:
-        TypeError: the dtype exists in numgrad only as a name.
+        TypeError: it is not installed.
     """
-    if dtype.named.get(requested.name) is not requested:
-        raise TypeError(f"numgrad has no dtype {requested} yet: compute in float32; it has {', '.join(dtype.named)}")
+    try:
+        import ml_dtypes  # optional
+    except ImportError:
+        raise TypeError("Got unsupported ScalarType BFloat16: NumPy has it with the package ml_dtypes") from None
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def to_dtype(value: Any) -> dtype:
@@ -182,7 +193,6 @@ def to_dtype(value: Any) -> dtype:
         TypeError: numgrad has no such dtype.
     """
     if isinstance(value, dtype):
-        check_supported(value)
         return value
     if isinstance(value, str):
         name = value.removeprefix("torch.")
@@ -192,7 +202,8 @@ def to_dtype(value: Any) -> dtype:
     if isinstance(getattr(value, "element", None), dtype):
         return value.element  # a class like numgrad.FloatTensor
     try:
-        result = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
+        given = np.dtype(value)
+        result = bfloat16 if given.name == "bfloat16" else dtype.of_numpy.get(given.newbyteorder("="))
     except (TypeError, ValueError):
         result = None
     if result is None:
@@ -248,7 +259,6 @@ class TensorType:
     _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
-        check_supported(dtype)
         self.dtype = dtype
         self.device = device
         self.backend = backends[device.type]()
@@ -295,6 +305,13 @@ class _Limits:
         return hash((type(self), self.dtype))
 
 
+#: The limits of bfloat16: 8 bits of precision, and the exponents of float32.
+_LIMITS_OF_BFLOAT16 = SimpleNamespace(
+    bits=16, eps=2.0**-7, max=(2 - 2.0**-7) * 2.0**127, min=-(2 - 2.0**-7) * 2.0**127, smallest_normal=2.0**-126,
+    precision=2,
+)
+
+
 class finfo(_Limits):  # noqa: N801 - PyTorch's name
     """Limits of a floating-point dtype, by default the default dtype; for a complex dtype, those of its parts.
 
@@ -321,9 +338,10 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
             raise TypeError(
                 f"torch.finfo() requires a floating point input type, not {dtype}. Use torch.iinfo for integers."
             )
-        limits = np.finfo(real_of(dtype).numpy)
+        real = real_of(dtype)
+        limits: Any = _LIMITS_OF_BFLOAT16 if real is bfloat16 else np.finfo(real.numpy)
         self.bits: int = limits.bits
-        self.dtype = real_of(dtype).name
+        self.dtype = real.name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
         self.resolution = float(f"1e-{limits.precision}")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numgrad_kernels.cpu import reductions
+from numgrad_kernels.halves import computed, passed
 from numgrad_kernels.pointwise import Operand, PointwiseProgram
 
 from ..core.layout import Ints, contiguous_strides, numel
@@ -48,20 +49,22 @@ def _sum_of(total, row):
 def filler(number: Any, dtype: np.dtype) -> PointwiseProgram:
     """Return the program that fills a buffer with a number of a Python class."""
     value = Operand("value", np.dtype(number), scalar=True)
-    return PointwiseProgram("fill", dtype, (value,), (("out", dtype),), (_same,))
+    return PointwiseProgram("fill", computed(dtype), (value,), (("out", dtype),), (_same,))
 
 
 @functools.cache
 def row_adder(dtype: np.dtype) -> PointwiseProgram:
     """Return the program that adds two buffers."""
     operands = Operand("total", dtype), Operand("row", dtype)
-    return PointwiseProgram("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+    return PointwiseProgram("add_rows", computed(dtype), operands, (("out", dtype),), (_sum_of,))
 
 
 @functools.cache
 def copy_program(source: np.dtype, target: np.dtype) -> PointwiseProgram:
     """Return the program that copies elements of one dtype to elements of another."""
-    return PointwiseProgram("copy", target, (Operand("input", source),), (("out", target),), (_input,))
+    if source == target:
+        source = target = passed(target)  # the bits of float16 and bfloat16
+    return PointwiseProgram("copy", computed(target), (Operand("input", source),), (("out", target),), (_input,))
 
 
 #: Dtypes that stand for all dtypes of the same size in copies, by size, so that they share a kernel.

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..core.halves import BFLOAT16, FLOAT16, narrowed
 from .needs import OutOfMemoryError
 
 __all__ = ["allocating", "check_countable", "check_room", "from_numpy", "reports_memory"]
@@ -163,8 +164,15 @@ def zero_buffer(count: int, dtype: np.dtype) -> np.ndarray:
 def filled_buffer(count: int, value: float, dtype: np.dtype) -> np.ndarray:
     """Return a one-dimensional array that repeats a number."""
     array = empty_buffer(count, dtype)
-    array.fill(value)
+    fill_array(array, value)
     return array
+
+
+def fill_array(array: np.ndarray, value: Any) -> None:
+    """Overwrite the elements of an array with a number."""
+    if array.dtype in (FLOAT16, BFLOAT16):
+        array, value = array.view(np.uint16), narrowed(value, array.dtype).view(np.uint16)
+    array.fill(value)
 
 
 def out_of_memory(shape: Sequence[int], dtype: np.dtype) -> RuntimeError:

@@ -1,6 +1,6 @@
-"""DLPack capsules of GPU memory, created and read via DLPack's C structures.
+"""DLPack capsules of GPU memory, and of bfloat16, created and read via DLPack's C structures.
 
-NumPy does this for CPU memory.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with its deleter
+NumPy does this for CPU memory of other dtypes.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with its deleter
 ("managed"), in the older form and in the versioned form.
 """
 
@@ -22,7 +22,7 @@ _USED = {_NAME: b"used_dltensor", _VERSIONED_NAME: b"used_dltensor_versioned"}
 _READ_ONLY = 1
 
 #: DLPack's codes for categories of numbers, by NumPy's letters.
-_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # bfloat16 is NumPy's "V2"
 _LETTERS = {code: letter for letter, code in _CODES.items()}
 
 
@@ -92,15 +92,15 @@ def _capsule_ends(capsule: int) -> None:
 
 
 def capsule_of(
-    owner: Any, address: int, device: int, dtype: np.dtype, shape: Sequence[int], strides: Sequence[int],
+    owner: Any, address: int, device: tuple[int, int], dtype: np.dtype, shape: Sequence[int], strides: Sequence[int],
     versioned: bool,
 ) -> Any:
-    """Return a capsule of GPU memory, in the versioned or the older form.
+    """Return a capsule of memory, in the versioned or the older form.
 
     Args:
         owner: the object that keeps the memory; it lives until the capsule, or its consumer, is done.
         address: the address of the first element.
-        device: the number of the GPU.
+        device: the kind of device, in DLPack's numbers, and the number of the GPU.
         dtype: the dtype of the elements.
         shape, strides: the shape, and the strides in elements.
     """
@@ -109,7 +109,7 @@ def capsule_of(
         ctypes.addressof(extents) + len(shape) * ctypes.sizeof(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64)
     )
     tensor = _Tensor(
-        address, CUDA, device, len(shape), _CODES[dtype.kind], 8 * dtype.itemsize, 1,
+        address, *device, len(shape), _CODES[dtype.kind], 8 * dtype.itemsize, 1,
         ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64)), steps, 0,
     )  # fmt: skip
     managed: Any = _Versioned(1, 0, None, _forget, 0, tensor) if versioned else _Managed(tensor, None, _forget)
@@ -144,8 +144,17 @@ class Borrowed:
             self._deleter(self._header)
 
 
+def dtype_of(capsule: Any) -> tuple[int, int] | None:
+    """Return the code and the bits of a capsule's elements; None if the capsule was already consumed."""
+    for name, structure in ((_VERSIONED_NAME, _Versioned), (_NAME, _Managed)):
+        if is_named(capsule, name):
+            tensor = structure.from_address(_pointer(id(capsule), name)).tensor
+            return tensor.code, tensor.bits
+    return None
+
+
 def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int, ...], tuple[int, ...] | None, bool]:
-    """Return the content of a capsule of GPU memory, which can be consumed once.
+    """Return the content of a capsule of GPU memory, or of bfloat16, which can be consumed once.
 
     Returns:
         The object that keeps the memory, the address of the first element, the number of the GPU, the dtype, the shape,
@@ -163,7 +172,7 @@ def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int,
             raise BufferError(f"numgrad reads DLPack 1, not {managed.major}.{managed.minor}")
         read_only = bool(managed.flags & _READ_ONLY)
     tensor = managed.tensor
-    if tensor.device_type != CUDA:
+    if tensor.device_type != CUDA and tensor.code != _CODES["V"]:
         raise BufferError(f"the memory is on DLPack device {(tensor.device_type, tensor.device_id)}, not on a GPU")
     letter = _LETTERS.get(tensor.code)
     if letter is None or tensor.lanes != 1:

@@ -217,7 +217,7 @@ def _normal_distribution(x: float) -> float:
 
 def _rounded(value: float, tensor: Tensor) -> float:
     """Return the number rounded to the tensor's dtype."""
-    return tensor._layout.type.numpy.type(value).item()
+    return tensor._layout.type.dtype.compute.numpy.type(value).item()
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:

@@ -378,6 +378,9 @@ class Methods:
         """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and
         zeros."""
 
+    def bfloat16(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.bfloat16."""
+
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
         """The number of occurrences of each number from 0 in a vector of integers, or the sums of their weights."""
 
@@ -784,6 +787,9 @@ class Methods:
 
     def gt_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``gt`` in place: write 1 or 0 in the tensor's own dtype."""
+
+    def half(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.float16."""
 
     def hardshrink(self, lambd: _float = ..., **keywords: Any) -> Tensor:
         """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
@@ -1656,6 +1662,9 @@ class Methods:
         """Overwrite every element with zero."""
 
 
+BFloat16Tensor: Any
+
+
 BoolTensor: Any
 
 
@@ -1669,6 +1678,9 @@ DoubleTensor: Any
 
 
 FloatTensor: Any
+
+
+HalfTensor: Any
 
 
 IntTensor: Any

@@ -79,7 +79,7 @@ class NAdam(FusedOptimizer):
     def _count(self, group: dict[str, Any], param: Tensor, buffers: tuple[Tensor | None, ...]) -> Any:
         step = super()._count(group, param, buffers)
         product = self.state[param]["mu_product"]
-        momentum = product._layout.type.numpy.type(_momentum(group, step))  # rounded like the product
+        momentum = product._layout.type.dtype.compute.numpy.type(_momentum(group, step))  # rounded like the product
         return step, set_number(product, number_in(product) * momentum)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:

@@ -30,8 +30,9 @@ class Update:
     Attributes:
         table: the addresses and numbers that the kernel reads.
         overlapping: True if parameters share memory.
-        reusable: True if the update can be used again whenever ``fits`` returns True.  It cannot if a tensor is not
-            contiguous, since the kernel then updates a copy, or if the update was created in inference mode.
+        reusable: True if the update can be used again whenever ``fits`` returns True.  It cannot if the kernel updates
+            a copy of a tensor, as it does of one that is not contiguous, or of float16 or bfloat16, or if the update
+            was created in inference mode.
     """
 
     def __init__(self, kernel: str, entries: Sequence[Entry]):
@@ -53,10 +54,10 @@ class Update:
             for (param, _, _, state), strides in zip(entries, self._strides, strict=True)
         ]
         self.reusable = not is_inference_mode_enabled() and all(
-            tensor is None or tensor._flat is not None
+            tensor is None or _buffer_of(tensor, None) is not None
             for param, _, _, state in entries for tensor in (param, *state)
         )
-        self.table = UpdateTable(kernel, type, [param._layout.size for param in params])
+        self.table = UpdateTable(kernel, type.with_dtype(dtype.compute), [param._layout.size for param in params])
         for number, buffers in enumerate(zip(*self._operands, strict=True)):
             self._set_operand(number + (number > 0), buffers)  # the gradients are operand 1
         p = Plan(type.backend, type.device.index)
@@ -111,7 +112,12 @@ def _dense_strides(param: Tensor) -> Strides:
 
 
 def _buffer_of(tensor: Tensor, strides: Strides) -> Any:
-    """Return the tensor's own memory as one buffer if its elements are in this order without gaps, else None."""
+    """Return the tensor's own memory as one buffer if its elements are in this order without gaps, else None.
+
+    Kernels update float16 and bfloat16 in float32.
+    """
+    if tensor._layout.type.dtype.is_half:
+        return None
     if strides is None:
         return tensor._flat
     if tensor._layout.strides != strides:
@@ -120,10 +126,11 @@ def _buffer_of(tensor: Tensor, strides: Strides) -> Any:
 
 
 def _laid_out(tensor: Tensor, strides: Strides) -> Tensor:
-    """Return a copy with its elements in this order."""
+    """Return a copy with its elements in this order, in the dtype that kernels compute in."""
     layout = tensor._layout
+    type = layout.type.with_dtype(layout.type.dtype.compute)
     strides = contiguous_strides(layout.shape) if strides is None else strides
-    copy = strided(layout.type.backend.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
+    copy = strided(type.backend.empty(layout.shape, type), layout.shape, strides, 0, type)
     write(copy, tensor)
     return copy
 

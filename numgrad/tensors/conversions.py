@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.grad_mode import GRAD, state
+from ..core.halves import number_of, widened
 from ..core.layout import numel, span
+from ..core.types import bfloat16, numpy_bfloat16
 from ..devices import recording
 from ..devices.buffers import DeviceBuffer
 from .differentiable import AutogradAttributes
@@ -40,9 +42,13 @@ class Conversions(AutogradAttributes):
         item = part.itemsize
         return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 
+    def _numbers(self) -> np.ndarray:
+        """Return the elements as an array that NumPy can compute with: those of bfloat16 as float32."""
+        return widened(self._host_array())
+
     def _all_elements(self) -> np.ndarray:
-        """Return the elements as a NumPy array; under ``vmap``, those of all examples."""
-        return self._mapped.tensor._all_elements() if hasattr(self, "_mapped") else self._host_array()
+        """Return the elements as ``_numbers`` does; under ``vmap``, those of all examples."""
+        return self._mapped.tensor._all_elements() if hasattr(self, "_mapped") else self._numbers()
 
     def item(self) -> Any:
         """Return the value of a tensor of one element as a Python number.
@@ -54,28 +60,31 @@ class Conversions(AutogradAttributes):
             raise RuntimeError(f"a Tensor with {self._layout.size} elements cannot be converted to Scalar")
         if recording.recorder is not None:
             recording.values_read("item()")
-        return self._storage.item(self._offset)
+        return number_of(self._storage.item(self._offset))
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers, or as a number for a 0-d tensor."""
-        return (self._array() if self._storage.__class__ is np.ndarray else self._host_array()).tolist()
+        return widened(self._array() if self._storage.__class__ is np.ndarray else self._host_array()).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """Return the elements as a NumPy array on the same memory.
 
-        With ``force``, no error is raised, and the array of a GPU tensor is a copy.
+        With ``force``, the tensor may require a gradient, and the array of a GPU tensor is a copy.
 
         Raises:
             RuntimeError: the tensor requires a gradient, which the array could not propagate, and recording is on.
-            TypeError: the tensor is on a GPU.
+            TypeError: the tensor is on a GPU, or its dtype is bfloat16 and the package ``ml_dtypes`` is not installed.
         """
         if force:
-            return self._host_array()
+            return self._for_numpy(self._host_array())
         if self.requires_grad and state.mode & GRAD:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        return self._array()
+        return self._for_numpy(self._array())
+
+    def _for_numpy(self, array: np.ndarray) -> np.ndarray:
+        return array.view(numpy_bfloat16()) if self._layout.type.dtype is bfloat16 else array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -115,7 +124,7 @@ class Conversions(AutogradAttributes):
             )
         if recording.recorder is not None:
             recording.values_read("asking whether it is true")
-        return bool(self._storage.item(self._offset))
+        return bool(number_of(self._storage.item(self._offset)))
 
     def __float__(self) -> float:
         return float(self._real())

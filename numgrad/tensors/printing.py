@@ -217,7 +217,7 @@ def text_of(tensor: Any) -> str:
             with outside(level):
                 suffixes.append(f"tangent={tangent if tangent._layout.shape else tangent.item()}")
     return tensor_text(
-        tensor._host_array(),
+        tensor._numbers(),
         device_text=repr(str(tensor.device)) if tensor.is_cuda else None,
         dtype_text=None if dtype in hidden else repr(dtype),
         suffixes=suffixes,

@@ -244,7 +244,7 @@ def _elements(tensor: Any) -> str:
     """Return the elements of a small tensor as text."""
     if not 0 < tensor._layout.size <= _FEW:
         return ""
-    texts = [text.strip() for text in printing.element_texts(np.asarray(tensor._host_array()).reshape(-1))[0]]
+    texts = [text.strip() for text in printing.element_texts(np.asarray(tensor._numbers()).reshape(-1))[0]]
     return f" = {texts[0]}" if not tensor._layout.shape else f" = [{', '.join(texts)}]"
 
 

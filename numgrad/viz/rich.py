@@ -23,7 +23,7 @@ def tensor_html(tensor: Any) -> str | None:
     """Return the tensor as HTML; None within transforms and with tangents, where only the text is complete."""
     if state.mode & LEVELS or hasattr(tensor, "_mapped"):
         return None
-    array = tensor._host_array()
+    array = tensor._numbers()
     positions = printing.shown_positions(array)
     shown = printing.selected(array, positions)
     if shown.size > _MOST_NUMBERS or (array.size and not shown.size):

@@ -80,7 +80,7 @@ def summary(tensor: Tensor, array: np.ndarray) -> Summary:
 def value_text(value: Any) -> str:
     """Return a snapshot as text: small tensors with all their elements, which may take several lines."""
     if isinstance(value, Tensor):
-        return repr(value) if value._layout.size <= PRINTED else str(summary(value, value._host_array()))
+        return repr(value) if value._layout.size <= PRINTED else str(summary(value, value._numbers()))
     if isinstance(value, tuple | list):
         texts = [value_text(part) for part in value[:PARTS]]
         if len(value) > PARTS:
@@ -96,7 +96,7 @@ FEW, FIRST = 12, 3
 def values_text(tensor: Any) -> list[str]:
     """Return the elements as lines: all of a small tensor; the first, the least and the greatest of a large one."""
     try:
-        array = tensor._host_array()
+        array = tensor._numbers()
     except RuntimeError:  # one example of many, under vmap
         return ["elements under vmap"]
     if array.size == 0:

@@ -14,6 +14,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..facts import Facts
+from ..halves import passed
 from ..pointwise import Operand, PointwiseProgram, cast, numpy_names, pointwise_facts
 from .language import IMPORT
 
@@ -23,7 +24,7 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
     from .adapter import pointer_type  # needs numba-cuda, unlike the text
 
     def pointer(dtype: Any) -> Any:
-        return pointer_type(from_dtype(dtype))
+        return pointer_type(from_dtype(passed(dtype)))
 
     inputs = [from_dtype(i.dtype) if i.scalar else pointer(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
     outputs = [pointer(dtype) for name, dtype in program.outputs if name not in program.arrays]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import copying
+from numgrad_kernels.halves import computed
 
+from ...core.halves import narrowed
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import WORDS, evenly_spaced, word_of
 from ..launches import run_kernel
@@ -131,7 +133,7 @@ def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
     try:
         if type.numpy == np.int64 and abs(start) + abs(count * step) < 2**62:
             return np.arange(start, start + count * step, step)
-        return (start + np.arange(count) * step).astype(type.numpy)
+        return narrowed(start + np.arange(count) * step, type.numpy)
     except NO_MEMORY:
         raise out_of_memory((count,), type.numpy) from None
 
@@ -139,4 +141,4 @@ def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
 def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
     """Return a buffer of ``count`` numbers from ``start`` to ``end``, equally spaced."""
     check_countable((count,), np.dtype(np.int64))
-    return evenly_spaced(start, end, count, type.numpy).astype(type.numpy)
+    return narrowed(evenly_spaced(start, end, count, computed(type.numpy)), type.numpy)

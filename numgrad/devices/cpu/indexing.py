@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import indexing
+from numgrad_kernels.halves import passed
 
 from ...core.layout import numel
 from ..common import IndexSteps, OutOfBoundsError, negative_repeats, word_of
@@ -272,6 +273,9 @@ def put_rows(
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, dtype.itemsize))
     divisible = distinct or columns < inner or outer > 1  # among threads
     parts: dict[str, Any] = {"put": indexing.add} if accumulate else {}
+    if not accumulate:
+        dtype = passed(dtype)
+        values, storage = values.view(dtype), storage.view(dtype)
     p.run(
         indexing.put_rows, dtype, values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer,
         inner, chunk, columns, storage, Report(), work=total if divisible else 0, reports=Bounds(indices, low, size),
@@ -305,6 +309,9 @@ def scatter_axis(
     [0, length), before it writes.  ``mode`` is "set", "add", "multiply", "amax" or "amin".
     """
     count, dtype = indices.size, out.dtype
+    if mode == "set":
+        dtype = passed(dtype)
+        values, out = values.view(dtype), out.view(dtype)
     columns, step = _columns(inner, dtype.itemsize), int(values.size == count)
     extremes = mode in ("amax", "amin")
     code: Any = mode == "amax" if extremes else MODES[mode]

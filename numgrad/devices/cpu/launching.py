@@ -17,7 +17,7 @@ from ...core.layout import Layout, numel
 from .. import recording
 from ..common import NUMBERS, filler, may_share_elements
 from ..launches import compile_kernel, run_kernel
-from ..memory import LARGE, empty_buffer, filled_buffer, out_of_memory, zero_buffer
+from ..memory import LARGE, empty_buffer, fill_array, filled_buffer, out_of_memory, zero_buffer
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
@@ -112,7 +112,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
         return filled_buffer(count, value, dtype)
     buffer = empty(shape, type)
     if not worth_threads(count) or value.__class__ not in NUMBERS:
-        buffer.fill(value)
+        fill_array(buffer, value)
         return buffer
     number: Any = value.__class__
     run_kernel(pointwise_kernel(filler(number, dtype), 1, True, True), (value, buffer))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cuda import indexing
+from numgrad_kernels.halves import passed
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..buffers import DeviceBuffer
@@ -153,6 +154,8 @@ def put_rows(
         return
     if not steps.size:
         p.call(check_size, indices, steps.size)
+    if not accumulate:
+        values, storage = values.view(passed(storage.dtype)), storage.view(passed(storage.dtype))
     operands = values, value_steps, start, indices, steps
     in_order = not distinct and are_deterministic_algorithms_enabled()
     if not accumulate and not (in_order and value_steps != (0, 0, 0)):
@@ -277,6 +280,8 @@ def scatter_axis(
     count, sizes, together, overwrites = indices.size, (length, width, inner), _TOGETHER[mode], mode == "set"
     if not count:
         return
+    if overwrites:
+        values, out = values.view(passed(out.dtype)), out.view(passed(out.dtype))
     if not length:
         p.call(check_size, indices, length)
     step = 0 if values.size == 1 else 1

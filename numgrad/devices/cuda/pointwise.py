@@ -13,6 +13,7 @@ from numgrad_kernels.cuda import copying
 from numgrad_kernels.cuda import pointwise as kernels
 from numgrad_kernels.pointwise import PointwiseProgram
 
+from ...core.halves import number_of
 from ...core.layout import Ints, Layout, loop_nest, numel
 from ..buffers import DeviceBuffer
 from ..common import NUMBERS, copy_program, filler, may_share_elements, word_of
@@ -169,7 +170,7 @@ def is_small(program: PointwiseProgram, layouts: Sequence[Layout]) -> bool:
 def value_of(tensor: Any) -> Any:
     """Return the one element of a tensor on the CPU, as a number."""
     values_read("a number on the CPU for an operation on a GPU")
-    return tensor._storage.item(tensor._offset)
+    return number_of(tensor._storage.item(tensor._offset))
 
 
 def copy_step(p: Plan, program: PointwiseProgram, source: TensorRef, target: TensorRef) -> None:

@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from ...ops.table.arguments import bind, check_arguments
+from ...ops.table.autocasting import autocasting
 from ...tensors.tensor import Tensor
 
 __all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
@@ -25,7 +26,7 @@ def loss_function(function: _Function) -> _Function:
     Raises:
         ValueError: the reduction is not "none", "mean" or "sum".
     """
-    declared = signature(function)
+    declared, annotations, function = signature(function), function.__annotations__, autocasting(function)
     parameters = [*declared.parameters.values()]
     position = [*declared.parameters].index("reduction")
 
@@ -50,7 +51,7 @@ def loss_function(function: _Function) -> _Function:
         for name, annotation in _OLDER.items()
     ]
     call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {**function.__annotations__, **_OLDER}
+    call.__annotations__ = {**annotations, **_OLDER}
     return call  # type: ignore[return-value]
 
 

@@ -13,9 +13,9 @@ from ...autograd.hooks import note_module_change
 from ...core.device import to_device
 from ...core.display import shown_by
 from ...core.formats import check_memory_format
+from ...core.types import bfloat16, float16, float32, float64, to_dtype
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
-from ...core.types import float32, float64, to_dtype
 from ...ops.creation.factories import empty
 from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
@@ -184,6 +184,14 @@ class Module(ModuleState, Hooks):
     def double(self) -> Self:
         """Convert the floating-point parameters and buffers to float64 and return the module."""
         return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
+
+    def half(self) -> Self:
+        """Convert the floating-point parameters and buffers to float16 and return the module."""
+        return self._apply(lambda tensor: tensor.to(float16) if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self) -> Self:
+        """Convert the floating-point parameters and buffers to bfloat16 and return the module."""
+        return self._apply(lambda tensor: tensor.to(bfloat16) if tensor.is_floating_point() else tensor)
 
     def cpu(self) -> Self:
         """Move parameters and buffers to the CPU and return the module."""

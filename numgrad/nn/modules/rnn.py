@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
+from ...autograd.grad_mode import state
 from ...ops.creation.factories import empty
 from ...ops.network.recurrence import GATES
 from ...ops.network.recurrent import recurrent
@@ -98,7 +99,7 @@ class RNNBase(Configured):
             RuntimeError: its number of dimensions or features does not fit.
         """
         weight: Any = getattr(self, self._all_weights[0][0])
-        if input.dtype is not weight.dtype:
+        if input.dtype is not weight.dtype and not state.autocast:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"

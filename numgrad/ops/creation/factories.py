@@ -15,6 +15,7 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
 from ...core.device import device, numbered, to_device
 from ...core.formats import check_memory_format, formatted_layout, new_format
+from ...core.halves import narrowed
 from ...core.layout import Layout, layout_of
 from ...core.types import (
     CPU,
@@ -444,5 +445,5 @@ def logspace(
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    buffer = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
-    return finished(from_buffer(buffer, (steps,), type), requires_grad)
+    powers = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide))
+    return finished(from_buffer(narrowed(powers, type.numpy), (steps,), type), requires_grad)

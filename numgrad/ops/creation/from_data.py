@@ -12,8 +12,9 @@ import numpy as np
 from ... import devices
 from ...autograd.locations import FOREIGN
 from ...core.device import CPU, device, to_device
+from ...core.halves import BFLOAT16, narrowed
 from ...core.layout import span
-from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
+from ...core.types import Size, bfloat16, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...devices.recording import WatchedNumber
 from ...tensors.tensor import Tensor, fresh, strided
 from ..memory.copying import empty_of
@@ -30,7 +31,8 @@ def from_array(array: np.ndarray) -> Tensor:
     array = array.view(np.ndarray)  # drops subclasses (a memory map, a matrix)
     if not array.dtype.isnative:
         raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
-    type = tensor_type(to_dtype(array.dtype))
+    type = tensor_type(bfloat16 if array.dtype == BFLOAT16 else to_dtype(array.dtype))
+    array = array.view(type.numpy)
     if array.flags.c_contiguous:
         result = fresh(array.reshape(-1), array.shape, type)
         result._origin = FOREIGN
@@ -129,7 +131,10 @@ def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
     """Return new memory with the data, in the chosen dtype or the one that PyTorch infers."""
     with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
         if isinstance(data, Tensor):
-            data = data.detach()._host_array()
+            chosen = chosen or data.dtype
+            data = data.detach()._numbers()
+        if isinstance(data, np.ndarray | np.generic) and (chosen or to_dtype(data.dtype)).is_half:
+            return narrowed(data, (chosen or to_dtype(data.dtype)).numpy)
         if isinstance(data, np.ndarray | np.generic):
             order: Any = "C" if 0 in data.strides else "K"
             return np.array(data, dtype=chosen.numpy if chosen else to_dtype(data.dtype).numpy, order=order)
@@ -141,7 +146,9 @@ def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
             raise TypeError(f"must be real number, not complex: the data cannot become {chosen}")
         try:
             if chosen.kind == "i" and chosen is not int64:
-                return _narrowed(np.array(data, dtype=inferred.numpy), chosen)
+                return _narrowed(np.array(data, dtype=inferred.compute.numpy), chosen)
+            if chosen.is_half:
+                return narrowed(np.array(data, dtype=np.float64), chosen.numpy)
             return np.array(data, dtype=chosen.numpy)
         except (OverflowError, TypeError, ValueError) as error:
             _check_regular(data if isinstance(data, list) else [data])

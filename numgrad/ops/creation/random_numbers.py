@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from numgrad_kernels import scalar
+
 from ... import devices, random
 from ...core.device import device, to_device
 from ...core.layout import Layout, layout_of, output_strides
 from ...core.types import (
     CPU,
+    bfloat16,
     bool_,
     dtype,
+    finfo,
+    float16,
     float32,
     float64,
     int64,
@@ -33,6 +38,7 @@ from ..memory.overwriting import FilledNode, OverwriteCall
 from ..table.checks import check, check_implemented, check_supported, check_type, not_implemented
 from ..table.entries import Entries, Entry
 from ..table.op import attach, named, public
+from ..table.operands import fused
 from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
@@ -57,18 +63,37 @@ def _plan_of(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> d
     generator, operands = p.operand(random.Generator), [p.operand(kind) for kind in kinds]
     operands = [p.contiguous(operand) if isinstance(operand, devices.TensorRef) else operand for operand in operands]
     target = p.operand(layout) if into else p.new_tensor(layout)
-    whole = layout.contiguous
-    buffer = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
+    whole, real = layout.contiguous, type.dtype.compute
+    in_target = whole and real is type.dtype
+    buffer = p.contiguous(target) if in_target else p.new(layout.size, real.numpy)
     name = draw if whole or draw != "normal" else "normal_pairs"
-    numbers = getattr(p.backend, f"draw_{name}")(p, generator, buffer, *operands)
+    if name == "uniform" and type.dtype.is_half:
+        numbers = p.backend.draw_uniform(p, generator, buffer, 0.0, 1.0)
+        _keep_last_bits(p, p.tensor(numbers, type.with_dtype(real), layout.shape), type.dtype, *operands)
+    else:
+        numbers = getattr(p.backend, f"draw_{name}")(p, generator, buffer, *operands)
     drawn = type.with_dtype(dtype.of_numpy[numbers.dtype])
     steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # in the memory order of the elements
     result = p.tensor(numbers, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
     if not into and drawn is type:
         return p.returns(result)
-    if not (whole and numbers is buffer):
+    if not (in_target and numbers is buffer):
         p.assign(result, target)
     return p.returns(*() if into else (target,))
+
+
+def _keep_last_bits(p: devices.Plan, numbers: devices.TensorRef, dtype: dtype, low: Any, high: Any) -> None:
+    """Add the step that makes uniform numbers of float16 or bfloat16, on [low, high), of such of float32.
+
+    As in PyTorch, they are the last of the random bits, as many as the dtype has.
+    """
+    operands = [numbers, low, high, _EXACT[float32] / _EXACT[dtype]]
+    fused(p, "uniform", _last_bits, operands, numbers.layout, into=numbers)
+
+
+def _last_bits(unit, low, high, factor):
+    shifted = unit * factor
+    return (shifted - scalar.floor(shifted)) * (high - low) + low
 
 
 def new_drawn(draw: str, layout: Layout, source: Any, *parameters: Any) -> Tensor:
@@ -297,7 +322,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     check_supported(self._layout, "fc", "check_uniform_bounds")
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    largest = float(np.finfo(self._layout.type.numpy).max)
+    largest = finfo(real_of(self.dtype)).max
     for name, value in (("from", low), ("to", high), ("to - from", high - low)):
         if not -largest <= value <= largest:
             raise RuntimeError(f"uniform_ expects a range that {self.dtype} can hold, but found {name}={value:g}")
@@ -322,7 +347,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 
 #: The largest integers up to which a floating-point dtype represents all integers.
-_EXACT = {float32: 2**24, float64: 2**53}
+_EXACT = {bfloat16: 2**8, float16: 2**11, float32: 2**24, float64: 2**53}
 
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:

@@ -24,6 +24,7 @@ def check_matrices(name: str, A: Layout, parameter: str = "A") -> None:
         dtype.differentiable, "{!s}: Expected a floating point or complex tensor as input. Got {!s}", name,
         dtype.legacy, A,
     )
+    check(not dtype.is_half, "{!s}: Low precision dtypes not supported. Got {!s}", name, dtype.legacy)
 
 
 def check_square(name: str, A: Layout, parameter: str = "A") -> None:

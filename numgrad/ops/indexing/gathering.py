@@ -65,8 +65,8 @@ def beyond(error: devices.OutOfBoundsError, input: Tensor, dim: int, *others: An
 
 
 @operation(
-    "GatherBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=beyond,
-    order=["input", "dim", "index", "sparse_grad"],
+    "GatherBackward0", direct=True, public=True, inputs=["input", "index"], nondifferentiable=["index"],
+    linear=True, outside=beyond, order=["input", "dim", "index", "sparse_grad"],
 )
 def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_grad: bool = False) -> TensorRef:
     """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``.
@@ -209,8 +209,8 @@ def _not_embedded(error: devices.OutOfBoundsError, weight: Tensor, *others: Any,
 
 
 @operation(
-    "EmbeddingBackward0", public=True, inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True,
-    shared=["weight"], outside=_not_embedded, method=False,
+    "EmbeddingBackward0", direct=True, public=True, inputs=["weight", "indices"], nondifferentiable=["indices"],
+    linear=True, shared=["weight"], outside=_not_embedded, method=False,
 )
 def embedding_op(
     p: Plan, weight: TensorRef, indices: TensorRef, padding_idx: int = -1, scale_grad_by_freq: bool = False,

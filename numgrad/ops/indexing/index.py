@@ -28,7 +28,7 @@ from ..table.lookup import operation
 from .launchers import index_begin, part_shape, pick, put
 
 
-@operation("IndexBackward0", inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
+@operation("IndexBackward0", direct=True, inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
 def index_op(p: Plan, input: TensorRef, flat_index: TensorRef, dims: Ints, distinct: bool) -> TensorRef:
     return pick(p, input, flat_index, dims)
 
@@ -105,7 +105,8 @@ def _(grad, flat_index, dims, distinct):
 
 
 @operation(
-    "IndexPutBackward0", changes="strided", inputs=["input", "flat_index", "values"], nondifferentiable=["flat_index"]
+    "IndexPutBackward0", direct=True, changes="strided", inputs=["input", "flat_index", "values"],
+    nondifferentiable=["flat_index"]
 )
 def index_put_op(
     p: Plan, input: TensorRef, flat_index: TensorRef, values: TensorRef, dims: Ints, accumulate: bool, distinct: bool
@@ -255,7 +256,7 @@ def _check_flat_index(input: TensorRef, index: TensorRef, name: str) -> None:
 
 
 @operation(
-    "TakeBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
+    "TakeBackward0", direct=True, public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
     outside=_not_flat,
 )
 def take_op(p: Plan, input: TensorRef, index: TensorRef) -> TensorRef:

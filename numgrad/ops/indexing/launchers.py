@@ -24,6 +24,7 @@ from ..memory.copying import empty_of, filled_of
 from ..memory.overwriting import fill_
 from ..table.checks import check
 from ..table.promotion import check_fits
+from ..table.widening import widened
 
 
 def index_begin(dims: Ints) -> int:
@@ -167,6 +168,11 @@ def put(
         RuntimeError: if the values do not broadcast to the part.
     """
     type = target.type
+    if accumulate and type.dtype.is_half:
+        wide, values = [widened(p, each) if each.__class__ is TensorRef else each for each in (target, values)]
+        put(p, wide, flat_index, dims, values, True, distinct, shape, negative)
+        p.assign(wide, target)
+        return
     walk = _walk(target.shape, target.layout.strides, dims, flat_index.shape if shape is None else shape, False)
     indices, steps = _located(p, walk, flat_index, negative)
     inner = walk.inner

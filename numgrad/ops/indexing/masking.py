@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.device import CPU, to_device
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of, outgrown
-from ...core.types import TensorType, bool_, dtype, int32, int64, tensor_type, to_dtype, uint8
+from ...core.types import TensorType, bfloat16, bool_, dtype, int32, int64, tensor_type, to_dtype, uint8
 from ...devices import Given, InputNumber, Plan, TensorRef
 from ...tensors.tensor import Tensor, fresh, tensor_of
 from ..batching.batches import DYNAMIC, is_shared
@@ -27,7 +27,7 @@ from .launchers import check_held, expanded_layout, flat_result, is_held, number
 # -- filling ------------------------------------------------------------------------------------------------------
 
 
-@operation("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
+@operation("MaskedFillBackward0", direct=True, inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
 def masked_fill_number(p: Plan, input: TensorRef, mask: TensorRef, value: Given) -> TensorRef:
     return _filled(p, input, mask, value, value.kind)
 
@@ -39,7 +39,10 @@ def _(input, mask, value):
     return masked_fill_number(broadcast, aligned(mask, rank), value)
 
 
-@operation("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])
+@operation(
+    "MaskedFillBackward1", direct=True, inputs=["input", "mask", "value"], nondifferentiable=["mask"],
+    anywhere=["value"]
+)
 def masked_fill_tensor(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> TensorRef:
     return _filled(p, input, mask, *_read(p, value, input.type.dtype))
 
@@ -62,7 +65,7 @@ def _(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> None:
 def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
     """Return a 0-d tensor as an operand and its kind: on the CPU, a number that must fit the ``dtype``."""
     type, number = value.type, value.memory.number
-    if type.device is not CPU:
+    if type.device is not CPU or (type.dtype is bfloat16 and p.device is None):  # which is no number of NumPy's
         return value, type.numpy
     if type.dtype is not dtype:
         p.call(check_held, Given(number), dtype)
@@ -134,7 +137,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
 # -- reading and writing ------------------------------------------------------------------------------------------
 
 
-@operation("MaskedSelectBackward0", public=True, inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
+@operation(
+    "MaskedSelectBackward0", direct=True, public=True, inputs=["input", "mask"], nondifferentiable=["mask"],
+    linear=True
+)
 def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
     """Return the elements where ``mask`` is true, as a vector; the two are broadcast.
 

@@ -37,15 +37,15 @@ from .selecting import check_part, not_added
 
 
 @operation(
-    "ScatterBackward0", changes="contiguous", inputs=["input", "index", "src"], nondifferentiable=["index"],
-    dims=["dim"],
+    "ScatterBackward0", direct=True, changes="contiguous", inputs=["input", "index", "src"],
+    nondifferentiable=["index"], dims=["dim"],
 )
 def scatter_op(p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int) -> None:
     scatter_into(p, input, index, src, dim, "set")
 
 
 @operation(
-    "ScatterBackward1", changes="contiguous", aten="scatter",
+    "ScatterBackward1", direct=True, changes="contiguous", aten="scatter",
     inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
 )
 def scatter_value(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:

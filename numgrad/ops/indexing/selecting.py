@@ -41,8 +41,8 @@ def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) 
 
 
 @operation(
-    "IndexSelectBackward0", public=True, inputs=["input", "index"], nondifferentiable=["index"], linear=True,
-    order=["input", "dim", "index"], outside=lambda error, *args, **names: RuntimeError(
+    "IndexSelectBackward0", direct=True, public=True, inputs=["input", "index"], nondifferentiable=["index"],
+    linear=True, order=["input", "dim", "index"], outside=lambda error, *args, **names: RuntimeError(
         f"INDICES element is out of DATA bounds, id={error.index} axis_dim={error.size}"
     ),
 )
@@ -131,7 +131,10 @@ def _(grad, dim, index, alpha):
     return picked if alpha == 1 else mul(picked, conj(alpha))
 
 
-@operation("IndexCopyBackward0", changes="contiguous", inputs=["input", "index", "source"], nondifferentiable=["index"])
+@operation(
+    "IndexCopyBackward0", direct=True, changes="contiguous", inputs=["input", "index", "source"],
+    nondifferentiable=["index"]
+)
 def index_copy_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, dim: int) -> None:
     _write(p, input, index, source, dim)
 
@@ -152,7 +155,8 @@ def _(grad, dim, index, input_shape):
 
 
 @operation(
-    "IndexFillBackward0", changes="strided", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"]
+    "IndexFillBackward0", direct=True, changes="strided", inputs=["input", "index"], nondifferentiable=["index"],
+    numbers=["value"]
 )
 def index_fill_number(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:
     _fill(p, input, index, value, dim)
@@ -163,7 +167,10 @@ def _(input, index, dim, value):
     return _written(input, index, number_as(value, input._layout.type), dim, False, True)
 
 
-@operation("IndexFillBackward1", changes="strided", inputs=["input", "index", "value"], nondifferentiable=["index"])
+@operation(
+    "IndexFillBackward1", direct=True, changes="strided", inputs=["input", "index", "value"],
+    nondifferentiable=["index"]
+)
 def index_fill_tensor(p: Plan, input: TensorRef, index: TensorRef, value: TensorRef, dim: int) -> None:
     p.call(check_held, Given(value.memory.number), input.type.dtype)
     _fill(p, input, index, value, dim)

@@ -7,12 +7,14 @@ from ...tensors.tensor import Tensor, check_one_device
 from ..pointwise.arithmetic import add, mul
 from ..shapes.dimensions import t, unsqueeze
 from ..shapes.views import reshape, view_as_shape
+from ..table.autocasting import autocasting
 from ..table.checks import check, check_index
 from ..table.op import composite
 from .products import mm
 
 
 @composite(method=False)
+@autocasting
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``out[..., k] = sum over i, j of input1[..., i] * weight[k, i, j] * input2[..., j] + bias[k]``.
 

@@ -14,6 +14,7 @@ from ..reductions.sums import sum as sum_of
 from ..shapes.dimensions import permute_op
 from ..shapes.rearranging import roll
 from ..shapes.views import reshape, unsafe_view, view
+from ..table.autocasting import autocasting
 from ..table.checks import check
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
@@ -35,6 +36,7 @@ def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
 
 
 @composite(method=False)
+@autocasting
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other, or
     those in two sequences.  The result has the other dimensions of the first tensor, then those of the second.
@@ -153,6 +155,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite(method=False)
+@autocasting
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the cheapest order of multiplication.
 
@@ -205,6 +208,7 @@ def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 @composite
+@autocasting
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements along a dimension, by default the first of size 3.
 

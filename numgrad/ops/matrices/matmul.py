@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...autograd.grad_mode import AUTOCAST, GRAD, ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel
 from ...core.types import bool_
 from ...devices import Plan
@@ -18,6 +18,7 @@ from ..pointwise.arithmetic import add
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import squeeze_dim, squeeze_result, t, t_op, transpose_op, unsqueeze, unsqueeze_op
 from ..shapes.views import reshaped, unsafe_view, view
+from ..table.autocasting import cast_call
 from ..table.dispatch import caller
 from ..table.entries import Entries, Entry
 from ..table.op import attach, check_tensors, composite, public_functions
@@ -50,6 +51,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         tensor([[ 7., 10.],
                 [15., 22.]])
     """
+    if state.mode & AUTOCAST and (out := cast_call(("matmul",), matmul, (input, other))) is not NotImplemented:
+        return out
     try:
         key = input._layout, other._layout
     except AttributeError:
@@ -172,6 +175,7 @@ def _unrecorded(input: Layout, weight: Layout, bias: Layout | None, again: bool)
     """Return a function that computes the layer unrecorded; for a matrix it needs no view of the weight."""
     if (
         len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type or input.type.dtype is bool_
+        or input.type.dtype.is_half
         or input.shape[1] != weight.shape[1]
         or not (bias is None or (bias.contiguous and bias.type is input.type and bias.shape == weight.shape[:1]))
     ):
@@ -213,6 +217,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             _known_layers.get(key) or _layers.find(key) or _layers.make(key, functools.partial(_unrecorded, *key))
         )
         return call(input, weight) if bias is None else call(input, weight, bias)
+    if mode & AUTOCAST and (out := cast_call(("linear",), linear, (input, weight, bias))) is not NotImplemented:
+        return out
     return _composed(input, weight, bias)
 
 

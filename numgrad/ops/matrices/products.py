@@ -21,12 +21,13 @@ from ..table.dispatch import caller
 from ..table.entries import Entries
 from ..table.lookup import operation
 from ..table.op import check_tensors, public
+from ..table.widening import converted, widened
 
 #: The C++ names of dtypes in PyTorch's errors, by numgrad's names.
 SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
+    "complex128": "c10::complex<double>", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
 }
 LEGACY = {name: to_dtype(name).legacy for name in SCALARS}
 
@@ -111,7 +112,13 @@ def multiplied(
     p: Plan, left: TensorRef, right: TensorRef, transposed: tuple[bool, bool] = (False, False),
     bias: Buffer | None = None,
 ) -> TensorRef:
-    """Add the steps of the product of two matrices or stacks, of which some are transposed, plus a bias in each row."""
+    """Add the steps of the product of two matrices or stacks, of which some are transposed, plus a bias in each row.
+
+    There is no bias for float16 and bfloat16.
+    """
+    dtype = left.type.dtype
+    if dtype.is_half:
+        return converted(p, multiplied(p, widened(p, left), widened(p, right), transposed), dtype)
     shape = (*left.shape[:-2], left.shape[-1 if transposed[0] else -2], right.shape[-2 if transposed[1] else -1])
     return p.tensor(p.backend.product(p, left, right, transposed, bias), left.type, shape)
 
@@ -269,7 +276,8 @@ def transposed_mv(matrix: Tensor, vec: Tensor) -> Tensor:
 
 def _transposed_mv_plan(matrix: Layout, vec: Layout) -> Plan:
     p = Plan(matrix.type.backend, matrix.type.device.index)
-    return p.returns(mv_op.build(p, p.operand(matrix).viewed(t_op.prepare(matrix)[0]), p.operand(vec)))
+    rows, column = p.operand(matrix).viewed(t_op.prepare(matrix)[0]), p.operand(vec)
+    return p.returns(converted(p, mv_op.build(p, widened(p, rows), widened(p, column)), matrix.type.dtype))
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:

@@ -34,27 +34,27 @@ def _copy(p: Plan, input: TensorRef, type: TensorType, memory_format: Any = None
     return out
 
 
-@operation("CloneBackward0", linear=True, dims=(), passed=["input"])
+@operation("CloneBackward0", direct=True, linear=True, dims=(), passed=["input"])
 def clone_op(p, input):
     return _copy(p, input, input.type)
 
 
-@operation("CloneBackward0", linear=True, dims=(), passed=["input"])
+@operation("CloneBackward0", direct=True, linear=True, dims=(), passed=["input"])
 def contiguous_op(p, input):
     return _copy(p, input, input.type, contiguous_format)
 
 
-@operation("CloneBackward0", aten="clone", linear=True, passed=["input"])
+@operation("CloneBackward0", aten="clone", direct=True, linear=True, passed=["input"])
 def formatted_op(p, input, memory_format):
     return _copy(p, input, input.type, memory_format)
 
 
-@operation("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
+@operation("ToCopyBackward0", aten="to", direct=True, linear=True, dims=(), passed=["input"])
 def to_type(p, input, type):
     return _copy(p, input, type)
 
 
-@operation("ToCopyBackward0", aten="to", linear=True, passed=["input"])
+@operation("ToCopyBackward0", aten="to", direct=True, linear=True, passed=["input"])
 def to_format(p, input, type, memory_format):
     return _copy(p, input, type, memory_format)
 

@@ -18,6 +18,7 @@ from ..memory.copying import contiguous
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..shapes.dimensions import transpose_op
+from ..table.autocasting import autocasting
 from ..table.checks import check, check_implemented, check_supported
 from ..table.lookup import operation
 from ..table.op import public
@@ -26,6 +27,7 @@ from .softmax import safe_softmax, softmax_backward
 
 
 @public(export=False)
+@autocasting
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -32,7 +32,7 @@ from .normalization import projected, standardized
 @operation(
     "NativeBatchNormBackward0", aten="native_batch_norm",
     inputs=["input", "weight", "bias", "running_mean", "running_var"],
-    nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True,
+    nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True, mixed=True,
 )
 @following("input", ambiguous=False)
 def batch_norm_op(

@@ -27,6 +27,7 @@ from ..shapes.dimensions import unsqueeze_op
 from ..shapes.joining import stack
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
+from ..table.autocasting import autocasting
 from ..table.checks import check, check_implemented, check_supported, check_value
 from ..table.lookup import operation
 from ..table.op import public
@@ -175,7 +176,7 @@ def _taps(
 # -- sampling -----------------------------------------------------------------------------------------------------
 
 
-@operation("GridSampler2DBackward0", aten="grid_sampler_2d", inputs=["input", "grid"], batch=1)
+@operation("GridSampler2DBackward0", aten="grid_sampler_2d", direct=True, inputs=["input", "grid"], batch=1)
 def grid_sampler_op(
     p: Plan, input: TensorRef, grid: TensorRef, mode: str, padding: str, align_corners: bool
 ) -> tuple[TensorRef, ...]:
@@ -193,6 +194,9 @@ def _unrecorded(compute: Callable[..., Tensor], *arguments: Any) -> tuple[Any]:
 @differentiated_as(grid_sampler_op)
 def _sampled(input, grid, mode, padding, align_corners):
     """The sum of the pixels around each point, each times a weight for each dimension."""
+    if input.dtype.is_half:
+        wide = [convert(tensor, input.dtype.compute) for tensor in (input, grid)]
+        return convert(_sampled(*wide, mode, padding, align_corners), input.dtype)
     (batch, channels, *sizes), points = input._layout.shape, grid._layout.shape[1:-1]
     rank, count = len(sizes), numel(points)
     rows = reshape(grid, (batch, count, rank))
@@ -262,6 +266,7 @@ def _corners(align_corners: bool | None) -> bool:
 
 
 @public(export=False)
+@autocasting
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
@@ -297,7 +302,10 @@ def grid_sample(
 # -- grids of affine maps -------------------------------------------------------------------------------------------
 
 
-@operation("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
+@operation(
+    "AffineGridGeneratorBackward0", aten="affine_grid_generator", direct=True, inputs=["theta"], batch=1,
+    linear=True
+)
 def affine_grid_op(p: Plan, theta: TensorRef, size: Ints, align_corners: bool) -> tuple[TensorRef, ...]:
     """Add the step that maps the points of images of ``size``, (h, w) or (d, h, w), by the matrices ``theta``."""
     out = layout_of(theta.type, (theta.shape[0], *size, len(size)))
@@ -305,7 +313,9 @@ def affine_grid_op(p: Plan, theta: TensorRef, size: Ints, align_corners: bool) -
 
 
 def _mapped(theta: Tensor, size: Ints, align_corners: bool) -> Tensor:
-    return matmul(_points(theta, size, align_corners), theta.transpose(1, 2))
+    dtype = theta.dtype
+    theta = convert(theta, dtype.compute)
+    return convert(matmul(_points(theta, size, align_corners), theta.transpose(1, 2)), dtype)
 
 
 @affine_grid_op.gradient("theta")

@@ -21,7 +21,7 @@ from .normalization import projected, standardized
 
 @operation(
     "NativeGroupNormBackward0", aten="native_group_norm", inputs=["input", "weight", "bias"], extras=["mean", "scale"],
-    joint=True,
+    joint=True, mixed=True,
 )
 @following("input")
 def group_norm_op(

@@ -276,7 +276,7 @@ def interpolate(
     dtype_of_input: dtype = input.type.dtype
     if not dtype_of_input.is_floating_point and not (dtype_of_input is uint8 and mode.startswith("nearest")):
         raise not_implemented("compute_index_ranges_weights" if antialias else _kernel(mode, rank), input)
-    real = dtype_of_input.numpy.type if dtype_of_input.is_floating_point else float32.numpy.type
+    real = dtype_of_input.compute.numpy.type if dtype_of_input.is_floating_point else float32.numpy.type
     each_dim = zip(input.shape[2:], sizes, factors, strict=True)
     op, *arguments = resampled(name, *[
         _map(mode, antialias, length, count, bool(align_corners), factor, real) for length, count, factor in each_dim

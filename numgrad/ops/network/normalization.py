@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...core.layout import Layout, numel
+from ...core.types import finfo
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..batching.physical import aligned, expanded
@@ -22,7 +21,7 @@ from ..table.op import composite, public
 
 
 @operation(
-    "NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True,
+    "NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True, mixed=True,
     shared=["weight", "bias"],
 )
 def layer_norm_op(
@@ -196,7 +195,7 @@ def rms_norm(
     _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     if eps is None:
-        eps = float(np.finfo(input.dtype.numpy).eps)
+        eps = finfo(input.dtype).eps
     square = add(mean_dims(pow(input, 2), dims, True), eps)
     out = mul(input, square.rsqrt())
     return out if weight is None else convert(mul(out, weight), input.dtype)

@@ -169,7 +169,7 @@ _GRADIENTS = ["of_input", "of_begin", "of_weight", "of_weight_hh", "of_bias", "o
         "grad_out", "grad_end", "input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes", "out", "gates",
         "extra",
     ],
-    nondifferentiable=["sizes", "out", "gates", "extra"], outputs=_GRADIENTS, anywhere=["sizes"],
+    nondifferentiable=["sizes", "out", "gates", "extra"], outputs=_GRADIENTS, anywhere=["sizes"], mixed=True,
 )
 def recurrent_layer_backward(
     p: Plan, grad_out: TensorRef | None, grad_end: TensorRef | None, input: TensorRef, begin: TensorRef,

@@ -209,7 +209,7 @@ def _random_windows(samples: Tensor, sizes: Ints, kernel: Ints, counts: Ints) ->
     Along a dimension, window ``i`` begins at ``trunc((i + sample) * step) - trunc(sample * step)``; the last one ends
     with the dimension.
     """
-    rank, sets, number = len(sizes), samples._layout.shape[:2], samples.dtype.numpy.type
+    rank, sets, number = len(sizes), samples._layout.shape[:2], samples.dtype.compute.numpy.type
     total: Any = 0
     for dim, (size, width, count) in enumerate(zip(sizes, kernel, counts, strict=True)):
         sample = samples[..., dim if rank == 3 else 1 - dim].unsqueeze(-1)

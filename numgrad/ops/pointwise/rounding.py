@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels import scalar
 
-from ...core.types import bool_, float32, float64
+from ...core.types import bool_, finfo
 from ...tensors.tensor import Tensor
 from ..table.callables import undifferentiated
 from ..table.checks import check
@@ -108,9 +106,6 @@ def _(grad, input):
     return where(isfinite(input), grad, 0)
 
 
-#: The largest numbers of floating-point dtypes.
-_LARGEST = {dtype: float(np.finfo(dtype.numpy).max) for dtype in (float32, float64)}
-
 
 @public(in_place=True, direct=True)
 def nan_to_num(
@@ -127,7 +122,7 @@ def nan_to_num(
         tensor([0., 1.])
     """
     dtype = input._layout.type.dtype
-    limit = _LARGEST.get(dtype)
+    limit = finfo(dtype).max if dtype.is_floating_point else None
     if dtype.is_complex:
         parts = nan_to_num(view_as_real_op(input), nan, posinf, neginf, inplace=inplace)
         return input if inplace else view_as_complex_op(parts)

@@ -17,6 +17,7 @@ from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
+from ..table.autocasting import autocasting
 from ..table.checks import check
 from ..table.declaring import pointwise
 from ..table.lookup import lookup, operation
@@ -135,6 +136,7 @@ def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> N
 
 
 @composite(method=False)
+@autocasting
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which is removed; norms are at least ``eps``.
 
@@ -193,6 +195,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 
 @composite
+@autocasting
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor.
 
@@ -209,6 +212,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @composite(method=False)
+@autocasting
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
 
@@ -233,6 +237,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 
 
 @composite(method=False)
+@autocasting
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``input`` (N, M) from all later ones, ``N * (N - 1) / 2``.
 

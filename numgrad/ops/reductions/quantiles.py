@@ -11,6 +11,7 @@ from ..memory.copying import convert
 from ..pointwise.comparison import isnan
 from ..shapes.dimensions import movedim, squeeze_dim, unsqueeze
 from ..shapes.views import reshape
+from ..table.autocasting import autocasting
 from ..table.checks import check
 from ..table.op import composite
 from .sorting import sort
@@ -22,6 +23,7 @@ _MOST = 2**24
 
 
 @composite
+@autocasting
 def quantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -48,6 +50,7 @@ def quantile(
 
 
 @composite
+@autocasting
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:

@@ -32,7 +32,7 @@ def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layou
     return layout_of(input.type, extents, steps), start
 
 
-@operation("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
+@operation("DiagonalBackward0_copy", direct=True, linear=True, dims=["dim1", "dim2"])
 def diagonal_copy(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
     return contiguous_op.build(p, input.viewed(*diagonal_op.prepare(input.layout, offset, dim1, dim2)))
 
@@ -49,7 +49,10 @@ def _(total, grad, input_shape, offset, dim1, dim2):
     return add_to_part(total, grad, key, 1, diagonal_op, offset, dim1, dim2)
 
 
-@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
+@operation(
+    "DiagonalBackwardBackward0", direct=True, inputs=["grad_output"], linear=True, dims=["dim1", "dim2"],
+    shapes=["shape"]
+)
 def diagonal_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
 ) -> TensorRef:
@@ -88,7 +91,7 @@ def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
     return diagonal_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
 
-@operation("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
+@operation("DiagEmbedBackward0", direct=True, linear=True, dims=["dim1", "dim2"])
 def diag_embed_op(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
     side = input.shape[-1] + abs(offset)
     shape = list(input.shape[:-1])
@@ -180,7 +183,7 @@ def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
 
 
-@operation("DiagonalScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim1", "dim2"])
+@operation("DiagonalScatterBackward0", direct=True, changes="strided", inputs=["input", "src"], dims=["dim1", "dim2"])
 def diagonal_scatter_op(p: Plan, input: TensorRef, src: TensorRef, offset: int, dim1: int, dim2: int) -> None:
     overwrite_part(p, input, src, *diagonal_op.prepare(input.layout, offset, dim1, dim2))
 
@@ -236,7 +239,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     Raises:
         RuntimeError: if the tensor has fewer than two dimensions.
     """
-    op = operation(node, public=True, dims=(), in_place=True)(decide)
+    op = operation(node, public=True, direct=True, dims=(), in_place=True)(decide)
 
     @op.changing
     def _(p: Plan, target: TensorRef, diagonal: int) -> None:

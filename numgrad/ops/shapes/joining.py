@@ -55,7 +55,7 @@ def _(grad, input_shape, dim):
     return stack([missing if g is None else g for g in grads], dim)
 
 
-@operation("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
+@operation("CatBackward0", direct=True, inputs=["tensors"], sequence=True, linear=True)
 @following("tensors")
 def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int | None, ...]) -> TensorRef:
     """Add the steps that join tensors along a dimension; empty 1-D tensors have the extent None and fit any others."""
@@ -208,7 +208,7 @@ def _cat(tensors: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
     return cat_op, tuple([convert(t, dtype) for t in tensors]), dim, tuple(extents)
 
 
-@operation("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
+@operation("StackBackward0", direct=True, inputs=["tensors"], sequence=True, linear=True)
 def stack_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int) -> TensorRef:
     dtype = functools.reduce(promote_types, [tensor.type.dtype for tensor in tensors])
     first = tensors[0]

@@ -21,7 +21,7 @@ from .parts import cut, slice_op
 from .views import sizes_of
 
 
-@operation("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
+@operation("ConstantPadNdBackward0", direct=True, aten="constant_pad_nd", dims=(), numbers=["value"])
 def constant_pad(p: Plan, input: TensorRef, pad: tuple[int, ...], value: Given | None) -> TensorRef:
     """Return the input with ``value``, by default 0, around it; a negative number in ``pad`` removes elements."""
     widths = _by_dimension(len(input.shape), pad)

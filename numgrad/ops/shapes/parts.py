@@ -73,7 +73,8 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
 
 
 @operation(
-    "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
+    "SelectBackwardBackward0", direct=True, inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
+    numbers=["index"]
 )
 def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
     """Return zeros of ``shape`` with the gradient at the selected index."""
@@ -152,7 +153,7 @@ def _(total, grad, input_shape, dim, start, stop, step):
 
 
 @operation(
-    "SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
+    "SliceBackwardBackward0", direct=True, inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
     numbers=["start", "stop"],
 )
 def slice_backward(
@@ -204,7 +205,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slice_op(input, dim, start, start + length, 1)
 
 
-@operation("FlipBackward0", linear=True, dims=["dims"])
+@operation("FlipBackward0", direct=True, linear=True, dims=["dims"])
 def flip_op(p: Plan, input: TensorRef, dims: tuple[int, ...]) -> TensorRef:
     out = p.new_tensor(kept_layout(input.layout))
     p.assign(input.viewed(*_backwards(input.layout, dims)), out)
@@ -313,7 +314,7 @@ def part_cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tenso
     return op(grad, repeated_zero(part.shape, part.type), *where)
 
 
-@operation("SelectScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim"])
+@operation("SelectScatterBackward0", direct=True, changes="strided", inputs=["input", "src"], dims=["dim"])
 def select_scatter_op(p: Plan, input: TensorRef, src: TensorRef, dim: int, index: int) -> None:
     part, step = select_op.prepare(input.layout, dim, index)
     overwrite_part(p, input, src, part, index * step)
@@ -330,7 +331,7 @@ def _(grad, dim, index):
     return select_op(grad, dim, index)
 
 
-@operation("SliceScatterBackward0", changes="strided", inputs=["input", "src"], dims=["dim"])
+@operation("SliceScatterBackward0", direct=True, changes="strided", inputs=["input", "src"], dims=["dim"])
 def slice_scatter_op(
     p: Plan, input: TensorRef, src: TensorRef, dim: int, start: int, end: int, step: int
 ) -> None:

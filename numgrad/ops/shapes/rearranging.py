@@ -28,7 +28,7 @@ from .parts import cut, flip_op
 from .views import flatten, reshape, sizes_of
 
 
-@operation("RollBackward0", linear=True)
+@operation("RollBackward0", direct=True, linear=True)
 def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int, ...]) -> TensorRef:
     if not dims:
         row = p.tensor(p.contiguous(input), input.type, (input.size,))
@@ -96,7 +96,7 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     return roll_op, (steps, normal if rank else ())
 
 
-@operation("Rot90Backward0", linear=True, dims=["dims"])
+@operation("Rot90Backward0", direct=True, linear=True, dims=["dims"])
 def rot90_op(p: Plan, input: TensorRef, k: int, dims: tuple[int, int]) -> TensorRef:
     if k == 0:
         return contiguous_op.build(p, input)
@@ -143,7 +143,7 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
     return tuple(itertools.chain.from_iterable(zip(repeats, padded, strict=True)))
 
 
-@operation("RepeatBackward0", linear=True)
+@operation("RepeatBackward0", direct=True, linear=True)
 def repeat_op(p: Plan, input: TensorRef, repeats: tuple[int, ...]) -> TensorRef:
     pairs = _interleaved(input.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])

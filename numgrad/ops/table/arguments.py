@@ -19,6 +19,7 @@ from ...core.layout import Layout, normal_dim, normal_dims
 from ...core.types import dtype, to_dtype
 from ...devices import TensorRef
 from ...tensors.tensor import Tensor
+from .autocasting import autocasting
 from .checks import check_type
 
 
@@ -71,7 +72,7 @@ _TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Ten
 
 def tensors_checked(function: _Function) -> _Function:
     """Apply ``checked`` to tensors and ints only: PyTorch's Python functions check other arguments themselves."""
-    return checked(function, tensors=True)
+    return checked(autocasting(function), tensors=True)
 
 
 def checked(function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False) -> _Function:

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ...autograd.calls import transformed
-from ...autograd.grad_mode import TRANSFORMED, state
+from ...autograd.grad_mode import AUTOCAST, TRANSFORMED, state
 from ...autograd.node import Node
 from ...core.layout import Layout, layout_of, outgrown
 from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
 from ...tensors.tensor import Tensor
 from .ahead import Sample
+from .autocasting import cast_call
 from .checks import check, check_type
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseBackwardPlan, PointwiseNode, Rules
@@ -257,7 +258,7 @@ class Pointwise(Calls, Op):
                 for name, value in attributes.items()
             ]
             program = self.programs[key] = devices.PointwiseProgram(
-                self.name, compute.numpy, tuple(inputs), tuple([(name, out.numpy) for name in self.outputs]),
+                self.name, compute.compute.numpy, tuple(inputs), tuple([(name, out.numpy) for name in self.outputs]),
                 self.functions,
             )
         return program
@@ -299,6 +300,10 @@ class Pointwise(Calls, Op):
 
     def run(self, operands: Sequence[Any], attributes: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute into a new tensor, or in place into ``into``, and record the call."""
+        if state.mode & AUTOCAST and into is None:
+            result = cast_call(self.listed, lambda *operands: self.run(operands, attributes), operands)
+            if result is not NotImplemented:
+                return result
         if state.mode & TRANSFORMED:
             operands = self.prepared(operands)
             op = self._for(given_of(operands), into is not None)

@@ -66,7 +66,8 @@ class Rules:
             inputs += [devices.Operand(name, constant=value) for name, value in self.constants.items()]
             outputs = [(f"grad_{op.inputs[i]}", out.numpy) for i, out in zip(self.computed, outs, strict=True)]
             program = self.programs[key] = devices.PointwiseProgram(
-                f"{op.name}_backward", compute.numpy, tuple(inputs), tuple(outputs), tuple(self.computed.values())
+                f"{op.name}_backward", compute.compute.numpy, tuple(inputs), tuple(outputs),
+                tuple(self.computed.values()),
             )
         return program
 

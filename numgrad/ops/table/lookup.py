@@ -29,11 +29,13 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
+from ...autograd.grad_mode import AUTOCAST, state
 from ...core.layout import Layout
 from ...core.types import Size, dtype
 from ...devices import OutOfBoundsError, TensorRef
 from ...tensors.tensor import Tensor
 from .arguments import bind, check_arguments, declared_arguments, without_numpy_names
+from .autocasting import cast_call
 from .dispatch import caller
 from .entries import Entries
 from .op import attach, named_in_place, with_options
@@ -168,6 +170,10 @@ class _Unseen:
         """Raise if an argument is of a type that the function does not declare."""
         check_arguments(self.resolve, self.name, args, keywords, method=self.method)
 
+    def cast(self, args: Any, keywords: Any) -> Any:
+        """Call the function as autocast prescribes; return NotImplemented if it prescribes nothing."""
+        return cast_call((self.name,), self.call, args, keywords) if state.mode & AUTOCAST else NotImplemented
+
     def numbers_in(self, args: Any) -> list[int]:
         """Return the positions of tensors that stand for numbers."""
         positional = _for_tensors(self.resolve)[0]
@@ -286,6 +292,8 @@ def _looked_up(
             run = recent[key]
         except KeyError:
             args = input, *others
+            if (out := unseen.cast(args, keywords)) is not NotImplemented:
+                return out
             if operands is not None and unseen.numbers_in(args):
                 return unseen.with_numbers_read(args, keywords)
             decide = functools.partial(unseen.find, args, keywords, operands or args[:1])

@@ -143,6 +143,11 @@ class Op:
         return other
 
     @functools.cached_property
+    def listed(self) -> tuple[str, ...]:
+        """The names by which autocast's lists may contain the operation."""
+        return public_name(self.name), self.name, self.aten, self.node[0].partition("Backward")[0]
+
+    @functools.cached_property
     def has_gradient(self) -> bool:
         """True if any input may have a gradient."""
         return not self.nondifferentiable.issuperset(self.inputs)

@@ -12,7 +12,7 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides, span
-from ...core.types import device, dtype
+from ...core.types import bfloat16, device, dtype
 from ...devices import NUMBERS, Given, Plan, TensorRef
 from ...tensors.tensor import Tensor, check_in_place, check_one_device
 from ..batching.batches import is_mapped
@@ -82,6 +82,8 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
     if any(layout.strides) or type.device.type != "cpu" or not layout.size:
         return type.numpy
     plain = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
+    if type.dtype is bfloat16 and type.device is out.type.device:  # which is no number of NumPy's
+        return type.numpy
     return type.numpy if plain else NUMBERS_OF[type.dtype.kind]
 
 
@@ -211,7 +213,8 @@ def fused(
         a.type.numpy if a.__class__ is TensorRef else a.kind if a.__class__ is Given else a for a in operands
     ]) + (float,) * len(passed)
     result = into or p.new_tensor(out)
-    program = _program(name + function.__name__, function, compute or out.type.numpy, types, out.type.numpy)
+    chosen = compute or out.type.dtype.compute.numpy
+    program = _program(name + function.__name__, function, chosen, types, out.type.numpy)
     p.pointwise(program, [*[a for a in operands if not isinstance(a, float)], *passed], result)
     return result
 

@@ -24,11 +24,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Signature, signature
-from operator import itemgetter
 from typing import Any
 
 from ...autograd.calls import transformed
-from ...autograd.grad_mode import TRANSFORMED, state
+from ...autograd.grad_mode import AUTOCAST, TRANSFORMED, state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
 from ...devices import NUMBERS, Plan, TensorRef, check_countable
@@ -36,11 +35,15 @@ from ...devices.host_functions import HostFunction
 from ...tensors.tensor import Tensor, check_in_place, check_one_device
 from .ahead import Sample
 from .arguments import declared_arguments, defaults
+from .autocasting import cast_call
+from .checks import not_implemented
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
+from .keys import keying
 from .op import Op, builds_plan, enter, parameters
 from .recording import OUTPUT, RuleBackwardPlan, RuleNode
 from .transforms import ChangeCall, GeneralCall
+from .widening import Widening, has_halves, is_mixed, widened
 
 
 class _Unrecorded(functools.partial[Any]):
@@ -93,6 +96,9 @@ class Planned(Op):
         anywhere: inputs that need not lie on the device of the others.
         aten: PyTorch's name of the operation, if it is not the name that users call.
         host: the host function that launches it, if no kernel does: then ``prepare`` returns the layout alone.
+        direct: True if the steps take elements of any dtype, as those do that only move elements: see Note [Half
+            precision].
+        mixed: True if tensors of float32 may follow a first one of float16 or bfloat16.
         changes: if not "", the function changes a part of the first input in place.  A call changes a copy: a
             "contiguous" one, or a "strided" one, which has the input's strides.
 
@@ -136,8 +142,11 @@ class Planned(Op):
         anywhere: Sequence[str] = (),
         aten: str = "",
         host: HostFunction | None = None,
+        direct: bool = False,
+        mixed: bool = False,
         changes: str = "",
     ):
+        self.direct, self.mixed = direct, mixed
         self.outputs = tuple(outputs)
         self.extras = tuple(extras)
         self.graded = len(self.outputs) if extras else None
@@ -171,7 +180,7 @@ class Planned(Op):
         self._same_device_positions = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
         self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
         #: The function that maps the arguments of a call to the key of its entry and the operands.
-        self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
+        self.keyed = keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
         self._have_entries()
         enter(self)
 
@@ -199,7 +208,12 @@ class Planned(Op):
 
     def __call__(self, *args: Any) -> Any:
         key, operands = self.keyed(args)
-        return perform(self.recent.get(key) or self.entry(args)[0], operands)
+        entry = self.recent.get(key)
+        if entry is None:
+            if state.mode & AUTOCAST and (result := cast_call(self.listed, self, args)) is not NotImplemented:
+                return result
+            entry = self.entry(args)[0]
+        return perform(entry, operands)
 
     def run(self, operands: tuple[Any, ...], attributes: Any) -> Any:
         """Call an operation that has only tensors for arguments (see ``forms``)."""
@@ -238,6 +252,10 @@ class Planned(Op):
 
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
         """Run a call in a special mode."""
+        if state.mode & AUTOCAST:
+            result = cast_call(self.listed, self, self._arguments(entry, operands))
+            if result is not NotImplemented:
+                return result
         if not state.mode & TRANSFORMED:
             return perform(entry, operands, True)
         return transformed(GeneralCall(self, self._arguments(entry, operands)))
@@ -288,15 +306,26 @@ class Planned(Op):
 
     def _planned(self, *details: Any) -> Plan:
         """Return the plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
+        if self.direct or not has_halves(details):
+            return _returning(*self._built(details))
+        if (mixed := is_mixed(details)) and not self.mixed:
+            self._built(details)  # raises the error of an operation that takes tensors of one dtype
+        widening = Widening(details)
+        p, results = self._built(details, widening)
+        return _returning(p, widening.narrowed(p, results, 1 if mixed else len(self.outputs)))
+
+    def _built(self, details: Sequence[Any], widening: Widening | None = None) -> tuple[Plan, Any]:
+        """Return the plan of a call and its results, which is the plan itself if their sizes depend on values."""
         p, arguments = self._opened(details)
+        if widening is not None:
+            arguments = widening.arguments(p, arguments)
         build = self.build if self.host is None else getattr(p.backend, self.host.name, None)
-        if build is None:
-            assert self.host is not None
-            return p.returns(*self.host.add_to(p, self.prepare(*details), arguments))
-        results = build(p, *arguments)
-        if results is p:
-            return p
-        return p.returns(results) if results.__class__ is TensorRef else p.returns(*results)
+        if build is not None:
+            return p, build(p, *arguments)
+        assert self.host is not None
+        if has_halves(details):
+            raise not_implemented(self.host.name, *[value for value in details if value.__class__ is Layout])
+        return p, self.host.add_to(p, self.prepare(*details), arguments)
 
     def _change_copy(self, strided: bool, p: Plan, input: TensorRef, *others: Any) -> TensorRef:
         copy = p.new_tensor(kept_layout(input.layout) if strided else layout_of(input.type, input.shape))
@@ -307,7 +336,17 @@ class Planned(Op):
     def _planned_change(self, *details: Any) -> Plan:
         """Return the plan of an in-place call."""
         p, arguments = self._opened(details)
-        self.prepare_change(p, p.operand(details[0]), *arguments[1:])
+        target = p.operand(details[0])
+        if self.direct or not has_halves(details):
+            self.prepare_change(p, target, *arguments[1:])
+            return p
+        if is_mixed(details):
+            self.prepare_change(Plan(p.backend, p.device), target, *arguments[1:])
+        arguments = Widening(details).arguments(p, arguments)
+        changed = widened(p, target)
+        self.prepare_change(p, changed, *arguments[1:])
+        if changed is not target:
+            p.assign(changed, target)
         return p
 
     def _opened(self, details: Sequence[Any]) -> tuple[Plan, list[Any]]:
@@ -390,61 +429,13 @@ class Planned(Op):
         return RuleBackwardPlan(self.node_class, saved, constants, rules)
 
 
+def _returning(p: Plan, results: Any) -> Plan:
+    """Return a plan, finished with these results, unless they are the plan itself, which then is finished already."""
+    if results is p:
+        return p
+    return p.returns(results) if results.__class__ is TensorRef else p.returns(*results)
+
+
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
     """Return one of the several views that an operation makes."""
     return op(tensor, *arguments)[number]
-
-
-def _keying(
-    arguments: int, positions: tuple[int, ...], numbers: int, sequence: bool, key: Callable[..., Any] | None
-) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
-    """Return the function that maps a call's arguments to the key of its entry and the operands.
-
-    The operands stand at ``positions``; the last ``numbers`` of them are numbers.
-    """
-    count = len(positions)
-    tensors = count - numbers
-    pick: Any = itemgetter(*positions) if count > 1 else None
-
-    def by_function(args: Any) -> Any:
-        assert key is not None
-        return key(*args), pick(args)
-
-    def of_sequence(args: Any) -> Any:
-        return (*[tensor._layout for tensor in args[0]], *args[1:]), args[0]
-
-    def alone(args: Any) -> Any:
-        return args[0]._layout, args
-
-    def of_one(args: Any) -> Any:
-        return (args[0]._layout, *args[1:]), args[:1]
-
-    def of_leading(args: Any) -> Any:
-        entries: list[Any] = []
-        for value in args[:tensors]:
-            entries.append(value if value is None else value._layout)
-        if numbers:
-            for value in args[tensors:count]:
-                entries.append(value.__class__)
-        if count == arguments:
-            return tuple(entries), args
-        return (*entries, *args[count:]), args[:count]
-
-    def of_any(args: Any) -> Any:
-        details, operands = list(args), pick(args)
-        for position in positions[:tensors]:
-            value = details[position]
-            if value is not None:
-                details[position] = value._layout
-        if numbers:
-            for position in positions[tensors:]:
-                details[position] = details[position].__class__
-        return tuple(details), operands
-
-    if key is not None:
-        return by_function
-    if sequence:
-        return of_sequence
-    if positions == (0,):
-        return alone if arguments == 1 else of_one
-    return of_leading if positions == tuple(range(count)) else of_any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Layout
-from ...core.types import bool_, complex_of, dtype, float32, get_default_dtype, int64, real_of
+from ...core.types import bool_, complex_of, dtype, finfo, float32, get_default_dtype, int64, real_of
 from ...tensors.tensor import Tensor
 from .checks import check
 from .op import public
@@ -31,7 +32,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return type1
     lower, higher = (type1, type2) if type1.category <= type2.category else (type2, type1)
     if lower.category == higher.category or (higher.is_complex and lower.is_floating_point):
-        return dtype.of_numpy[np.promote_types(lower.numpy, higher.numpy)]
+        if type1.is_half != type2.is_half:
+            return type2 if type1.is_half else type1
+        return dtype.of_numpy[np.promote_types(lower.compute.numpy, higher.compute.numpy)]
     return higher
 
 
@@ -107,7 +110,7 @@ def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
     return result_dtype((tensor1, tensor2))
 
 
-LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LARGEST_FLOAT32 = (2 - 2.0**-23) * 2.0**127
 
 
 def check_fits(value: complex, target: dtype) -> None:
@@ -126,7 +129,14 @@ def bounds(number: type, target: dtype) -> tuple[float, float]:
         return info.min or -info.max, info.max
     if number is not float:
         return -(2**63), 2**63 - 1
-    return (-LARGEST_FLOAT32, LARGEST_FLOAT32) if real_of(target) is float32 else (-math.inf, math.inf)
+    largest = _largest(real_of(target))
+    return -largest, largest
+
+
+@functools.cache
+def _largest(target: dtype) -> float:
+    """Return the largest number of a floating-point dtype; infinity for float64, which holds all of Python's."""
+    return finfo(target).max if target.itemsize <= float32.itemsize else math.inf
 
 
 def plain_number(value: Any) -> Any:
@@ -145,4 +155,4 @@ def _holds(target: dtype, value: complex) -> bool:
     if target.kind == "i":
         low, high = bounds(int, target)
         return low <= value <= high
-    return real_of(target) is not float32 or not math.isfinite(value) or abs(value) <= LARGEST_FLOAT32
+    return target.kind == "b" or not math.isfinite(value) or abs(value) <= _largest(real_of(target))
