@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
@@ -180,10 +181,10 @@ def numpy_bfloat16() -> np.dtype:
         TypeError: it is not installed.
     """
     try:
-        import ml_dtypes  # optional
+        types = importlib.import_module("ml_dtypes")
     except ImportError:
         raise TypeError("Got unsupported ScalarType BFloat16: NumPy has it with the package ml_dtypes") from None
-    return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(types.bfloat16)
 
 
 def to_dtype(value: Any) -> dtype:

@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from ...ops.table.arguments import bind, check_arguments
-from ...ops.table.autocasting import autocasting
+from ...ops.table.autocasting import called_in_autocast, listed_names
 from ...tensors.tensor import Tensor
 
 __all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
@@ -26,7 +26,7 @@ def loss_function(function: _Function) -> _Function:
     Raises:
         ValueError: the reduction is not "none", "mean" or "sum".
     """
-    declared, annotations, function = signature(function), function.__annotations__, autocasting(function)
+    declared, listed = signature(function), listed_names(function)
     parameters = [*declared.parameters.values()]
     position = [*declared.parameters].index("reduction")
 
@@ -34,6 +34,8 @@ def loss_function(function: _Function) -> _Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         arguments = args, kwargs
         try:
+            if listed and (out := called_in_autocast(listed, call, args, kwargs)) is not NotImplemented:
+                return out
             if not kwargs and len(args) <= position:
                 return function(*args)
             if len(args) > position or "size_average" in kwargs or "reduce" in kwargs:
@@ -51,7 +53,7 @@ def loss_function(function: _Function) -> _Function:
         for name, annotation in _OLDER.items()
     ]
     call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {**annotations, **_OLDER}
+    call.__annotations__ = {**function.__annotations__, **_OLDER}
     return call  # type: ignore[return-value]
 
 

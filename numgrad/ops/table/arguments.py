@@ -19,7 +19,7 @@ from ...core.layout import Layout, normal_dim, normal_dims
 from ...core.types import dtype, to_dtype
 from ...devices import TensorRef
 from ...tensors.tensor import Tensor
-from .autocasting import autocasting
+from .autocasting import called_in_autocast, listed_names
 from .checks import check_type
 
 
@@ -72,7 +72,7 @@ _TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Ten
 
 def tensors_checked(function: _Function) -> _Function:
     """Apply ``checked`` to tensors and ints only: PyTorch's Python functions check other arguments themselves."""
-    return checked(autocasting(function), tensors=True)
+    return checked(function, tensors=True)
 
 
 def checked(function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False) -> _Function:
@@ -84,10 +84,13 @@ def checked(function: _Function, name: str | None = None, *, method: bool = Fals
         tensors: True to check tensors and ints only.
     """
     name = name or function.__name__
+    listed = listed_names(function) if tensors else ()
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            if listed and (out := called_in_autocast(listed, function, args, kwargs)) is not NotImplemented:
+                return out
             return function(*args, **kwargs) if kwargs else function(*args)
         except Exception:
             renamed = without_numpy_names(function, name, kwargs)

@@ -21,7 +21,7 @@ from ...autograd.grad_mode import AUTOCAST, GRAD, in_mode, state
 from ...core.types import dtype, float32, float64
 from ...tensors.tensor import Tensor
 
-__all__ = ["autocasting", "cast_call", "policy_of"]
+__all__ = ["autocasting", "called_in_autocast", "cast_call", "listed_names", "policy_of"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -103,6 +103,19 @@ def cast_call(names: Iterable[str], call: Callable[..., Any], args: Sequence[Any
     return in_mode(state.mode & ~AUTOCAST, functools.partial(call, **keywords), *args)
 
 
+def listed_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the name by which a list contains a function, as a tuple; an empty one if no list does."""
+    name = function.__name__
+    return (name,) if any(policy_of(name, device) for device in _LOWER_ON) else ()
+
+
+def called_in_autocast(
+    names: Iterable[str], function: Callable[..., Any], args: Sequence[Any], keywords: Any
+) -> Any:
+    """Call a function as autocast prescribes; return NotImplemented if it is off, or prescribes nothing."""
+    return cast_call(names, function, args, keywords) if state.mode & AUTOCAST else NotImplemented
+
+
 def _tensors(values: Iterable[Any]) -> Iterable[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
@@ -138,17 +151,12 @@ def _converted(value: Tensor, target: dtype) -> Tensor:
 
 
 def autocasting(function: Function) -> Function:
-    """Decorate a function that is made of operations, if it is in one of the lists."""
-    names = (function.__name__,)
-    if not any(policy_of(*names, device) for device in _LOWER_ON):
-        return function
+    """Decorate a function that is made of operations, and in one of the lists."""
+    names = listed_names(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if state.mode & AUTOCAST:
-            result = cast_call(names, function, args, keywords)
-            if result is not NotImplemented:
-                return result
-        return function(*args, **keywords)
+        result = called_in_autocast(names, function, args, keywords)
+        return function(*args, **keywords) if result is NotImplemented else result
 
     return call  # type: ignore[return-value]

@@ -129,7 +129,7 @@ def bounds(number: type, target: dtype) -> tuple[float, float]:
         return info.min or -info.max, info.max
     if number is not float:
         return -(2**63), 2**63 - 1
-    largest = _largest(real_of(target))
+    largest = math.inf if target.kind == "b" else _largest(real_of(target))
     return -largest, largest
 
 
