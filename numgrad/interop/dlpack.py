@@ -1,7 +1,7 @@
 """DLPack capsules of GPU memory, and of bfloat16, created and read via DLPack's C structures.
 
-NumPy does this for CPU memory of other dtypes.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with its deleter
-("managed"), in the older form and in the versioned form.
+NumPy does this for CPU memory of other dtypes.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with
+its deleter ("managed"), in the older form and in the versioned form.
 """
 
 from __future__ import annotations
@@ -144,13 +144,12 @@ class Borrowed:
             self._deleter(self._header)
 
 
-def dtype_of(capsule: Any) -> tuple[int, int] | None:
-    """Return the code and the bits of a capsule's elements; None if the capsule was already consumed."""
+def is_bfloat16(capsule: Any) -> bool:
+    """Return True if a capsule's elements are bfloat16, which NumPy does not read."""
     for name, structure in ((_VERSIONED_NAME, _Versioned), (_NAME, _Managed)):
         if is_named(capsule, name):
-            tensor = structure.from_address(_pointer(id(capsule), name)).tensor
-            return tensor.code, tensor.bits
-    return None
+            return structure.from_address(_pointer(id(capsule), name)).tensor.code == _CODES["V"]
+    return False
 
 
 def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int, ...], tuple[int, ...] | None, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,14 @@ import numpy as np
 from .. import devices
 from ..autograd.hooks import is_unserializable
 from ..core.device import numbered, to_device
+from ..core.layout import contiguous_strides, span
+from ..core.types import bfloat16
 from ..devices.recording import values_read
 from ..ops.creation.cuda_arrays import DEFAULT_STREAM, READ_ONLY, foreign_stream, on_memory, own_stream
 from ..ops.creation.from_data import from_array, from_numpy
 from ..ops.table.op import attach
 from ..tensors.tensor import Tensor, strided
-from .dlpack import CUDA, capsule_of, device_of, is_named, read_capsule
+from .dlpack import CUDA, capsule_of, device_of, is_bfloat16, is_named, read_capsule
 
 #: DLPack's number for CPU memory, and the index of the only such device.
 _CPU = (1, 0)
@@ -57,8 +60,12 @@ def _dlpack(
     if dl_device is not None and tuple(dl_device) != _CPU:
         raise BufferError(f"cannot export a tensor that lies on the cpu to DLPack device {tuple(dl_device)}")
     array = self._array()
+    array = array.copy() if copy else array
+    if self.dtype is bfloat16:
+        steps, versioned = [step // array.itemsize for step in array.strides], bool(max_version and max_version[0])
+        return capsule_of(array, array.ctypes.data, _CPU, array.dtype, array.shape, steps, versioned)
     version: dict[str, Any] = {} if max_version is None else {"max_version": max_version}
-    return (array.copy() if copy else array).__dlpack__(**version)
+    return array.__dlpack__(**version)
 
 
 def _dlpack_on_gpu(
@@ -81,7 +88,7 @@ def _dlpack_on_gpu(
         cuda.memory.note_uses(other, (buffer,))
     address = buffer.address + tensor._offset * buffer.itemsize
     versioned = max_version is not None and max_version[0] >= 1
-    return capsule_of(buffer, address, device, buffer.dtype, layout.shape, layout.strides, versioned)
+    return capsule_of(buffer, address, (CUDA, device), buffer.dtype, layout.shape, layout.strides, versioned)
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
@@ -139,7 +146,15 @@ def _on_gpu(exporter: _Exporter) -> Tensor:
 
 def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:
     """Return a tensor on the memory of an array on the CPU."""
-    array = np.from_dlpack(exporter)
+    try:
+        array = np.from_dlpack(exporter)
+    except (BufferError, RuntimeError):
+        if exporter.capsule is None or not is_bfloat16(exporter.capsule):  # which NumPy does not read
+            raise
+        owner, address, _, dtype, shape, strides, read_only = read_capsule(exporter.capsule)
+        array = _array_on(owner, address, dtype, shape, strides or contiguous_strides(shape))
+        if read_only:
+            warnings.warn(READ_ONLY, UserWarning, stacklevel=4)
     if copy:
         array = array.copy()
     elif not array.flags.writeable:
@@ -147,6 +162,14 @@ def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:
             return from_numpy(array)  # which warns
         array = _writable(array)  # a capsule before version 1.0 cannot say; PyTorch, too, assumes writable memory
     return from_array(array)
+
+
+def _array_on(owner: Any, address: int, dtype: np.dtype, shape: Any, strides: Any) -> np.ndarray:
+    """Return an array on memory that ``owner`` keeps alive; the strides are in elements."""
+    memory: Any = (ctypes.c_char * (span(shape, strides) * dtype.itemsize)).from_address(address)
+    memory.owner = owner
+    steps = tuple([step * dtype.itemsize for step in strides])
+    return np.ndarray(shape, dtype, memory, 0, steps)
 
 
 class _Exporter:
@@ -158,6 +181,7 @@ class _Exporter:
             raise RuntimeError(f"from_dlpack received an invalid capsule: {type(source).__name__} has no __dlpack__")
         self._source = source
         self.versioned = False
+        self.capsule: Any = None
 
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._is_capsule:
@@ -173,6 +197,7 @@ class _Exporter:
                 "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
                 "you might have already constructed a tensor from it once."
             )
+        self.capsule = capsule
         return capsule
 
 

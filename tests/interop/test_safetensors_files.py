@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import safetensors.numpy as safetensors
 
+import numgrad
 from numgrad.serialization import load
 
 FILE = safetensors.save({"w": np.arange(6, dtype=np.float32), "n": np.array([3, 5])}, {"by": "me"})
@@ -30,7 +31,12 @@ def test_files_of_others(tmp_path, mmap):
 
 def test_dtypes_of_others():
     data = safetensors.save({"half": np.ones(2, np.float16)})
-    with pytest.raises(RuntimeError, match="tensor 'half' has dtype F16, which numgrad does not have"):
+    assert load(io.BytesIO(data))["half"].dtype is numgrad.float16
+    header = b'{"x":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}'
+    of_bfloat16 = len(header).to_bytes(8, "little") + header + b"\xc0\x3f"
+    assert load(io.BytesIO(of_bfloat16))["x"].tolist() == [1.5]
+    data = data.replace(b'"F16"', b'"U16"')
+    with pytest.raises(RuntimeError, match="tensor 'half' has dtype U16, which numgrad does not have"):
         load(io.BytesIO(data))
 
 

@@ -147,9 +147,7 @@ def test_tensors_that_reach_out_of_their_storage(tmp_path, offset, shape, stride
         load(path, mmap=mmap)
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [
-    ("HalfStorage", "float16"), ("BFloat16Storage", "bfloat16"), ("QInt8Storage", "qint8"),
-])  # fmt: skip
+@pytest.mark.parametrize(("kind", "dtype"), [("ComplexHalfStorage", "complex32"), ("QInt8Storage", "qint8")])
 def test_dtypes_that_there_are_not(kind, dtype):
     with pytest.raises(RuntimeError, match=f"numgrad has no dtype torch.{dtype}: in PyTorch, convert such tensors"):
         load(archive(rebuilding(0, (2,), (1,), kind=kind), np.zeros(6, np.float32)))
