@@ -85,7 +85,7 @@ def load_state_dict_from_url(
         progress: show a progress bar.
         check_hash: check the file's SHA-256, whose first digits are in the file name, as in "resnet18-f37072fd.pth".
         file_name: the local file name, by default that in the URL.
-        weights_only: no effect, as in :func:`numgrad.load`.
+        weights_only: no effect: no code in the file is run.
 
     Raises:
         RuntimeError, OSError, pickle.UnpicklingError: the download failed, or the file cannot be read.
@@ -98,7 +98,7 @@ def load_state_dict_from_url(
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
         match = _DIGEST.search(name) if check_hash else None
         download_url_to_file(url, path, match and match.group(1), progress)
-    return _load(path, map_location, weights_only=weights_only)
+    return _load(path, map_location)
 
 
 def _refuse(name: str, repository: Any) -> NoReturn:

@@ -1,11 +1,13 @@
-"""Saving and loading: PyTorch's files of tensors and nested state, read only as data.
+"""Saving and loading: PyTorch's files of tensors and nested state.
 
-Nothing in a file is ever executed: only tensors, containers, numbers and strings are accepted.
+Nothing in a file is executed, and only tensors, containers, numbers and strings are accepted, unless the caller says
+``weights_only=False``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import zipfile
@@ -19,6 +21,7 @@ from .interop.archives import ArchiveReader, write_archive
 from .interop.pickling import pickled
 from .interop.safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .interop.unpickling import unpickled
+from .interop.whole_objects import unpickled_by_python
 from .ops.creation.factories import empty
 from .ops.creation.from_data import from_array
 from .tensors.tensor import Tensor
@@ -45,6 +48,9 @@ def save(
     scalars and arrays, which PyTorch reads only if they are declared safe.  Tensors keep their strides, attributes and
     ``requires_grad``, and those that overlapped in memory overlap again; ``grad`` and the graph are not stored.
 
+    Other objects, such as whole modules, are stored as Python's ``pickle`` does, by the names of their classes.
+    :func:`load` reads them only with ``weights_only=False``.
+
     A file given by name is replaced in one step after everything is written; on failure, the old file remains.
 
     Args:
@@ -53,8 +59,8 @@ def save(
         pickle_module, pickle_protocol: no effect: PyTorch can always read the pickle with ``weights_only=True``.
 
     Raises:
-        TypeError, ValueError: a value in ``obj`` cannot be stored; the message names its position in the nesting.  Also
-            if PyTorch's format before 1.6 is requested.
+        TypeError, ValueError, pickle.PicklingError: a value in ``obj`` cannot be stored; the message names its position
+            in the nesting.  ValueError also if PyTorch's format before 1.6 is requested.
         RuntimeError: the directory does not exist.
 
     Example:
@@ -121,8 +127,12 @@ def load(
         map_location: the device for the tensors, a dict that maps device names to devices, or a function.  The function
             takes each storage, as a tensor of one dimension on the CPU, and the name of its former device; it returns
             the tensor on any device, or None.  By default, each tensor is placed on its former device.
-        weights_only, pickle_load_args: no effect: only tensors, containers, numbers and strings are built, and the
-            globals passed to :func:`serialization.add_safe_globals`.
+        pickle_module, pickle_load_args: the module to use instead of ``pickle``, and arguments of its ``Unpickler``,
+            with ``weights_only=False``.
+        weights_only: unless False, only tensors, containers, numbers and strings are built, and the globals passed to
+            :func:`serialization.add_safe_globals`.  False also loads other objects, such as whole modules, with
+            Python's ``pickle``: the file may then run any code, so its source must be trusted.  Classes of PyTorch
+            that the file names are numgrad's.
         mmap: True to leave the elements in the file until they are used.  Changes to them are not written back, and
             their checksums are not verified.
 
@@ -142,12 +152,15 @@ def load(
         >>> numgrad.load(file)["weight"]
         tensor([1., 1.])
     """
-    if pickle_module is not None:
+    if pickle_module is not None and weights_only is not False:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     placed = _placement(map_location)
+    read = unpickled
+    if weights_only is False:
+        read = functools.partial(unpickled_by_python, pickle_module=pickle_module, **pickle_load_args)
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _read(file, f"file {os.fspath(f)!r}", f if mmap else None, placed)
+            return _read(file, f"file {os.fspath(f)!r}", f if mmap else None, placed, read)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "read"):
@@ -161,10 +174,12 @@ def load(
             "like io.BytesIO and try to load from it instead."
         ) from None
     name = f"file {f.name!r}" if isinstance(getattr(f, "name", None), str) else "file"
-    return _read(f, name, None, placed)
+    return _read(f, name, None, placed, read)
 
 
-def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str], Tensor]) -> Any:
+def _read(
+    file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str], Tensor], read: Callable[..., Any]
+) -> Any:
     """Return the contents of a file; with its ``path``, the elements stay in the file."""
     start = file.tell()
     head = file.read(_HEAD)
@@ -172,7 +187,7 @@ def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str],
     _check_format(name, head)
     try:
         if head.startswith(_ZIP):
-            return _read_archive(ArchiveReader(file, path), placed)
+            return _read_archive(ArchiveReader(file, path), placed, read)
         from .interop.safetensors_files import read_safetensors  # few files need it
 
         return read_safetensors(file, path, lambda location: placed(empty(0, device="cpu"), location).device)
@@ -180,14 +195,16 @@ def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str],
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from error
 
 
-def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor]) -> Any:
+def _read_archive(
+    archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor], read: Callable[..., Any]
+) -> Any:
     def storage_of(key: str, dtype: dtype, location: str, numel: int) -> Tensor:
         buffer = placed(from_array(archive.storage(key, dtype.numpy, numel)), location)
         if not isinstance(buffer, Tensor) or buffer.dtype is not dtype or buffer.shape != (numel,):
             raise TypeError(f"map_location returned {buffer!r} for a storage of {numel} elements of type {dtype}")
         return buffer.contiguous()
 
-    return unpickled(archive.pickle, storage_of)
+    return read(archive.pickle, storage_of)
 
 
 def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:

@@ -1,4 +1,4 @@
-"""State as a pickle that PyTorch reads with ``weights_only``: tensors, containers, numbers, strings and little else.
+"""State as a pickle that PyTorch reads, with ``weights_only`` if it has tensors, containers, numbers and strings only.
 
 The pickle names PyTorch's classes and functions, which need not be installed.
 
@@ -14,8 +14,10 @@ import codecs
 import copyreg
 import io
 import pickle
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +27,12 @@ from ..core.display import class_name
 from ..core.layout import span
 from ..core.types import CPU, Size, device, dtype, layout
 from ..devices.recording import values_read
-from ..nn.parameter import Parameter
+from ..nn.parameter import Parameter, UninitializedTensorMixin
 from ..tensors.tensor import Tensor
 from .interchange import warn_of_hooks
 from .rebuilding import FUNCTIONS
 from .safe_globals import get_safe_globals, name_of
+from .whole_objects import name_in_files
 
 __all__ = ["pickled"]
 
@@ -112,7 +115,7 @@ class _TensorPickler(_PythonPickler):
             return
         if self._callees:
             function = self._callees.pop()
-            self.save_global(function, _NAMES.get(function) or name_of(function))
+            self.save_global(function, _NAMES.get(function) or name_in_files(function) or name_of(function))
             return
         key = id(obj)
         if type(obj) is str or (key in self._around and key in self.memo):
@@ -125,14 +128,25 @@ class _TensorPickler(_PythonPickler):
         del self._around[key]
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Write a name."""
-        assert name is not None
-        module, _, last = name.rpartition(".")
-        self.write(pickle.GLOBAL + f"{module}\n{last}\n".encode())
+        """Write a name: a complete one, or that by which Python finds the object.
+
+        Raises:
+            pickle.PicklingError: there is no such name.
+        """
+        if name is not None and "." in name:
+            module, _, last = name.rpartition(".")
+            self.write(pickle.GLOBAL + f"{module}\n{last}\n".encode())
+            return
+        try:
+            super().save_global(obj, name)
+        except (pickle.PicklingError, AttributeError) as error:
+            raise pickle.PicklingError(f"{self._location()}: {error}") from error
 
     def save_reduce(self, func: Any, args: Any, *state: Any, **options: Any) -> None:
         """Write the call of a function, or of a class."""
-        self._callees.append(args[0] if func is copyreg.__newobj__ else func)  # type: ignore[attr-defined]
+        callee = args[0] if func is copyreg.__newobj__ else func  # type: ignore[attr-defined]
+        if _has_complete_name(callee):
+            self._callees.append(callee)
         super().save_reduce(func, args, *state, **options)
 
     def persistent_id(self, obj: Any) -> Any:
@@ -155,36 +169,41 @@ class _TensorPickler(_PythonPickler):
             return (np.asarray(value) if isinstance(value, np.ndarray) else value).__reduce__()
         if value is np.ndarray:
             return "numpy.ndarray"
-        if cls in get_safe_globals():
-            return self._reduced(value)
-        raise TypeError(f"{self._location()}: a {class_name(cls)} cannot be saved{_advice(value)}")
+        if isinstance(value, type | FunctionType):
+            return name_in_files(value) or (value.__name__ if value.__name__ == value.__qualname__ else NotImplemented)
+        return self._reduced(value)
 
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
-        if type(tensor) not in (Tensor, Parameter):
-            raise TypeError(
-                f"{self._location()}: a {class_name(type(tensor))} cannot be saved: its class is unknown when it is "
-                "read. Save its detach()"
-            )
+        if isinstance(tensor, UninitializedTensorMixin):
+            return tensor.__reduce_ex__(2)
         attributes, requires_grad = vars(tensor), tensor.requires_grad
         self._tensors.append(tensor)
         if self._places is None:
             warn_of_hooks(tensor)
             return dict, (), attributes or None
         storage, offset = self._places[len(self._tensors) - 1]
-        flagged = requires_grad and type(tensor) is Tensor
+        flagged = requires_grad and type(tensor) is not Parameter
         view: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), flagged, OrderedDict()
         if type(tensor) is Parameter:
             name = "torch._utils._rebuild_parameter"
             args: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], view), requires_grad, OrderedDict()
             return (FUNCTIONS[f"{name}_with_state"], (*args, attributes)) if attributes else (FUNCTIONS[name], args)
-        if attributes:
-            arguments = _Name(_REBUILD), _Name("torch.Tensor"), view, attributes
+        if attributes or type(tensor) is not Tensor:
+            cls = _Name("torch.Tensor") if type(tensor) is Tensor else type(tensor)
+            arguments = _Name(_REBUILD), cls, view, attributes
             return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], arguments
         return FUNCTIONS[_REBUILD], view
 
     def _reduced(self, value: Any) -> tuple[Any, ...]:
-        """Return how an object of a class registered as safe is made: a call, and its state."""
-        function, arguments, *entries = value.__reduce_ex__(2)
+        """Return how another object is made: a call and a state, and for classes not registered as safe, any items."""
+        try:
+            reduce = copyreg.dispatch_table.get(type(value))
+            reduced: Any = value.__reduce_ex__(2) if reduce is None else reduce(value)
+        except TypeError as error:
+            raise TypeError(f"{self._location()}: {error}") from error
+        if type(value) not in get_safe_globals():
+            return reduced
+        function, arguments, *entries = reduced
         callee = arguments[0] if function is copyreg.__newobj__ else function  # type: ignore[attr-defined]
         if callee not in get_safe_globals() or any(entry is not None for entry in entries[1:]):
             name = class_name(type(value))
@@ -203,6 +222,17 @@ class _TensorPickler(_PythonPickler):
                 continue  # the arguments of the call that makes the owner
             text, owner = inner_text or text, part
         return text
+
+
+def _has_complete_name(callee: Any) -> bool:
+    """Return True for a class or function that its module and its name identify."""
+    module = getattr(callee, "__module__", None)
+    return (
+        callee in _NAMES or (
+            isinstance(callee, type | FunctionType | BuiltinFunctionType) and "." not in callee.__qualname__
+            and getattr(sys.modules.get(module or ""), callee.__name__, None) is callee
+        )
+    )
 
 
 def _step(owner: Any, part: Any, location: str) -> str | None:
@@ -251,12 +281,3 @@ def _groups(tensors: list[Tensor]) -> Iterator[tuple[list[int], int, int]]:
             groups.append([storage, start, end, [number]])
     for _, start, end, members in sorted(groups, key=lambda group: min(group[3])):
         yield sorted(members), start, end
-
-
-def _advice(value: Any) -> str:
-    if hasattr(value, "state_dict"):
-        return ": give its state_dict()"
-    return (
-        ". A state is made of tensors, containers, numbers and strings; what else load may build, name to "
-        "numgrad.serialization.add_safe_globals"
-    )

@@ -11,7 +11,7 @@ from ..ops.pointwise.complexes import view_as_real_op as view_as_real
 from ..ops.shapes.joining import cat
 from ..tensors.tensor import Tensor
 from .hyperparameters import RATE, hyperparameters
-from .line_search import strong_wolfe
+from .line_search import minimum_of_cubic, strong_wolfe
 from .optimizer import Optimizer
 
 __all__ = ["LBFGS"]
@@ -198,3 +198,11 @@ def _strong_wolfe(
     return strong_wolfe(
         lambda size: obj_func(x, size, d), float(t), d, float(f), g, float(gtd), max_ls, c1, c2, tolerance_change
     )
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[float, float] | None = None
+) -> float:
+    """Return the minimum, within bounds, of the cubic through two points of a line with their slopes."""
+    low, high = sorted((float(x1), float(x2))) if bounds is None else bounds
+    return minimum_of_cubic(tuple(map(float, (x1, f1, g1))), tuple(map(float, (x2, f2, g2))), low, high)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..tensors.tensor import Tensor
 
-__all__ = ["strong_wolfe"]
+__all__ = ["minimum_of_cubic", "strong_wolfe"]
 
 #: The defaults of ``decrease``, ``curvature`` and ``narrowest``: see :func:`strong_wolfe`.
 _DECREASE, _CURVATURE, _WIDTH = 1e-4, 0.9, 1e-9
@@ -111,17 +111,26 @@ def _lower(bracket: list[_Point]) -> int:
 
 
 def _minimum(first: _Point, second: _Point, low: float, high: float) -> float:
-    """Return the minimum within bounds of the cubic through two points with their slopes; without one, the middle."""
-    left, right = (first, second) if first.size <= second.size else (second, first)
-    width = right.size - left.size
+    return minimum_of_cubic(
+        (first.size, first.loss, first.slope), (second.size, second.loss, second.slope), low, high
+    )
+
+
+def minimum_of_cubic(first: Sequence[float], second: Sequence[float], low: float, high: float) -> float:
+    """Return the minimum within bounds of the cubic through two points with their slopes; without one, the middle.
+
+    A point is given as its position, the value and the slope.
+    """
+    (start, left, falling), (end, right, rising) = (first, second) if first[0] <= second[0] else (second, first)
+    width = end - start
     if width == 0:
         return (low + high) / 2.0
-    mean = left.slope + right.slope - 3.0 * (left.loss - right.loss) / -width
-    square = mean * mean - left.slope * right.slope
+    mean = falling + rising - 3.0 * (left - right) / -width
+    square = mean * mean - falling * rising
     if not square >= 0:
         return (low + high) / 2.0
     root = math.sqrt(square)
-    rise, run = right.slope + root - mean, right.slope - left.slope + 2.0 * root
+    rise, run = rising + root - mean, rising - falling + 2.0 * root
     if run == 0:  # a straight line
         return high if rise < 0 else low
-    return min(max(right.size - width * (rise / run), low), high)
+    return min(max(end - width * (rise / run), low), high)

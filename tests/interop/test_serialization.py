@@ -3,13 +3,14 @@
 import io
 import math
 import os
+import pickle
 from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
 
 import numgrad
-from numgrad import Tensor, arange, tensor
+from numgrad import arange, tensor
 from numgrad.interop import archives
 from numgrad.nn import Parameter
 from numgrad.serialization import load, save
@@ -237,8 +238,7 @@ def test_any_damaged_byte_is_noticed():
 # -- values that cannot be saved -------------------------------------------------------------------------
 
 
-class Labelled(Tensor):
-    """A subclass of the user's."""
+UNNAMED = lambda: None  # noqa: E731 - a function that its name does not lead to
 
 
 def looped():
@@ -250,11 +250,8 @@ def looped():
 @pytest.mark.parametrize(
     ("state", "error", "message"),
     [
-        ({"optimizer": [{"f": print}]}, TypeError, r"state\['optimizer'\]\[0\]\['f'\]: a builtin_function_or_method"),
-        ([np.ones(2, "S2")], TypeError, r"state\[0\]: a numpy.ndarray cannot be saved"),
-        ({"m": numgrad.nn.Linear(1, 1)}, TypeError, r"state\['m'\]: a .*Linear cannot be .*: give its state_dict\(\)"),
-        ({(1, print): 2}, TypeError, r"key .* of state\[1\]: a builtin_function_or_method cannot be saved"),
-        ((Labelled([1.0]),), TypeError, r"state\[0\]: a .*Labelled cannot be saved.*detach"),
+        ({"o": [{"f": (item for item in ())}]}, TypeError, r"state\['o'\]\[0\]\['f'\]: cannot pickle 'generator'"),
+        ({(1, UNNAMED): 2}, pickle.PicklingError, r"key .* of state\[1\]: Can't pickle <function <lambda>"),
         (looped(), ValueError, r"state\['k'\]\[0\]\[1\]: a tuple that contains itself cannot be saved"),
     ],
 )
@@ -269,8 +266,8 @@ def test_refused(tmp_path, state, error, message):
 
 def test_refused_attributes():
     x = tensor([1.0])
-    x.note = print
-    with pytest.raises(TypeError, match=r"state\['w'\].__dict__\['note'\]: a builtin_function_or_method"):
+    x.note = UNNAMED
+    with pytest.raises(pickle.PicklingError, match=r"state\['w'\].__dict__\['note'\]: Can't pickle"):
         saved({"w": x})
 
 

@@ -281,6 +281,9 @@ def test_the_line_search_under_pytorchs_name():
         x = library.tensor([-1.0, 2.0, 0.5], dtype=library.float64)
         loss, gradient = at(x, 0, x)
         slope = gradient.dot(-gradient)
+        cubic = importlib.import_module(optimizers.LBFGS.__module__)._cubic_interpolate
+        slopes = library.tensor(-4.0), library.tensor(2.0)
+        assert float(cubic(0.0, 4.0, slopes[0], 3.0, 1.0, slopes[1])) == pytest.approx(2.0)  # of (x - 2)²
         *numbers, size, calls = search(at, x, 1e-3, -gradient, loss, gradient, slope, c2=0.1, max_ls=12)
         results.append([numbers[0], numbers[1].tolist(), size, calls])
     ours, theirs = results

@@ -6,14 +6,10 @@ from typing import Any
 
 from ...tensors.tensor import Tensor
 from .. import functional, init
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Configured
 
 __all__ = ["MultiheadAttention"]
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A ``Linear`` under the name of PyTorch's output projection."""
 
 
 class MultiheadAttention(Configured):

@@ -131,3 +131,7 @@ class Bilinear(Configured):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return functional.bilinear(input1, input2, self.weight, self.bias)
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A ``Linear`` under the name of PyTorch's output projection."""

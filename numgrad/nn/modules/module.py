@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, Self
 
 from ...autograd.accumulation import forget_gradients
@@ -17,6 +18,7 @@ from ...core.types import bfloat16, float16, float32, float64, to_dtype
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
 from ...ops.creation.factories import empty
+from ...random import fork_rng
 from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from .attributes import (
@@ -289,6 +291,14 @@ class CallsFunction(Configured):
         self.register_buffer(name, tensor)
         self._arguments += (name,)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_arguments" not in state:  # of PyTorch's module, whose attributes are the arguments of the constructor
+            cls: Any = next(cls for cls in type(self).__mro__ if cls.__module__.partition(".")[0] == _LIBRARY)
+            with fork_rng():  # parameters of the module that is made for its other attributes
+                made = cls(**{name: state[name] for name in signature(cls).parameters if name in state})
+            state = {**vars(made), **state}
+        super().__setstate__(state)
+
     def _options(self) -> dict[str, Any]:
         """Return the arguments of the function other than inputs."""
         return {name: getattr(self, name) for name in self._arguments}
@@ -296,6 +306,9 @@ class CallsFunction(Configured):
     def forward(self, input: Tensor) -> Tensor:
         return self._function(input, **self._options())
 
+
+#: The name of this library.
+_LIBRARY = __name__.partition(".")[0]
 
 #: The attributes that hold a module's hooks, as declared by the classes that register them.
 _HOOKS = [*Hooks.__annotations__, *ModuleState.__annotations__]
