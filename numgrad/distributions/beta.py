@@ -34,7 +34,6 @@ class Beta(ExponentialFamily):
     }  # fmt: skip
     support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
         self._dirichlet = Dirichlet(stack(broadcast_all(concentration1, concentration0), -1), validate_args)

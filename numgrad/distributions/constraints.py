@@ -128,7 +128,7 @@ class _IndependentConstraint(Constraint):
         dims = result.dim() - self.reinterpreted_batch_ndims
         if dims < 0:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        return result.reshape((*result.shape[:dims], -1)).all(-1)
+        return result.flatten(dims).all(-1) if self.reinterpreted_batch_ndims else result
 
     def __repr__(self) -> str:
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -158,8 +158,7 @@ class MixtureSameFamilyConstraint(Constraint):
         dims = value.dim() - self.event_dim
         if dims < 0:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        result = self.base_constraint.check(value.unsqueeze(dims))
-        return result.reshape((*result.shape[:dims], -1)).all(-1)
+        return self.base_constraint.check(value.unsqueeze(dims)).flatten(dims).all(-1)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamilyConstraint({self.base_constraint!r})"

@@ -40,7 +40,6 @@ class Dirichlet(ExponentialFamily):
     }  # fmt: skip
     support = constraints.simplex
     has_rsample = True
-    _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None):
         if concentration.dim() < 1:

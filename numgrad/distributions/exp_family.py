@@ -52,5 +52,6 @@ class ExponentialFamily(Distribution):
         others = other._natural_params
         result = other._log_normalizer(*others) - normalizer
         for parameter, slope, other_parameter in zip(natural, slopes, others, strict=True):
-            result = result - sum_rightmost((other_parameter - parameter) * slope, len(other._event_shape))
+            dims = parameter.dim() - len(self._batch_shape)
+            result = result - sum_rightmost((other_parameter - parameter) * slope, dims)
         return result

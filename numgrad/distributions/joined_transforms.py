@@ -100,7 +100,7 @@ class _PartsTransform(Transform):
 
     def _check_size(self, name: str, value: Tensor, size: int, described: str) -> None:
         if not -value.dim() <= self.dim < value.dim():
-            raise AssertionError(f"dim {self.dim} out of range for {name} with {value.dim()} dimensions")
+            raise AssertionError(f"dim {self.dim} out of range for tensor with {value.dim()} dimensions")
         found = value.shape[self.dim]
         if found != size:
             raise AssertionError(f"{name}.size({self.dim}) = {found} must equal {described} {size}")

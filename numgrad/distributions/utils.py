@@ -68,7 +68,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     """Return the sum over the last ``dim`` dimensions."""
-    return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
+    return value if dim == 0 else value.flatten(-dim).sum(-1)
 
 
 _sum_rightmost = sum_rightmost  # PyTorch's name

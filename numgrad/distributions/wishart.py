@@ -62,12 +62,10 @@ class Wishart(ScaleMatrix, ExponentialFamily):
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
             )
         matrix = self._set_matrix(given, df.shape if isinstance(df, Tensor) else ())
-        batch = matrix.shape[:-2]
-        if isinstance(df, Tensor):
-            batch = broadcast_shapes(batch, df.shape)
-            self.df = df.expand(batch)
-        else:
-            self.df = tensor(df, dtype=matrix.dtype, device=matrix.device)
+        if not isinstance(df, Tensor):
+            df = tensor(df, dtype=matrix.dtype, device=matrix.device)
+        batch = broadcast_shapes(matrix.shape[:-2], df.shape)
+        self.df = df.expand(batch)
         size = matrix.shape[-1]
         if (self.df <= size - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")

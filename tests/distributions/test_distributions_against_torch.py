@@ -384,6 +384,31 @@ def test_the_nearest_formula_is_found():
     lambda m, d: d.constraints.independent(3, 1), lambda m, d: d.constraints.dependent.check(m.ones(2)),
     lambda m, d: d.constraints.dependent.event_dim, lambda m, d: d.Independent.support.is_discrete,
     lambda m, d: type("Own", (d.Normal,), {"__init__": lambda self: d.Normal.__init__(self, 0, 1)})().expand((2,)),
+    lambda m, d: d.MultivariateNormal(m.zeros(2)), lambda m, d: d.MultivariateNormal(m.tensor(0.0), m.eye(1)),
+    lambda m, d: d.MultivariateNormal(m.zeros(2), m.eye(2), m.eye(2)),
+    lambda m, d: d.MultivariateNormal(m.zeros(2), -m.eye(2)),
+    lambda m, d: d.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2, 2)), lambda m, d: d.Gamma(0.0, 1.0),
+    lambda m, d: d.MultivariateNormal(m.zeros(2), m.ones(2)), lambda m, d: d.Wishart(0.5, m.eye(2)),
+    lambda m, d: d.Wishart(3.0), lambda m, d: d.LKJCholesky(1), lambda m, d: d.Dirichlet(m.tensor(1.0)),
+    lambda m, d: d.Dirichlet(m.ones(2)).log_prob(m.ones(2)), lambda m, d: d.Beta(1.0, -1.0), lambda m, d: d.Binomial(3),
+    lambda m, d: d.Multinomial(m.ones(2), m.ones(2)), lambda m, d: d.Poisson(-1.0), lambda m, d: d.Poisson(m.nan),
+    lambda m, d: d.Poisson(1.0).log_prob(m.tensor(0.5)), lambda m, d: d.NegativeBinomial(2, 1.0),
+    lambda m, d: d.Binomial(m.tensor([1.0, 2.0]), m.tensor([0.5, 0.5])).enumerate_support(),
+    lambda m, d: d.Multinomial(2, m.ones(2)).log_prob(m.tensor([2.0, 1.0])), lambda m, d: d.StudentT(0.0),
+    lambda m, d: d.MixtureSameFamily(d.Normal(m.zeros(2), 1.0), d.Normal(m.zeros(2), 1.0)),
+    lambda m, d: d.MixtureSameFamily(d.Categorical(m.ones(3)), d.Normal(m.zeros(2), 1.0)),
+    lambda m, d: d.MixtureSameFamily(d.Categorical(m.ones(2, 3)), d.Normal(m.zeros(3, 3), 1.0)),
+    lambda m, d: d.LowRankMultivariateNormal(m.zeros(2), m.ones(3, 1), m.ones(2)),
+    lambda m, d: d.Poisson(1.0).entropy(), lambda m, d: d.ReshapeTransform((2,), (3,)),
+    lambda m, d: d.CorrCholeskyTransform().forward_shape((4,)),
+    lambda m, d: d.StackTransform([d.ExpTransform()], 1)(m.ones(2)),
+    lambda m, d: d.CatTransform([d.ExpTransform()])(m.ones(2)),
+    lambda m, d: d.kl_divergence(d.Binomial(2, 0.5), d.Binomial(3, 0.5)), lambda m, d: m.poisson(m.tensor([-1.0])),
+    lambda m, d: m.poisson(m.tensor([1])), lambda m, d: m.binomial(m.tensor([1]), m.tensor([0.5])),
+    lambda m, d: m.empty(2).cauchy_(0.0, -1.0), lambda m, d: m.empty(2).log_normal_(0.0, 0.0),
+    lambda m, d: m.empty(2).geometric_(1.5), lambda m, d: m.empty(2).bool().geometric_(0.5),
+    lambda m, d: m.ones(2).int().log_normal_(), lambda m, d: d.utils.vec_to_tril_matrix(m.ones(5)),
+    lambda m, d: d.utils.tril_matrix_to_vec(m.ones(2, 2), 3), lambda m, d: d.biject_to(d.constraints.lower_cholesky),
     lambda m, d: d.Normal(0, 1).sample("a"), lambda m, d: d.transform_to.register(3, 4),
 ])  # fmt: skip
 def test_what_is_refused(program):
@@ -450,3 +475,10 @@ def test_helpers():
                 u.probs_to_logits(p), u.probs_to_logits(p, True), u.logits_to_probs(a), u.logits_to_probs(a, True)]
 
     assert_alike(program, *randoms((3,)))
+
+    def triangles(m, a, b):
+        u = m.distributions.utils
+        found = [u.vec_to_tril_matrix(a, diag) for diag in (-1, 0)] + [u.vec_to_tril_matrix(a[..., :3], -2)[..., 3:, :]]
+        return [*found, u.tril_matrix_to_vec(b), u.tril_matrix_to_vec(b, -1), u.tril_matrix_to_vec(b, 1)]
+
+    assert_alike(triangles, *randoms((2, 6), (2, 3, 3)))
