@@ -182,6 +182,8 @@ def test_samplers_at_the_edges():
     assert found[:2].tolist() == [torch.finfo(torch.float32).tiny, inf]
     assert found[2:].isnan().all()
     assert torch._sample_dirichlet(torch.full((100, 2), 1e-4)).sum(-1).isfinite().all()
+    half = torch._standard_gamma(torch.tensor([2.0, 3.0], dtype=torch.float16), torch.Generator().manual_seed(1))
+    assert half.equal(torch._standard_gamma(torch.tensor([2.0, 3.0]), torch.Generator().manual_seed(1)).half())
     with pytest.raises(RuntimeError, match="invalid Poisson rate, expected rate to be non-negative"):
         torch.poisson(f64([-1.0]))
     with pytest.raises(RuntimeError, match=r"geometric_ expects p to be in \(0, 1\), but got p=1"):

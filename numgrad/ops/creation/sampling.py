@@ -9,9 +9,11 @@ from typing import Any
 
 from ... import random
 from ...core.layout import layout_of
+from ...core.types import float32
 from ...tensors.tensor import Tensor
 from ..batching.examples import drawn
 from ..indexing.checking import holds_everywhere
+from ..memory.copying import convert
 from ..memory.overwriting import FilledNode
 from ..shapes.broadcasting import broadcast_tensors
 from ..table.checks import check, check_supported, check_value
@@ -26,10 +28,15 @@ _PoissonBackward0, _BinomialBackward0 = [
 
 
 def numbers_of(draw: str, generator: Any, *parameters: Tensor) -> Tensor:
-    """Return a random number for each element of the parameters, which are of one shape."""
+    """Return a random number for each element of the parameters, which are of one shape and dtype.
+
+    Those of 16 bits are rounded from float32.
+    """
     layout = parameters[0]._layout
-    source = random.given_or_default(generator, layout.type.device)
-    return new_drawn(draw, layout_of(layout.type, layout.shape), source, *[p.detach() for p in parameters])
+    source, dtype = random.given_or_default(generator, layout.type.device), layout.type.dtype
+    computed = dtype if dtype.itemsize > 2 else float32
+    given = [convert(parameter.detach(), computed) for parameter in parameters]
+    return convert(new_drawn(draw, layout_of(layout.type.with_dtype(computed), layout.shape), source, *given), dtype)
 
 
 @public(method=False)
