@@ -124,9 +124,9 @@ __all__ = [
 #: Names imported on first access, to keep ``import numgrad`` fast: modules, and names with the module that defines
 #: them.
 _MODULES = [
-    "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "distributed", "distributions",
-    "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "scalar", "serialization",
-    "signal", "special", "testing", "types", "utils", "version", "viz",
+    "_vmap_internals", "accelerator", "amp", "array_api", "backends", "compiler", "cuda", "data", "distributed",
+    "distributions", "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "scalar",
+    "serialization", "signal", "special", "testing", "types", "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},

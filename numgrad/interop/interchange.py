@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import warnings
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,28 @@ def _dlpack_on_gpu(
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
     """Return the device of the memory in DLPack's numbers: ``(1, 0)`` for the CPU, ``(2, index)`` for a GPU."""
     return (CUDA, self.get_device()) if self.is_cuda else _CPU
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    """Return the namespace of the array API standard for tensors, ``numgrad.array_api``.
+
+    Raises:
+        ValueError: the version is not one that the namespace follows.
+    """
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"numgrad.array_api follows the array API standard 2024.12, not {api_version!r}")
+    return importlib.import_module("numgrad.array_api")
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """Return the tensor on a device, as :meth:`to`; the name of the array API standard.
+
+    Raises:
+        ValueError: a stream is given.
+    """
+    if stream is not None:
+        raise ValueError(f"to_device() works on the current stream only, not on {stream!r}")
+    return self.to(device)
 
 
 def to_dlpack(tensor: Tensor) -> Any:
@@ -208,6 +231,8 @@ def _writable(array: np.ndarray) -> np.ndarray:
 
 
 attach("__dlpack__", _dlpack)
+attach("__array_namespace__", _array_namespace)
+attach("to_device", _to_device)
 attach("__dlpack_device__", _dlpack_device)
 
 # -- pickling ---------------------------------------------------------------------------------------------------

@@ -41,6 +41,9 @@ class Methods:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Implement ``__array_function__`` as described at the top of this file."""
 
+    def __array_namespace__(self, *, api_version: _str | None = ...) -> Any:
+        """Return the namespace of the array API standard for tensors, ``numgrad.array_api``."""
+
     def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any) -> Any:
         """Implement ``__array_ufunc__`` as described at the top of this file."""
 
@@ -1553,6 +1556,9 @@ class Methods:
     def to(self, *args: Any, dtype: Any = ..., device: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor with another dtype, device (direct or that of another tensor) or memory format; itself if
         nothing changes."""
+
+    def to_device(self, device: Any, *, stream: Any = ..., **keywords: Any) -> Tensor:
+        """Return the tensor on a device, as :meth:`to`; the name of the array API standard."""
 
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices."""
