@@ -31,13 +31,19 @@ from .ops.table.op import ops
 
 #: The functions, by the names of their operations where these differ.
 _NAMES = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "deg2rad",
-    "digamma", "elu", "entr", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod",
-    "frac", "gammainc", "gammaincc", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside",
-    "huber", "hypot", "leaky_relu", "lerp", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
-    "logit", "logsigmoid", "maximum", "minimum", "mish", "mse", "ndtri", "pow", "rad2deg", "reciprocal", "relu",
-    "remainder", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "smooth_l1", "softplus",
-    "softshrink", "softsign", "sqrt", "tan", "tanh", "tanhshrink", "trunc", "where", "xlog1py", "xlogy",
+    "abs", "acos", "acosh", "airy_ai", "asin", "asinh", "atan", "atan2", "atanh", "bessel_j0", "bessel_j1",
+    "bessel_y0", "bessel_y1", "ceil", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w", "copysign", "cos", "cosh", "deg2rad", "digamma", "elu", "entr", "erf", "erfc",
+    "erfcx", "erfinv", "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod", "frac", "gammainc", "gammaincc",
+    "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside", "hermite_polynomial_h",
+    "hermite_polynomial_he", "huber", "hypot", "i0", "i0e", "i1", "i1e", "laguerre_polynomial_l", "leaky_relu",
+    "legendre_polynomial_p", "lerp", "lgamma", "log", "log10", "log1p", "log2", "log_ndtr", "logaddexp",
+    "logaddexp2", "logit", "logsigmoid", "maximum", "minimum", "mish", "modified_bessel_k0", "modified_bessel_k1",
+    "mse", "ndtri", "pow", "rad2deg", "reciprocal", "relu", "remainder", "round", "rsqrt",
+    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sigmoid",
+    "sign", "silu", "sin", "sinc", "sinh", "smooth_l1", "softplus", "softshrink", "softsign", "spherical_bessel_j0",
+    "sqrt", "tan", "tanh", "tanhshrink", "trunc", "where", "xlog1py", "xlogy", "zeta",
 ]
 _OPERATIONS = {"pow": "pow_tensor", "where": "choose", "gammainc": "igamma", "gammaincc": "igammac"}
 

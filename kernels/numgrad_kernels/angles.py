@@ -77,20 +77,20 @@ def _format(x: Value) -> TrigonometricFormat:
 def sin(x: Value) -> Value:
     """Sine of an angle in radians."""
     angle, quadrant = _reduced(x)
-    return select(x == 0, x, _sine_at(_near(angle), quadrant))
+    return select(x == 0, x, _sine_at(near(angle), quadrant))
 
 
 def cos(x: Value) -> Value:
     """Cosine of an angle in radians."""
     angle, quadrant = _reduced(x)
-    return _sine_at(_near(angle), quadrant + 1)
+    return _sine_at(near(angle), quadrant + 1)
 
 
 def sin_cos(x: Value) -> tuple[Value, Value]:
     """Sine and cosine of an angle in radians, reducing it once."""
     angle, quadrant = _reduced(x)
-    near = _near(angle)
-    return select(x == 0, x, _sine_at(near, quadrant)), _sine_at(near, quadrant + 1)
+    parts = near(angle)
+    return select(x == 0, x, _sine_at(parts, quadrant)), _sine_at(parts, quadrant + 1)
 
 
 def tan(x: Value) -> Value:
@@ -101,7 +101,7 @@ def tan(x: Value) -> Value:
     return select(x == 0, x, select((quadrant & 1) != 0, -1 / near, near))
 
 
-def _near(angle: Value) -> tuple[Value, Value]:
+def near(angle: Value) -> tuple[Value, Value]:
     """Return the sine and cosine of an angle of at most pi/4."""
     c, z = _format(angle), angle * angle
     return fma(angle * z, horner(z, c.sin), angle), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))

@@ -46,13 +46,15 @@ COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads",
 
 #: Modules that kernels import, with the modules that these depend on.
 _SCALAR = (
-    "angles", "circular", "complexes", "halves", "incomplete_beta", "incomplete_gamma", "polynomials", "polynomials32",
-    "remainders", "scalar", "special",
+    "angles", "bessel", "circular", "complexes", "error_functions", "gamma", "halves", "incomplete_beta",
+    "incomplete_gamma", "modified_bessel", "orthogonal", "parts", "polynomials", "polynomials32", "remainders",
+    "scalar", "series", "special",
 )
 IMPORTED = {
     "scalar": _SCALAR,
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
     "remainders": ("remainders",),
+    "special": _SCALAR,
     "local": ("local",),
     "blocks": ("blocks", *_SCALAR),
     "foreign": ("foreign",),

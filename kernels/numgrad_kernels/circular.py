@@ -15,23 +15,23 @@ __all__ = [
 ]
 
 
-def _by_device(name: str) -> Callable[..., Value]:
+def by_device(name: str) -> Callable[..., Value]:
     """Return the C library's function, which ``angles`` replaces on a GPU."""
     library, on_device = libm.function(name), getattr(angles, name)
     return lambda x: (on_device if on_gpu(x) else library)(x)
 
 
-@compiled_as(_by_device("sin"), python=np.sin, pairs=complexes.sin)
+@compiled_as(by_device("sin"), python=np.sin, pairs=complexes.sin)
 def sin(x: Any) -> Any:
     """Sine of an angle in radians."""
 
 
-@compiled_as(_by_device("cos"), python=np.cos, pairs=complexes.cos)
+@compiled_as(by_device("cos"), python=np.cos, pairs=complexes.cos)
 def cos(x: Any) -> Any:
     """Cosine of an angle in radians."""
 
 
-@compiled_as(_by_device("tan"), python=np.tan, pairs=complexes.tan)
+@compiled_as(by_device("tan"), python=np.tan, pairs=complexes.tan)
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
 

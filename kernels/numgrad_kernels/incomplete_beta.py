@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import polynomials
-from .incomplete_gamma import MOST_ROUNDS, Dual, digamma_above_0, epsilon
+from .gamma import digamma_above_0
+from .incomplete_gamma import MOST_ROUNDS, Dual, epsilon
 from .instructions import Value, absolute, either, repeat, select
 
 

@@ -15,11 +15,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import libm, polynomials, polynomials32
-from .instructions import Value, absolute, copysign, either, horner, instruction, repeat, select
+from . import gamma, libm, polynomials, polynomials32
+from .instructions import Value, absolute, copysign, either, instruction, repeat, select
 
 _sqrt, _trunc = instruction("llvm.sqrt"), instruction("llvm.trunc")
-_lgamma, _library_erfc = libm.function("lgamma"), libm.function("erfc")
+_erfc = libm.by_size(polynomials32.erfc, "erfc")
 
 #: Temme's expansion is used for a above ``_LARGE`` and |x - a| below ``_NEAR`` * a.
 _LARGE, _NEAR = 20, 0.4
@@ -37,12 +37,6 @@ _TEMME = (
     *(-5.830772132550426e-11, 2.4361948020667415e-11, -5.0276692801141755e-12, 1.1004392031956135e-13),
     *(3.371763262400985e-13, -1.392388722418162e-13, 2.8534893807447045e-14, -5.139111834242572e-16),
 )
-
-#: ln Gamma(x) = (x - 1/2) ln x - x + ln(2 pi) / 2 + z (c0 + c1 z^2 + ...) for z = 1 / x.
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-
-#: psi(x) = ln x - z / 2 - z^2 (c0 + c1 z^2 + ...) for z = 1 / x.
-_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
 
 class Dual:
@@ -124,12 +118,25 @@ def _by_method(a: Value, x: Value, near: _Method, series: _Method, fraction: _Me
 
 def _probabilities_by_series(a: Value, x: Value) -> Sequence[Value]:
     below = _density(a, x) * _series(a, x)
-    return below, 1 - below
+    # For small a and x, P = x^a / Gamma(a + 1) (1 + a sum of (-x)^n / (n! (a + n))), which may be near 1.
+    exponent = a * polynomials.log(x) - _lgamma_next(a)
+    alternating = polynomials.exp(exponent) * a * _alternating_series(a, x)
+    above = select((x <= 1) & (a <= 1), -polynomials.expm1(exponent) - alternating, 1 - below)
+    return below, above
+
+
+def _alternating_series(a: Value, x: Value) -> Value:
+    def step(number: Value, power: Value, total: Value) -> Any:
+        power = power * -x / number
+        term = power / (a + number)
+        return (number + 1, power, total + term), absolute(term) > epsilon(x) * absolute(total)
+
+    return repeat(step, (x.like(1), x.like(1), x.like(0)), 40)[2]
 
 
 def _slope_by_series(a: Value, x: Value) -> Sequence[Value]:
     total = _series(Dual(a, a.like(1)), x)
-    return ((-x / a) * (total.value * (polynomials.log(x) - digamma_above_0(a + 1)) + total.slope),)
+    return ((-x / a) * (total.value * (polynomials.log(x) - gamma.digamma_above_0(a + 1)) + total.slope),)
 
 
 def _series(a: Any, x: Value) -> Any:
@@ -155,7 +162,7 @@ def _probabilities_by_fraction(a: Value, x: Value) -> Sequence[Value]:
 
 def _slope_by_fraction(a: Value, x: Value) -> Sequence[Value]:
     inverse = _fraction(Dual(a, a.like(1)), x)
-    return (x * (inverse.value * (polynomials.log(x) - digamma_above_0(a)) + inverse.slope),)
+    return (x * (inverse.value * (polynomials.log(x) - gamma.digamma_above_0(a)) + inverse.slope),)
 
 
 def _fraction(a: Any, x: Value) -> Any:
@@ -214,11 +221,15 @@ def _uniform_sum(a: Any, eta: Any) -> tuple[Any, Any]:
 
 def _density(a: Value, x: Value) -> Value:
     """x^a e^-x / Gamma(a + 1)."""
-    z = 1 / a
-    exponent = -a * _half_square(a, x) - z * horner(z * z, STIRLING)
+    exponent = -a * _half_square(a, x) - gamma.stirling_rest(a)
     large = polynomials.exp(exponent) / _sqrt(2 * math.pi * a)
-    small = polynomials.exp(a * polynomials.log(x) - x - _lgamma(a + 1))
+    small = polynomials.exp(a * polynomials.log(x) - x - _lgamma_next(a))
     return select(a > 10, large, small)
+
+
+def _lgamma_next(a: Value) -> Value:
+    """ln Gamma(a + 1) for a > 0."""
+    return select(a < 1, gamma.lgamma1p(a), gamma.lgamma(a + 1))
 
 
 def _half_square(a: Value, x: Value) -> Value:
@@ -226,22 +237,6 @@ def _half_square(a: Value, x: Value) -> Value:
     distance, quotient = (x - a) / a, x / a
     is_near = absolute(distance) < 0.25
     return select(is_near, polynomials.log1p_rest(distance), (quotient - 1) - polynomials.log(quotient))
-
-
-def digamma_above_0(x: Value) -> Value:
-    """The derivative of ln Gamma(x) for x > 0: an asymptotic series, moved beyond 10 by psi(x) = psi(x + 1) - 1 / x."""
-    moved: Any = 0.0
-    for number in range(0, 10, 2):
-        moved = (2 * x + (2 * number + 1)) / ((x + number) * (x + (number + 1))) + moved
-    is_small = x < 10
-    large = select(is_small, x + 10, x)
-    z = 1 / large
-    series = z * (0.5 + z * horner(z * z, _DIGAMMA))
-    return polynomials.log(large) - series - select(is_small, moved, 0)
-
-
-def _erfc(x: Value) -> Value:
-    return polynomials32.erfc(x) if x.size == 32 else _library_erfc(x)
 
 
 def epsilon(x: Value) -> float:

@@ -118,6 +118,12 @@ def function(name: str) -> Callable[..., Value]:
     return call
 
 
+def by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value]:
+    """Return a function that uses the polynomial for float32 and the C library for float64."""
+    library = function(name)
+    return lambda *numbers: (polynomial if numbers[0].size == 32 else library)(*numbers)
+
+
 def _vector_name(letter: str, lanes: int, arguments: int, symbol: str) -> str:
     """Return the name by the x86 vector function ABI: unmasked, all arguments vectors."""
     return f"_ZGV{letter}N{lanes}{'v' * arguments}_{symbol}"

@@ -12,14 +12,14 @@ function has a complex meaning.
 
 ``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``) with errors below
 2 units in the last place. So are, in float32, ``erf`` and ``pow`` with errors below 3 units, and ``erfc`` below 4
-(``polynomials32.py``). The other transcendental functions are the C library's (``libm.py``); with glibc their errors
-are at most 4 units, and 6 for ``lgamma`` near its zeros. No value depends on the element's position in a loop. On GPUs
-``sin``, ``cos`` and ``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of
-complex numbers (``complexes.py``) are composed of these.
+(``polynomials32.py``). Most other special functions (``special.py``) have errors below 5 units; near their zeros, these
+are units of the terms that cancel. The other transcendental functions are the C library's (``libm.py``); with glibc
+their errors are at most 4 units. No value depends on the element's position in a loop. On GPUs ``sin``, ``cos`` and
+``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of complex numbers
+(``complexes.py``) are composed of these.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,19 +28,13 @@ from . import complexes, instructions, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
 from .declarations import compiled_as, in_python, jitable, overloaded
 from .halves import *  # noqa: F403
-from .instructions import Value, bits, from_bits, instruction, select
+from .instructions import bits, from_bits, instruction, select
 from .parts import *  # noqa: F403
 from .remainders import *  # noqa: F403
 from .remainders import same
 from .special import *  # noqa: F403
 
 _sqrt = instruction("llvm.sqrt")
-
-
-def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value]:
-    """Return a function that uses the polynomial for float32 and the C library for float64."""
-    library = libm.function(name)
-    return lambda *numbers: (polynomial if numbers[0].size == 32 else library)(*numbers)
 
 
 # --- exponentials and logarithms
@@ -139,7 +133,7 @@ def _python_power(x: Any, y: Any) -> Any:
 
 
 @compiled_as(
-    _by_size(polynomials32.pow, "pow"),
+    libm.by_size(polynomials32.pow, "pow"),
     python=_python_power, integers=_integer_power, pairs=complexes.pow,
 )
 def pow(x: Any, y: Any) -> Any:
@@ -148,31 +142,6 @@ def pow(x: Any, y: Any) -> Any:
     Integers are multiplied exactly, by repeated squaring, and wrap around in their type. With a negative exponent the
     result is 0 unless the base is 1 or -1.
     """
-
-
-# --- special functions
-
-
-@compiled_as(_by_size(polynomials32.erf, "erf"), python=lambda x: type(x)(math.erf(x)))
-def erf(x: Any) -> Any:
-    """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-
-
-@compiled_as(_by_size(polynomials32.erfc, "erfc"), python=lambda x: type(x)(math.erfc(x)))
-def erfc(x: Any) -> Any:
-    """1 - erf(x), accurate for large x."""
-
-
-def _python_lgamma(x: Any) -> Any:
-    try:
-        return type(x)(math.lgamma(x))
-    except (ValueError, OverflowError):  # a pole, or too large
-        return type(x)(np.inf)
-
-
-@compiled_as(libm.function("lgamma"), python=_python_lgamma)
-def lgamma(x: Any) -> Any:
-    """Natural logarithm of the absolute value of the gamma function."""
 
 
 # --- signs and comparisons

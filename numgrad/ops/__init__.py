@@ -52,6 +52,7 @@ from .network import (
 from .pointwise import (
     activation,
     arithmetic,
+    bessel,
     binary_parts,
     clamping,
     comparison,
@@ -61,6 +62,7 @@ from .pointwise import (
     incomplete_beta,
     incomplete_gamma,
     integers,
+    orthogonal_polynomials,
     rounding,
     smooth_activation,
     special,

@@ -818,6 +818,12 @@ class Methods:
     def hypot_(self, other: Tensor, **keywords: Any) -> Tensor:
         """Compute ``hypot`` in place: overwrite the tensor and return it."""
 
+    def i0(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
+
+    def i0_(self, **keywords: Any) -> Tensor:
+        """Compute ``i0`` in place: overwrite the tensor and return it."""
+
     def igamma(self, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The regularized lower incomplete gamma function: the distribution function of a gamma variable."""
 
@@ -2629,6 +2635,10 @@ def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
+
+
+def i0(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
 
 
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

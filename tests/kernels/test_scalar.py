@@ -4,6 +4,7 @@ import functools
 import inspect
 import math
 import re
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -155,7 +156,26 @@ UNARY = {
     "atanh": (mpmath.atanh, 4, SMALL),
     "erf": (mpmath.erf, {np.float32: 2, np.float64: 4}, [between(-5, 5), between(0.7, 1.1), ALL_BELOW_1, *SMALL]),
     "erfc": (mpmath.erfc, 4, [between(-3, 9), between(8.5, 10.2), ALL_BELOW_1, *SMALL]),
-    "lgamma": (exact_lgamma, 6, [between(-5, 3), between(3, 100), sized(-20, 20, [1])]),
+    "lgamma": (exact_lgamma, 4, [between(0, 3), between(3, 100), sized(-20, 20, [1])]),
+    "digamma": (mpmath.digamma, 8, [between(0, 0.9), between(3, 100), sized(-20, 0, [1]), sized(1, 20, [1])]),
+    "erfinv": (mpmath.erfinv, 2, [between(-1, 1), *SMALL]),
+    "ndtri": (lambda p: -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * p), 4, [between(0, 0.5), between(0.5, 1)]),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), 4, [between(-5, 10), sized(-20, 1)]),
+    "modified_bessel_i0": (partial(mpmath.besseli, 0), 4, [between(-20, 20), sized(-20, 1.9)]),
+    "scaled_modified_bessel_i0": (lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x), 4, [between(-20, 20)]),
+    "modified_bessel_i1": (partial(mpmath.besseli, 1), 4, [between(-20, 20), sized(-20, 1.9)]),
+    "scaled_modified_bessel_i1": (lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x), 4, [between(-20, 20)]),
+    "modified_bessel_k0": (partial(mpmath.besselk, 0), 4, [between(0, 20), sized(-20, 1.5, [1])]),
+    "modified_bessel_k1": (partial(mpmath.besselk, 1), 4, [between(0, 20), sized(-20, 1.5, [1])]),
+    "scaled_modified_bessel_k0": (lambda x: mpmath.exp(x) * mpmath.besselk(0, x), 5, [between(0, 20)]),
+    "scaled_modified_bessel_k1": (lambda x: mpmath.exp(x) * mpmath.besselk(1, x), 4, [between(0, 20)]),
+    # between their zeros
+    "bessel_j0": (partial(mpmath.besselj, 0), 8, [between(-2, 2), between(6, 8.2)]),
+    "bessel_j1": (partial(mpmath.besselj, 1), 8, [between(-3.4, 3.4), between(7.4, 9.8)]),
+    "bessel_y0": (partial(mpmath.bessely, 0), 12, [between(0, 0.6), between(1.2, 3.6), between(7.4, 9.8)]),
+    "bessel_y1": (partial(mpmath.bessely, 1), 8, [between(0, 1.9), between(5.8, 8.2)]),
+    "spherical_bessel_j0": (lambda x: mpmath.sin(x) / x, 4, [between(-3, 3), *SMALL]),
+    "airy_ai": (mpmath.airyai, 16, [between(-2, 4), between(-3.8, -2.6), between(-5.2, -4.4)]),
 }
 
 
@@ -234,6 +254,19 @@ SPECIAL = {
     "erf": [(INF, 1), (-INF, -1), (-0.0, -0.0), (NAN, NAN), (1e30, 1), (-40, -1)],
     "erfc": [(INF, 0), (-INF, 2), (0, 1), (-0.0, 1), (NAN, NAN), (1e30, 0), (-40, 2)],
     "lgamma": [(0, INF), (-1, INF), (1, 0), (2, 0), (INF, INF), (-INF, INF), (NAN, NAN)],
+    "digamma": [(0, -INF), (-0.0, INF), (-1, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)],
+    "erfinv": [(1, INF), (-1, -INF), (2, NAN), (-0.0, -0.0), (NAN, NAN)],
+    "ndtri": [(0, -INF), (1, INF), (0.5, 0), (-1, NAN), (2, NAN), (NAN, NAN)],
+    "erfcx": [(INF, 0), (-INF, INF), (0, 1), (-0.0, 1), (NAN, NAN), (-40, INF)],
+    "modified_bessel_i0": [(INF, INF), (-INF, INF), (0, 1), (NAN, NAN)],
+    "modified_bessel_i1": [(INF, INF), (-INF, -INF), (-0.0, -0.0), (NAN, NAN)],
+    "scaled_modified_bessel_i0": [(INF, 0), (-INF, 0), (0, 1), (NAN, NAN)],
+    "modified_bessel_k0": [(0, INF), (-1, NAN), (INF, 0), (NAN, NAN)],
+    "modified_bessel_k1": [(0, INF), (-1, NAN), (INF, 0), (NAN, NAN)],
+    "bessel_y0": [(0, -INF), (-1, NAN), (NAN, NAN)],
+    "bessel_y1": [(0, -INF), (-1, NAN), (NAN, NAN)],
+    "spherical_bessel_j0": [(0, 1), (INF, 0), (NAN, NAN)],
+    "airy_ai": [(INF, 0), (NAN, NAN)],
     "atanh": [(1, INF), (-1, -INF), (2, NAN)],
     "acosh": [(1, 0), (0.5, NAN)],
     "sign": [(NAN, 0), (-0.0, 0), (3, 1), (-INF, -1)],
@@ -261,6 +294,10 @@ SPECIAL_PAIRS = {
     "floor_quotient": [(7, 2, 3), (-7, 2, -4), (7, -2, -4), (1, 0, INF), (0, 0, NAN), (-5, 3, -2)],
     "fmod": [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-4, 2, -0.0), (5, INF, 5), (5, 0, NAN), (INF, 2, NAN)],
     "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN)],
+    "zeta": [
+        *[(1, 2, INF), (0.5, 2, NAN), (2, 0, INF), (2, -3, INF), (2.5, -0.5, NAN), (2, INF, 0), (NAN, 1, NAN)],
+        *[(2, NAN, NAN), (2, 1, np.pi**2 / 6), (4, 1, np.pi**4 / 90), (200, 1, 1)],
+    ],
     "copysign": [(3, -0.0, -3), (-3, 1, 3), (NAN, -1, NAN), (0, -1, -0.0)],
 }
 

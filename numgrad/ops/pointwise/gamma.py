@@ -1,10 +1,10 @@
 """The logarithm of the gamma function and its derivatives, the polygamma functions.
 
 Note [Polygamma functions]: for large ``x`` they are the sums of their asymptotic series, whose coefficients are
-quotients of Bernoulli numbers.  A number below 10 is first moved beyond 10 by the recurrence ``psi(x) = psi(x + 1) - 1
-/ x``, and a negative number is reflected to ``1 - x`` (*NIST Digital Library of Mathematical Functions*, 5.5, 5.11 and
-5.15).  Orders above 1 are Hurwitz zeta functions, computed by the formula of Euler and Maclaurin (25.11.5), and for
-negative numbers by three of them.
+quotients of Bernoulli numbers.  A number below 10 is first moved beyond 10 by recurrences like ``psi'(x) = psi'(x + 1)
++ 1 / x**2``, and a negative number is reflected to ``1 - x`` (*NIST Digital Library of Mathematical Functions*, 5.5,
+5.11 and 5.15).  Orders above 1 are Hurwitz zeta functions, computed by the formula of Euler and Maclaurin (25.11.5),
+and for negative numbers by three of them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from .comparison import where
 
 _PI = math.pi
 
-#: Coefficients of the asymptotic series of digamma, trigamma and the zeta functions: quotients of Bernoulli numbers.
-_D1, _D2, _D3, _D4, _D5, _D6, _D7 = 1 / 12, 1 / 120, 1 / 252, 1 / 240, 1 / 132, 691 / 32760, 1 / 12
+#: Coefficients of the asymptotic series of trigamma and the zeta functions: quotients of Bernoulli numbers.
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 1 / 6, 1 / 30, 1 / 42, 1 / 30, 5 / 66, 691 / 2730, 7 / 6
 _H1, _H2, _H3, _H4, _H5, _H6 = 1 / 12, 1 / 60, 1 / 42, 1 / 40, 1 / 39.6, 691 / 27300
 
@@ -58,17 +57,7 @@ def digamma(input):
         >>> numgrad.digamma(numgrad.tensor([1.0, 2.0]))
         tensor([-0.5772,  0.4228])
     """
-    x = where(input < 0.5, 1 - input, input)
-    moved = (2 * x + 1) / (x * (x + 1)) + (2 * x + 5) / ((x + 2) * (x + 3)) + (2 * x + 9) / ((x + 4) * (x + 5))
-    moved = moved + (2 * x + 13) / ((x + 6) * (x + 7)) + (2 * x + 17) / ((x + 8) * (x + 9))
-    large = where(x < 10, x + 10, x)
-    z = 1 / (large * large)
-    series = z * (_D1 - z * (_D2 - z * (_D3 - z * (_D4 - z * (_D5 - z * (_D6 - z * _D7))))))
-    result = scalar.log(large) - 0.5 / large - series - where(x < 10, moved, 0)
-    fraction = input - scalar.round(input)
-    reflected = result - _PI / scalar.tan(_PI * fraction)
-    reflected = where(fraction == 0, where(input == 0, -1 / input, math.nan), reflected)
-    return where(input < 0.5, reflected, result)
+    return scalar.digamma(input)
 
 
 @digamma.gradient("input")
@@ -117,6 +106,27 @@ def hurwitz(input, *, power=2):
 @hurwitz.gradient("input")
 def _(grad, input, power):
     return grad * -power * hurwitz(input, power=power + 1)
+
+
+@pointwise("SpecialZetaBackward0", aten="special_zeta", result="float", inplace=False, export=False,
+           underived=["input"], numbers={"input": "SpecialZetaBackward1", "other": "SpecialZetaBackward2"})
+def zeta(input, other):
+    """Hurwitz' zeta function: the sum of ``(other + k) ** -input`` for ``k`` from 0; either may be a number.
+
+    It is infinite if ``input`` is 1 or ``other`` is 0 or a negative integer, and NaN if ``input`` is below 1, or not an
+    integer while ``other`` is negative, or ``other`` is below ``-2**24``.  It has no derivative by ``input``.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.special.zeta(numgrad.tensor([2.0, 4.0]), 1)
+        tensor([1.6449, 1.0823])
+    """
+    return scalar.zeta(input, other)
+
+
+@zeta.gradient("other")
+def _(grad, input, other):
+    return grad * -input * zeta(input + 1, other)
 
 
 @pointwise("PolygammaBackward0", aten="polygamma", result="float", inplace=False, export=False)

@@ -1,4 +1,4 @@
-"""Special functions: log-add-exp, logit, terms of entropies, the error function and its complement.
+"""Special functions: log-add-exp, logit, terms of entropies, the error function and its relatives.
 
 Results for integers and bools are floating-point numbers of the default dtype unless stated otherwise.
 """
@@ -6,6 +6,7 @@ Results for integers and bools are floating-point numbers of the default dtype u
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from numgrad_kernels import scalar
 
@@ -16,7 +17,15 @@ from ..table.op import public
 from .comparison import where
 from .exponential import exp, log, sigmoid
 
-_LN2, _ERF_SLOPE, _ROOT2, _ROOT_TWO_PI = math.log(2), 2 / math.sqrt(math.pi), math.sqrt(2), math.sqrt(2 * math.pi)
+_LN2, _ERF_SLOPE, _ROOT2 = math.log(2), 2 / math.sqrt(math.pi), math.sqrt(2)
+_ROOT_TWO_PI, _ROOT2_OVER_PI = math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
+
+
+def special_function(name: str, **declared: Any) -> Any:
+    """Return the decorator of the function of scalars that PyTorch calls ``special.<name>``."""
+    node = f"Special{name.title().replace('_', '')}Backward0"
+    declared = {"result": "float", "inplace": False, "export": False, **declared}
+    return pointwise(node, aten=f"special_{name}", **declared)
 
 
 @pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
@@ -209,43 +218,27 @@ def _(grad, input):
     return grad * (-_ERF_SLOPE * exp(-input * input))
 
 
-#: Coefficients of rational approximations of erfinv(y) with a relative error of at most 6e-5: in y * y for y <= 0.7,
-#: and in the root of ``-log((1 - y) / 2)`` for larger y.
-_P0, _P1, _P2, _P3 = 0.886226899, -1.645349621, 0.914624893, -0.140543331
-_Q1, _Q2, _Q3, _Q4 = -2.118377725, 1.442710462, -0.329097515, 0.012229801
-_R0, _R1, _R2, _R3 = -1.970840454, -1.624906493, 3.429567803, 1.641345311
-_S1, _S2 = 3.5438892, 1.6370678
+@pointwise("SpecialErfcxBackward0", aten="special_erfcx", result="float", export=False)
+def erfcx(input):
+    """``exp(input**2) * erfc(input)``, which neither overflows nor underflows for large numbers.
 
-
-@pointwise("ErfinvOfBothBackward0", aten="erfinv", dtypes="f", inplace=False, export=False, constant=["left"])
-def erfinv_of_both(y, left):
-    """The non-negative number with the error function ``y`` and the complementary error function ``left``, ``1 - y``.
-
-    Two steps of Halley's method refine a rational approximation; near 1 on ``erfc``, which loses no digits there.
+    Example:
+        >>> import numgrad
+        >>> numgrad.special.erfcx(numgrad.tensor([0.0, 1.0, 100.0]))
+        tensor([1.0000, 0.4276, 0.0056])
     """
-    central = y <= 0.7
-    z = y * y
-    near = y * (((_P3 * z + _P2) * z + _P1) * z + _P0) / ((((_Q4 * z + _Q3) * z + _Q2) * z + _Q1) * z + 1)
-    z = scalar.sqrt(-scalar.log(left / 2))
-    far = (((_R3 * z + _R2) * z + _R1) * z + _R0) / ((_S2 * z + _S1) * z + 1)
-    farther = scalar.sqrt(z * z - _LN2 - 0.5 * scalar.log(math.pi * z * z))  # as erfc(x) = exp(-x * x) / (sqrt(pi) * x)
-    x = where(central, near, where(z < 6, far, farther))
-    step = where(central, scalar.erf(x) - y, left - scalar.erfc(x)) / (_ERF_SLOPE * scalar.exp(-x * x))
-    x = x - step / (1 + x * step)
-    step = where(central, scalar.erf(x) - y, left - scalar.erfc(x)) / (_ERF_SLOPE * scalar.exp(-x * x))
-    x = x - step / (1 + x * step)
-    return where(left == 0, math.inf, x)
+    return scalar.erfcx(input)
 
 
-@erfinv_of_both.gradient("y")
-def _(grad, out):
-    return grad * exp(out * out) / _ERF_SLOPE
+@erfcx.gradient("input")
+def _(grad, input, out):
+    return grad * (2 * input * out - _ERF_SLOPE)
 
 
 @pointwise("ErfinvBackward0", result="float")
 def erfinv(input):
     """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
-    return scalar.copysign(erfinv_of_both(scalar.abs(input), 1 - scalar.abs(input)), input)
+    return scalar.erfinv(input)
 
 
 @erfinv.gradient("input")
@@ -256,10 +249,28 @@ def _(grad, out):
 @pointwise("SpecialNdtriBackward0", aten="special_ndtri", result="float", export=False)
 def ndtri(input):
     """The inverse of :func:`ndtr`: the bound below which a standard normal number lies with probability ``input``."""
-    tail = 2 * scalar.minimum(input, 1 - input)
-    return _ROOT2 * scalar.copysign(erfinv_of_both(1 - tail, tail), input - 0.5)
+    return scalar.ndtri(input)
 
 
 @ndtri.gradient("input")
 def _(grad, out):
     return grad * _ROOT_TWO_PI * exp(0.5 * out * out)
+
+
+@pointwise("SpecialLogNdtrBackward0", aten="special_log_ndtr", result="float", export=False)
+def log_ndtr(input):
+    """The logarithm of :func:`ndtr`, accurate for numbers of any size.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.special.log_ndtr(numgrad.tensor([-100.0, 0.0, 5.0]))
+        tensor([-5.0055e+03, -6.9315e-01, -2.8665e-07])
+    """
+    bound = input / _ROOT2
+    tail = scalar.log(0.5 * scalar.erfcx(-bound)) - bound * bound
+    return where(input < -1, tail, scalar.log1p(-0.5 * scalar.erfc(bound)))
+
+
+@log_ndtr.gradient("input")
+def _(grad, input):
+    return grad * (_ROOT2_OVER_PI / erfcx(-input / _ROOT2))

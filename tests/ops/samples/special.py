@@ -6,7 +6,7 @@ from functools import partial
 from statistics import NormalDist
 
 import numpy as np
-from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
+from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, Domain, between, sample
 
 import numgrad
 from numgrad.ops.pointwise.gamma import hurwitz
@@ -71,7 +71,42 @@ sample("erfc", np.vectorize(math.erfc, otypes="d"))
 sample("erfinv", np.vectorize(_erfinv, otypes="d"), domain=between(-0.9, 0.9))
 sample("ndtri", np.vectorize(lambda p: _erfinv(2 * p - 1) * math.sqrt(2), otypes="d"), domain=UNIT,
        call=numgrad.special.ndtri)
-sample("erfinv_of_both", np.vectorize(lambda y, left: _erfinv(y), otypes="d"), domain=(between(0.1, 0.6), UNIT),
-       dtypes=FLOATS)
 sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
        call=numgrad.special.entr)
+sample("erfcx", np.vectorize(lambda x: math.exp(x * x) * math.erfc(x), otypes="d"), call=numgrad.special.erfcx)
+sample("log_ndtr", by_mpmath(lambda mp, x: mp.log(mp.ncdf(x))), call=numgrad.special.log_ndtr)
+sample("zeta", by_mpmath(lambda mp, s, q: mp.zeta(s, q)), domain=(between(1.4, 4), POSITIVE), dtypes=FLOATS)
+
+sample("i0", np.i0)
+sample("i0e", by_mpmath(lambda mp, x: mp.exp(-abs(x)) * mp.besseli(0, x)), call=numgrad.special.i0e)
+sample("i1", by_mpmath(lambda mp, x: mp.besseli(1, x)), call=numgrad.special.i1)
+sample("i1e", by_mpmath(lambda mp, x: mp.exp(-abs(x)) * mp.besseli(1, x)), call=numgrad.special.i1e)
+for order in (0, 1):
+    sample(f"modified_bessel_k{order}", by_mpmath(lambda mp, x, n=order: mp.besselk(n, x) if x else math.inf),
+           domain=POSITIVE, call=getattr(numgrad.special, f"modified_bessel_k{order}"))
+    sample(f"scaled_modified_bessel_k{order}",
+           by_mpmath(lambda mp, x, n=order: mp.exp(x) * mp.besselk(n, x) if x else math.inf),
+           domain=POSITIVE, call=getattr(numgrad.special, f"scaled_modified_bessel_k{order}"))
+    sample(f"bessel_j{order}", by_mpmath(lambda mp, x, n=order: mp.besselj(n, x)),
+           call=getattr(numgrad.special, f"bessel_j{order}"))
+    sample(f"bessel_y{order}", by_mpmath(lambda mp, x, n=order: mp.bessely(n, x) if x else -math.inf),
+           domain=POSITIVE, call=getattr(numgrad.special, f"bessel_y{order}"))
+sample("spherical_bessel_j0", lambda x: np.sinc(x / np.pi), call=numgrad.special.spherical_bessel_j0)
+sample("airy_ai", by_mpmath(lambda mp, x: mp.airyai(x)), call=numgrad.special.airy_ai)
+
+DEGREE = Domain(lambda u: np.floor(u * 6))
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": lambda mp, x, n: mp.chebyt(n, x),
+    "chebyshev_polynomial_u": lambda mp, x, n: mp.chebyu(n, x),
+    "chebyshev_polynomial_v": lambda mp, x, n: mp.re(mp.chebyu(n, x) - mp.chebyu(n - 1, x)),
+    "chebyshev_polynomial_w": lambda mp, x, n: mp.re(mp.chebyu(n, x) + mp.chebyu(n - 1, x)),
+    "hermite_polynomial_h": lambda mp, x, n: mp.hermite(n, x),
+    "hermite_polynomial_he": lambda mp, x, n: mp.hermite(n, x / mp.sqrt(2)) / mp.sqrt(2) ** n,
+    "laguerre_polynomial_l": lambda mp, x, n: mp.laguerre(n, 0, x),
+    "legendre_polynomial_p": lambda mp, x, n: mp.legendre(n, x),
+}
+for name, polynomial in POLYNOMIALS.items():
+    sample(name, by_mpmath(polynomial), domain=(ANY, DEGREE), dtypes=FLOATS)
+    if name.startswith("chebyshev"):
+        shifted = by_mpmath(lambda mp, x, n, of=polynomial: of(mp, 2 * x - 1, n))
+        sample(f"shifted_{name}", shifted, domain=(UNIT, DEGREE), dtypes=FLOATS)
