@@ -19,44 +19,14 @@ from . import (
 from .declarations import compiled_as
 
 __all__ = [
-    "airy_ai",
-    "bessel_j0",
-    "bessel_j1",
-    "bessel_y0",
-    "bessel_y1",
-    "beta_slope",
-    "chebyshev_polynomial_t",
-    "chebyshev_polynomial_u",
-    "chebyshev_polynomial_v",
-    "chebyshev_polynomial_w",
-    "digamma",
-    "erf",
-    "erfc",
-    "erfcx",
-    "erfinv",
-    "gamma_slope",
-    "gammainc",
-    "gammaincc",
-    "hermite_polynomial_h",
-    "hermite_polynomial_he",
-    "laguerre_polynomial_l",
-    "legendre_polynomial_p",
-    "lgamma",
-    "modified_bessel_i0",
-    "modified_bessel_i1",
-    "modified_bessel_k0",
-    "modified_bessel_k1",
-    "ndtri",
-    "scaled_modified_bessel_i0",
-    "scaled_modified_bessel_i1",
-    "scaled_modified_bessel_k0",
-    "scaled_modified_bessel_k1",
-    "shifted_chebyshev_polynomial_t",
-    "shifted_chebyshev_polynomial_u",
-    "shifted_chebyshev_polynomial_v",
-    "shifted_chebyshev_polynomial_w",
-    "spherical_bessel_j0",
-    "zeta",
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "beta_slope", "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "erf", "erfc", "erfcx",
+    "erfcx_slope", "erfinv", "gamma_slope", "gammainc", "gammaincc", "hermite_polynomial_h",
+    "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "lgamma", "modified_bessel_i0",
+    "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "ndtri", "scaled_modified_bessel_i0",
+    "scaled_modified_bessel_i1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+    "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w", "spherical_bessel_j0", "zeta",
 ]
 
 
@@ -95,6 +65,11 @@ def zeta(s: Any, q: Any) -> Any:
 @compiled_as(error_functions.erfcx, python="compiled")
 def erfcx(x: Any) -> Any:
     """e^(x^2) erfc(x), without overflow for large x."""
+
+
+@compiled_as(error_functions.erfcx_slope, python="compiled")
+def erfcx_slope(x: Any) -> Any:
+    """The derivative of erfcx."""
 
 
 @compiled_as(error_functions.erfinv, python="compiled")

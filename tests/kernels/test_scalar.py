@@ -161,6 +161,10 @@ UNARY = {
     "erfinv": (mpmath.erfinv, 2, [between(-1, 1), *SMALL]),
     "ndtri": (lambda p: -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * p), 4, [between(0, 0.5), between(0.5, 1)]),
     "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), 4, [between(-5, 10), sized(-20, 1)]),
+    "erfcx_slope": (
+        lambda x: 2 * (x * mpmath.exp(x * x) * mpmath.erfc(x) - 1 / mpmath.sqrt(mpmath.pi)), 8,
+        [between(-5, 10), sized(-20, 3)],
+    ),
     "modified_bessel_i0": (partial(mpmath.besseli, 0), 4, [between(-20, 20), sized(-20, 1.9)]),
     "scaled_modified_bessel_i0": (lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x), 4, [between(-20, 20)]),
     "modified_bessel_i1": (partial(mpmath.besseli, 1), 4, [between(-20, 20), sized(-20, 1.9)]),

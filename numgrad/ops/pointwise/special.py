@@ -231,8 +231,19 @@ def erfcx(input):
 
 
 @erfcx.gradient("input")
+def _(grad, input):
+    return grad * erfcx_slope(input)
+
+
+@pointwise("ErfcxSlopeBackward0", dtypes="f", inplace=False, export=False)
+def erfcx_slope(input):
+    """The derivative of :func:`erfcx`, ``2 * input * erfcx(input) - 2 / sqrt(pi)``, also where the terms cancel."""
+    return scalar.erfcx_slope(input)
+
+
+@erfcx_slope.gradient("input")
 def _(grad, input, out):
-    return grad * (2 * input * out - _ERF_SLOPE)
+    return grad * 2 * (erfcx(input) + input * out)
 
 
 @pointwise("ErfinvBackward0", result="float")

@@ -74,6 +74,7 @@ sample("ndtri", np.vectorize(lambda p: _erfinv(2 * p - 1) * math.sqrt(2), otypes
 sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
        call=numgrad.special.entr)
 sample("erfcx", np.vectorize(lambda x: math.exp(x * x) * math.erfc(x), otypes="d"), call=numgrad.special.erfcx)
+sample("erfcx_slope", by_mpmath(lambda mp, x: 2 * x * mp.exp(x * x) * mp.erfc(x) - 2 / mp.sqrt(mp.pi)), dtypes=FLOATS)
 sample("log_ndtr", by_mpmath(lambda mp, x: mp.log(mp.ncdf(x))), call=numgrad.special.log_ndtr)
 sample("zeta", by_mpmath(lambda mp, s, q: mp.zeta(s, q)), domain=(between(1.4, 4), POSITIVE), dtypes=FLOATS)
 
