@@ -21,6 +21,7 @@ from .ops.decompositions.functions import linalg_ldl_solve as ldl_solve
 from .ops.decompositions.functions import linalg_matrix_exp as matrix_exp
 from .ops.decompositions.functions import linalg_vander as vander
 from .ops.decompositions.functions import matrix_power as _matrix_power
+from .ops.decompositions.least_squares import linalg_lstsq as lstsq
 from .ops.decompositions.lu import linalg_lu as lu
 from .ops.decompositions.lu import linalg_lu_factor as lu_factor
 from .ops.decompositions.lu import linalg_lu_factor_ex as lu_factor_ex
@@ -28,7 +29,6 @@ from .ops.decompositions.lu import linalg_lu_solve as lu_solve
 from .ops.decompositions.orthogonal import linalg_householder_product as householder_product
 from .ops.decompositions.orthogonal import linalg_qr as qr
 from .ops.decompositions.singular import linalg_cond as cond
-from .ops.decompositions.singular import linalg_lstsq as lstsq
 from .ops.decompositions.singular import linalg_matrix_norm as matrix_norm
 from .ops.decompositions.singular import linalg_matrix_rank as matrix_rank
 from .ops.decompositions.singular import linalg_pinv as pinv
@@ -43,7 +43,8 @@ from .ops.decompositions.systems import linalg_tensorsolve as tensorsolve
 from .ops.decompositions.triangular import linalg_solve_triangular as solve_triangular
 from .ops.matrices.linalg import chain_matmul as _chain_matmul
 from .ops.matrices.linalg import cross as _cross
-from .ops.matrices.matmul import matmul
+from .ops.matrices.matmul import matmul as _matmul
+from .ops.matrices.products import check_types as _check_types
 from .ops.pointwise.arithmetic import conj as _conj
 from .ops.pointwise.arithmetic import mul as _mul
 from .ops.reductions.norms import vector_norm
@@ -53,7 +54,9 @@ from .ops.shapes.dimensions import squeeze_dim as _squeeze
 from .ops.shapes.dimensions import unsqueeze as _unsqueeze
 from .ops.table.arguments import checked as _checked
 from .ops.table.autocasting import autocasting as _autocasting
+from .ops.table.checks import check as _check
 from .ops.table.op import check_tensors as _check_tensors
+from .ops.table.op import public as _public
 from .tensors.tensor import Tensor
 
 __all__ = [
@@ -64,8 +67,10 @@ __all__ = [
     "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]
 
+matmul = _public(_matmul, export=False, takes_out=True, exact_out=True)
 
-@_checked
+
+@_public(export=False, takes_out=True, exact_out=True)
 def norm(
     A: Tensor, ord: float | str | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Any = None,
@@ -98,15 +103,28 @@ def norm(
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-@_checked
+@_public(export=False, takes_out=True, exact_out=True)
 @_autocasting
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast."""
+    """Return the sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast.
+
+    Raises:
+        RuntimeError: the elements are no floating-point or complex numbers, or the dtypes differ.
+    """
     _check_tensors("vecdot", x=x, y=y)
+    dtype = x._layout.type.dtype
+    _check(
+        dtype.differentiable, "linalg.vecdot: Expected a floating point or complex tensor as input. Got {!s}",
+        dtype.legacy, x,
+    )
+    _check_types(
+        "linalg.vecdot: Expected x and y to have the same dtype, but found x of type {} and y of type {} instead",
+        x._layout, y._layout,
+    )
     return _sum(_mul(_conj(x), y), dim)
 
 
-@_checked
+@_public(export=False, takes_out=True, exact_out=True)
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Return the cross product of vectors of three elements in a dimension; see :func:`numgrad.cross`."""
     return _cross(input, other, dim)
@@ -118,12 +136,13 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return _diagonal(A, offset, dim1, dim2)
 
 
-@_checked
+@_public(export=False, takes_out=True, exact_out=True)
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Return the ``n``-th power of a square matrix or of each matrix of a batch; see :func:`numgrad.matrix_power`."""
     return _matrix_power(A, n)
 
 
+@_public(export=False, takes_out=True, exact_out=True)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Return the product of several matrices, in the order with the fewest multiplications.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .host_functions import host
 
-__all__ = ["finite", "linalg_lstsq", "linalg_matrix_exp", "linalg_pinv", "nearly_singular", "phase_check"]
+__all__ = ["finite", "linalg_matrix_exp", "linalg_pinv", "nearly_singular", "phase_check", "solution_by_svd"]
 
 
 def _reciprocals(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -15,8 +15,11 @@ def _reciprocals(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
 
 
 @host("numpy.linalg.svd")
-def linalg_pinv(A, atol, rtol, hermitian):
-    """Return the pseudoinverses of matrices; singular values up to ``max(atol, rtol * largest)`` count as 0."""
+def linalg_pinv(A, atol, rtol, hermitian, chosen):
+    """Return the pseudoinverses of matrices; singular values up to ``max(atol, rtol * largest)`` count as 0.
+
+    ``chosen``, True if users chose this limit, serves the gradient alone.
+    """
     if hermitian:
         values, V = np.linalg.eigh(A)
         U, sizes, Vh = V, np.abs(values), V.conj().mT
@@ -29,8 +32,7 @@ def linalg_pinv(A, atol, rtol, hermitian):
     return (Vh.conj().mT * inverses[..., None, :]) @ U.conj().mT
 
 
-@host("numpy.linalg.svd")
-def linalg_lstsq(A, B, rcond):
+def solution_by_svd(A, B, rcond):
     """Return the least-squares solutions of the least norm, the ranks, and the singular values."""
     U, values, Vh = np.linalg.svd(A, full_matrices=False)
     kept = values > rcond * values.max(-1, initial=0, keepdims=True)

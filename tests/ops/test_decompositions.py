@@ -304,3 +304,50 @@ def test_one_of_many_matrices_is_refused():
     with pytest.raises(linalg.LinAlgError, match=r"linalg.eigh: \(Batch element 34\): .*converge"):
         linalg.eigh(A)
     assert linalg.det(A)[32:35].nan_to_num(7).tolist() == [1, 0, 7]
+
+
+def test_backward_of_factors_without_derivatives_raises():
+    A = numgrad.eye(2, requires_grad=True)
+    for factor, message in ((linalg.ldl_factor, "linalg_ldl_factor_ex is not implemented"), (numgrad.geqrf, "'geqrf'")):
+        with pytest.raises((RuntimeError, NotImplementedError), match=message):
+            factor(A)[0].sum().backward()
+        with pytest.raises((RuntimeError, NotImplementedError), match=message):
+            jvp(lambda A, factor=factor: factor(A)[0], (numgrad.eye(2),), (numgrad.ones(2, 2),))
+
+
+def test_conditions_of_empty_matrices():
+    for p in (None, 1, -1, 2, -2, "fro", math.inf, -math.inf):
+        assert linalg.cond(numgrad.ones(0, 3), p) == linalg.cond(numgrad.ones(0, 0), p) == 0
+        assert linalg.cond(numgrad.ones(2, 3, 0), p).tolist() == [0, 0]
+
+
+ONES = numgrad.ones(3, 3)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: linalg.vecdot(ONES.long(), ONES.long()), "linalg.vecdot: Expected a floating point or complex tensor"),
+    (lambda: linalg.vecdot(ONES, ONES.double()), "linalg.vecdot: Expected x and y to have the same dtype"),
+    (lambda: linalg.cross(ONES, ONES.double()), "expected scalar type Float but found Double"),
+    (lambda: linalg.householder_product(ONES.long(), ONES[0].long()), "\"orgqr_cpu\" not implemented for 'Long'"),
+    (lambda: numgrad.ormqr(ONES, ONES[0, :2], ONES), r"tau.shape\[-1\] must be equal to min\(other.shape\[-2\]"),
+    (lambda: numgrad.ormqr(ONES, ONES, ONES), "Expected tau to have one dimension less than input"),
+    (lambda: numgrad.ormqr(ONES, ONES[0], ONES[0]), "Expected other to have the same number of dimensions as input"),
+    (lambda: numgrad.cholesky_solve(ONES, ONES.double()), "Expected b and A to have the same dtype"),
+    (lambda: numgrad.cholesky_solve(ONES[:2], ONES), "Incompatible matrix sizes for cholesky_solve: each A matrix is"),
+    (lambda: linalg.vander(ONES[0] > 0), "linalg.vander supports floating point, complex, and integer tensors"),
+    (lambda: linalg.matrix_norm(ONES.cfloat(), 1, dtype=numgrad.float32), "dtype should be complex for complex inputs"),
+    (lambda: linalg.vector_norm(ONES.cfloat(), dtype=numgrad.float32), "dtype should be complex for complex inputs"),
+    (lambda: linalg.matrix_norm(ONES.long(), 2, dtype=numgrad.float32), "Expected a floating point or complex tensor"),
+    (lambda: linalg.lstsq(ONES, ONES[None]), r"input.dim\(\) must be greater or equal to other.dim\(\)"),
+    (lambda: linalg.lstsq(ONES.expand(2, 3, 3), numgrad.ones(4, 3, 1)), "size of tensor a [(]2[)] must match"),
+])
+def test_arguments_that_are_refused(call, message):
+    with pytest.raises((RuntimeError, NotImplementedError), match=message):
+        call()
+
+
+def test_reports_have_the_batch_of_the_matrices():
+    A, B = numgrad.eye(2), numgrad.ones(40, 2, 1)
+    assert linalg.solve_ex(A, B).info.shape == ()
+    assert linalg.solve_ex(A.expand(2, 1, 2, 2), B[:3]).info.shape == (2, 1)
+    assert numgrad.triangular_solve(B, A).cloned_coefficient.shape == (40, 2, 2)

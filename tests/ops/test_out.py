@@ -53,14 +53,48 @@ def test_an_empty_out_takes_the_shape_of_the_result():
     assert x.tolist() == [[0.0, 1.0], [2.0, 3.0]]
 
 
+def test_an_out_of_another_shape_takes_the_shape_of_the_result():
+    x, out = ng.arange(4.0).reshape(2, 2), ng.zeros(5)
+    memory = out.detach()
+    with pytest.warns(UserWarning, match=r"had shape \[5\], which does not match the required output shape \[2, 2\]"):
+        assert ng.add(x.T, 1, out=out) is out
+    assert out.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert memory.tolist() == [1.0, 3.0, 2.0, 4.0, 0.0]  # large enough, so it is kept
+    with pytest.warns(UserWarning, match="resized"):
+        assert ng.cat([x, x], out=out).shape == (4, 2)
+    assert memory.tolist() == [1.0, 3.0, 2.0, 4.0, 0.0]
+
+
+@pytest.mark.parametrize("call", [
+    ng.linalg.pinv, ng.linalg.matrix_rank, ng.linalg.cond, ng.linalg.norm, ng.linalg.matrix_norm,
+    lambda x, out: ng.linalg.vecdot(x, x, out=out), lambda x, out: ng.linalg.cross(x, x, out=out),
+    lambda x, out: ng.linalg.matrix_power(x, 2, out=out), lambda x, out: ng.linalg.multi_dot([x, x], out=out),
+])
+def test_functions_of_linear_algebra_write_to_out(call):
+    x = ng.eye(3)
+    expected = call(x, out=None)
+    out = ng.zeros(expected.shape, dtype=expected.dtype)
+    assert call(x, out=out) is out
+    assert out.tolist() == expected.tolist()
+
+
+def test_factors_are_written_to_tensors_of_their_dtype_alone():
+    x = ng.eye(2)
+    for call in (ng.linalg.inv, ng.linalg.det, ng.linalg.norm, ng.linalg.svdvals, ng.linalg.vector_norm, ng.inverse):
+        for dtype in (ng.float64, ng.complex64):
+            with pytest.raises(RuntimeError, match=r"Expected out tensor to have dtype torch\.float32"):
+                call(x, out=ng.zeros(0, dtype=dtype))
+    assert ng.linalg.pinv(x, out=ng.zeros(0, dtype=ng.complex64)).tolist() == [[1, 0], [0, 1]]
+
+
 def test_what_cannot_be_written():
     x, out = ng.ones(2), ng.zeros(2)
     with pytest.raises(TypeError, match=r"^add\(\): argument 'out' must be Tensor, not int$"):
         ng.add(x, x, out=3)
     with pytest.raises(RuntimeError, match=r"result type Float can't be cast to the desired output type Long"):
         ng.add(x, x, out=out.long())
-    with pytest.raises(RuntimeError, match=r"mm\(\): out has shape \[2\], but the result has \[1, 1\]"):
-        ng.mm(x[None], x[:, None], out=out)
+    with pytest.raises(RuntimeError, match=r"mm\(\): out has shape \[1\], but the result has \[1, 1\]"):
+        ng.mm(x[None], x[:, None], out=out[:1])
     for given, target in ((ng.ones(2, requires_grad=True), out), (x, ng.ones(2, requires_grad=True))):
         with pytest.raises(RuntimeError, match=r"functions with out=... arguments don't support automatic diff"):
             ng.exp(given, out=target)

@@ -10,6 +10,7 @@ from .copying import *  # noqa: F403
 from .depthwise import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
+from .least_squares import *  # noqa: F403
 from .likelihood import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .normalization import *  # noqa: F403

@@ -44,7 +44,8 @@ FUNCTIONS = {"gemm": "sd", "gemv": "sd", "dot": "sd", "complex gemm": "cz"}
 
 #: The routines of LAPACK, and of BLAS's Fortran interface, that kernels call, and the letters of their dtypes.
 ROUTINES = {
-    **dict.fromkeys(("gesdd", "geev", "geqrf", "getrf", "getri", "getrs", "potrf", "sytrf", "sytrs", "trsm"), "sdcz"),
+    **dict.fromkeys(("gels", "gelsy", "gesdd", "geev", "geqrf", "getrf", "getri", "getrs", "potrf"), "sdcz"),
+    **dict.fromkeys(("sytrf", "sytrs", "trsm"), "sdcz"),
     **dict.fromkeys(("orgqr", "syevd"), "sd"), **dict.fromkeys(("heevd", "hetrf", "hetrs", "ungqr"), "cz"),
 }
 

@@ -163,6 +163,10 @@ def linalg_solve(p: Plan, A: TensorRef, B: TensorRef, left: bool, check: str) ->
         B = B.viewed(layout_of(B.type, (*B.shape, 1), (*B.layout.strides, 0)))
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     X, reports = (_solved_in_lanes if fit_lanes(A, numel(batch), B) else _factored_and_solved)(p, A, B, batch, left)
+    if A.shape[:-2] != batch:
+        steps = layout_of(A.type, batch).strides[len(batch) - len(A.shape) + 2 :]
+        own = reports.viewed(layout_of(reports.type, A.shape[:-2], steps))
+        reports = p.tensor(p.contiguous(own), reports.type, own.shape)
     reported(p, reports, check, len(A.shape) > 2)
     if not vectors:
         return X, reports

@@ -8,6 +8,7 @@ from ... import devices
 from ...core.layout import Layout, by_columns, layout_of
 from ...tensors.tensor import Tensor
 from ..creation.factories import eye
+from ..matrices.products import check_types
 from ..reductions.axes import return_type
 from ..shapes.diagonals import tril_op
 from ..shapes.dimensions import adjoint
@@ -36,7 +37,7 @@ def _(grad, out, upper):
     return solve_triangular(L, solve_triangular(adjoint(L), product, True), False, False)
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_cholesky(A: Layout, *, upper: bool = False) -> Any:
     """The Cholesky factors of positive-definite matrices: lower triangular ``L`` with ``A = L @ L.mH``.
 
@@ -56,7 +57,7 @@ def linalg_cholesky(A: Layout, *, upper: bool = False) -> Any:
     return first_of(linalg_cholesky_op), (upper, "linalg.cholesky")
 
 
-@lookup(export=False, results=return_type("linalg_cholesky_ex", "L", "info"))
+@lookup(export=False, results=return_type("linalg_cholesky_ex", "L", "info"), exact_out=True)
 def linalg_cholesky_ex(A: Layout, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factors of matrices, and for each matrix 0, or the order of a minor that is not positive-definite.
 
@@ -95,6 +96,14 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     for rank, name in ((input.dim(), "b"), (L.dim(), "u")):
         check(rank >= 2, "{!s} should have at least 2 dimensions, but has {} dimensions instead", name, rank)
     check_square("cholesky_solve", L._layout)
+    message = "Expected b and A to have the same dtype, but found b of type {} and A of type {} instead."
+    check_types(message, input._layout, L._layout)
+    n, (rows, columns) = L._layout.shape[-1], input._layout.shape[-2:]
+    check(
+        n == rows,
+        "Incompatible matrix sizes for cholesky_solve: each A matrix is {} by {} but each b matrix is {} by {}", n, n,
+        rows, columns,
+    )
     first, second = (adjoint(L), L) if upper else (L, adjoint(L))
     return solve_triangular(second, solve_triangular(first, input, False), True)
 

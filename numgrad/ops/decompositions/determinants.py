@@ -96,7 +96,7 @@ def _(grad, A, sign):
     return (unsqueeze(unsqueeze(factor, -1), -1) * linalg_solve_op(adjoint(A), identity, True, "")[0],)
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_det(A: Layout) -> Any:
     """The determinants of square matrices.
 
@@ -112,7 +112,7 @@ def linalg_det(A: Layout) -> Any:
     return linalg_det_op, ()
 
 
-@lookup
+@lookup(exact_out=True)
 def det(input: Layout) -> Any:
     """The determinants of square matrices; see ``linalg.det``.
 
@@ -122,7 +122,7 @@ def det(input: Layout) -> Any:
     return linalg_det.resolve(input)
 
 
-@lookup(export=False, results=return_type("linalg_slogdet", "sign", "logabsdet"))
+@lookup(export=False, results=return_type("linalg_slogdet", "sign", "logabsdet"), exact_out=True)
 def linalg_slogdet(A: Layout) -> Any:
     """The signs of the determinants of square matrices, and the logarithms of their absolute values.
 
@@ -138,7 +138,7 @@ def linalg_slogdet(A: Layout) -> Any:
     return linalg_slogdet_op, ()
 
 
-@lookup(results=return_type("slogdet", "sign", "logabsdet"))
+@lookup(results=return_type("slogdet", "sign", "logabsdet"), exact_out=True)
 def slogdet(input: Layout) -> Any:
     """The signs of determinants, and the logarithms of their absolute values; see ``linalg.slogdet``.
 

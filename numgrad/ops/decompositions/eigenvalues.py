@@ -97,7 +97,7 @@ def _is_lower(UPLO: str) -> bool:
     return UPLO.upper() == "L"
 
 
-@lookup(export=False, results=return_type("linalg_eigh", "eigenvalues", "eigenvectors"))
+@lookup(export=False, results=return_type("linalg_eigh", "eigenvalues", "eigenvectors"), exact_out=True)
 def linalg_eigh(A: Layout, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors, as columns.
 
@@ -125,7 +125,7 @@ def _check_hermitian(name: str, A: Layout) -> None:
     check_supported(A, "fc", "linalg_eigh_cpu")
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_eigvalsh(A: Layout, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, in ascending order; see ``linalg.eigh``.
 

@@ -99,17 +99,17 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return clone(result) if result is input else result
 
 
-@lookup
+@lookup(exact_out=True)
 def norm(
     input: Layout, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     dtype: Any = None,
 ) -> Any:
     """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
 
-    "nuc" is the sum of the singular values of matrices, in the last two dimensions unless others are given.
+    "nuc" is the sum of the singular values of a matrix, or of the matrices in two dimensions.
 
     Raises:
-        RuntimeError: the elements are integers or bools, or ``p`` is another string.
+        RuntimeError: the elements are integers or bools, ``p`` is another string, or there are no two dimensions.
 
     Example:
         >>> import numgrad
@@ -121,6 +121,8 @@ def norm(
     if p is None or p == "fro":
         p = 2
     if p == "nuc":
+        whole = tuple(range(len(input.shape)))
+        check(dim is not None or len(whole) == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got {!s}", whole)
         return linalg_matrix_norm, (p, (-2, -1) if dim is None else dim, keepdim)
     check(not isinstance(p, str), "linalg.matrix_norm: Order {} not supported", p, input)
     return vector_norm.resolve(input, p, dim, keepdim, dtype=dtype)
@@ -131,7 +133,7 @@ def linalg_vander(x: Layout, *, N: int | None = None) -> Any:
     """The Vandermonde matrices of vectors, whose columns are the powers of ``x`` from 0 to ``N - 1``.
 
     Raises:
-        RuntimeError: ``N`` is less than 2.
+        RuntimeError: ``N`` is less than 2, or the elements are bools.
 
     Example:
         >>> import numgrad
@@ -139,6 +141,10 @@ def linalg_vander(x: Layout, *, N: int | None = None) -> Any:
         tensor([[1, 2],
                 [1, 3]])
     """
+    check(
+        x.type.dtype.kind != "b", "linalg.vander supports floating point, complex, and integer tensors, but got {!s}",
+        x.type.dtype.legacy, x,
+    )
     count = (x.shape or (1,))[-1] if N is None else N
     check(count > 1, "N must be greater than 1.")
     return _vander, (count,)
@@ -179,16 +185,21 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 @operation(
-    "LinalgLdlFactorExBackward0", aten="linalg_ldl_factor_ex", inputs=["A"], nondifferentiable=["A"], dims=(),
-    outputs=["LD", "pivots", "info"], host=devices.lapack("linalg_ldl_factor"),
+    "LinalgLdlFactorExBackward0", aten="linalg_ldl_factor_ex", inputs=["A"], dims=(), extras=["pivots", "info"],
+    host=devices.lapack("linalg_ldl_factor"),
 )
 def linalg_ldl_factor_op(A: Layout, hermitian: bool, check: str) -> Any:
     return by_columns(A.type, A.shape), reports(A, A.shape[:-1]), reports(A)
 
 
-@lookup(export=False, results=return_type("linalg_ldl_factor", "LD", "pivots"))
+@linalg_ldl_factor_op.gradient("A")
+def _(grad):
+    raise RuntimeError(f"derivative for aten::linalg_ldl_factor_ex is not implemented (shape {list(grad.shape)})")
+
+
+@lookup(export=False, results=return_type("linalg_ldl_factor", "LD", "pivots"), exact_out=True)
 def linalg_ldl_factor(A: Layout, *, hermitian: bool = False) -> Any:
-    """The LDL factors of symmetric, or Hermitian, matrices in one matrix, and pivots; without derivatives.
+    """The LDL factors of symmetric, or Hermitian, matrices in one matrix, and pivots; backward raises an error.
 
     Only the lower triangle of each matrix is read.
 
@@ -200,7 +211,7 @@ def linalg_ldl_factor(A: Layout, *, hermitian: bool = False) -> Any:
     return lambda A: linalg_ldl_factor_op(A, hermitian, "torch.linalg.ldl_factor")[:2], ()
 
 
-@lookup(export=False, results=return_type("linalg_ldl_factor_ex", "LD", "pivots", "info"))
+@lookup(export=False, results=return_type("linalg_ldl_factor_ex", "LD", "pivots", "info"), exact_out=True)
 def linalg_ldl_factor_ex(A: Layout, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """The LDL factors, pivots, and for each matrix 0, or the position of a diagonal element of D that is 0.
 
@@ -229,7 +240,7 @@ def _(grad, LD, pivots, hermitian):
     return conj(linalg_ldl_solve_op(LD, pivots, conj(grad), False))
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_ldl_solve(LD: Layout, pivots: Layout, B: Layout, *, hermitian: bool = False) -> Any:
     """The solution ``X`` of ``A @ X = B`` for the LDL factors of ``A``, differentiable in ``B``.
 

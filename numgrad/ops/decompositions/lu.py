@@ -79,7 +79,7 @@ def _check(name: str, A: Layout, pivot: bool) -> None:
     check(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@lookup(export=False, results=return_type("linalg_lu_factor", "LU", "pivots"))
+@lookup(export=False, results=return_type("linalg_lu_factor", "LU", "pivots"), exact_out=True)
 def linalg_lu_factor(A: Layout, *, pivot: bool = True) -> Any:
     """The LU factors of matrices in one matrix, and the rows, counted from 1, with which each row was exchanged.
 
@@ -91,7 +91,7 @@ def linalg_lu_factor(A: Layout, *, pivot: bool = True) -> Any:
     return lambda A: linalg_lu_factor_op(A, "torch.linalg.lu_factor")[:2], ()
 
 
-@lookup(export=False, results=return_type("linalg_lu_factor_ex", "LU", "pivots", "info"))
+@lookup(export=False, results=return_type("linalg_lu_factor_ex", "LU", "pivots", "info"), exact_out=True)
 def linalg_lu_factor_ex(A: Layout, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """The LU factors, pivots, and for each matrix 0, or the position of a diagonal element of U that is 0.
 
@@ -121,7 +121,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Several:
     return tuple(factors if get_infos else factors[:2])
 
 
-@lookup(export=False, results=return_type("linalg_lu", "P", "L", "U"))
+@lookup(export=False, results=return_type("linalg_lu", "P", "L", "U"), exact_out=True)
 def linalg_lu(A: Layout, *, pivot: bool = True) -> Any:
     """Permutation matrices, lower triangular ``L`` with ones on the diagonal and upper triangular ``U``.
 
@@ -175,7 +175,7 @@ def lu_unpack(LU_data: Layout, LU_pivots: Layout, unpack_data: bool = True, unpa
     return _unpacked, (unpack_data, unpack_pivots)
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_lu_solve(LU: Layout, pivots: Layout, B: Layout, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution ``X`` of ``A @ X = B`` for the LU factors of ``A``, or of ``X @ A = B`` if ``left`` is False.
 

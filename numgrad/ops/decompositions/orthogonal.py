@@ -13,7 +13,7 @@ from ..shapes.diagonals import tril_op, triu_op
 from ..shapes.dimensions import adjoint, unsqueeze
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
-from ..table.checks import check
+from ..table.checks import check, check_supported
 from ..table.lookup import lookup, operation
 from .matrices import check_matrices, diagonal_of, with_diagonal
 from .triangular import solve_triangular
@@ -61,7 +61,7 @@ def _(grad, Q, R, mode):
     return (cat([result, more], -1) if n > k else result,)
 
 
-@lookup(export=False, results=return_type("linalg_qr", "Q", "R"))
+@lookup(export=False, results=return_type("linalg_qr", "Q", "R"), exact_out=True)
 def linalg_qr(A: Layout, mode: str = "reduced") -> Any:
     """Matrices ``Q`` with orthonormal columns and upper triangular ``R``: ``A = Q @ R``.
 
@@ -86,7 +86,7 @@ def linalg_qr(A: Layout, mode: str = "reduced") -> Any:
     return linalg_qr_op, (mode,)
 
 
-@lookup(results=return_type("qr", "Q", "R"))
+@lookup(results=return_type("qr", "Q", "R"), exact_out=True)
 def qr(input: Layout, some: bool = True) -> Any:
     """The QR factors of matrices; see ``linalg.qr``, whose mode is "reduced" for ``some``, and else "complete".
 
@@ -98,16 +98,23 @@ def qr(input: Layout, some: bool = True) -> Any:
 
 
 @operation(
-    "GeqrfBackward0", aten="geqrf", inputs=["A"], nondifferentiable=["A"], outputs=["a", "tau"], dims=(),
+    "GeqrfBackward0", aten="geqrf", inputs=["A"], outputs=["a", "tau"], joint=True, dims=(),
     host=devices.lapack("linalg_geqrf"),
 )
 def geqrf_op(A: Layout) -> Any:
     return by_columns(A.type, A.shape), layout_of(A.type, (*A.shape[:-2], min(A.shape[-2:])))
 
 
+@geqrf_op.gradient("A")
+def _(grad, a):
+    raise NotImplementedError(f"the derivative for 'geqrf' is not implemented. (shape {list(a.shape)})")
+
+
 @lookup(results=return_type("geqrf", "a", "tau"))
 def geqrf(input: Layout) -> Any:
     """The QR factors of matrices as LAPACK returns them: ``R`` above Householder vectors; see ``orgqr``.
+
+    Backward raises an error.
 
     Raises:
         RuntimeError: ``input`` is not a matrix of floating-point or complex numbers.
@@ -132,6 +139,7 @@ def linalg_householder_product(A: Layout, tau: Layout) -> Any:
 def linalg_householder(A: Layout, tau: Layout) -> Any:
     """Check the arguments of ``linalg.householder_product``."""
     name = "torch.linalg.householder_product"
+    check_supported(A, "fc", "orgqr_cpu")
     check(len(A.shape) >= 2, "{!s}: input must have at least 2 dimensions.", name, A)
     check(A.shape[-2] >= A.shape[-1], "{!s}: input.shape[-2] must be greater than or equal to input.shape[-1]", name, A)
     check(
@@ -174,14 +182,32 @@ def orgqr(input: Layout, tau: Layout) -> Any:
     return linalg_householder(input, tau)
 
 
-@lookup
+@lookup(exact_out=True)
 def ormqr(input: Layout, tau: Layout, other: Layout, left: bool = True, transpose: bool = False) -> Any:
     """The product of ``other`` and the square orthogonal matrix that ``input`` and ``tau`` describe; see ``orgqr``.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
     """
+    check_supported(input, "fc", "ormqr_cpu")
+    rank = len(input.shape)
+    check(rank >= 2, "torch.ormqr: input must have at least 2 dimensions.", input)
+    check(
+        len(tau.shape) == rank - 1,
+        "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to {} and input.ndim "
+        "is equal to {}", len(tau.shape), rank,
+    )
+    check(
+        len(other.shape) == rank,
+        "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to {} "
+        "and input.ndim is equal to {}", len(other.shape), rank,
+    )
     m = other.shape[-2] if left else other.shape[-1]
+    check(
+        tau.shape[-1] == min(m, input.shape[-1]),
+        "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{!s}], input.shape[-1])", -2 if left else -1,
+        tau, other, input,
+    )
     check(
         m == input.shape[-2], "torch.ormqr: other.shape[{!s}] must be equal to input.shape[-2]", -2 if left else -1,
         other, input,

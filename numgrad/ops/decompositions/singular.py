@@ -8,13 +8,14 @@ from typing import Any
 
 from ... import devices
 from ...autograd.grad_mode import no_grad
-from ...core.layout import Layout, broadcast_shapes, by_columns, layout_of, normal_dim
+from ...core.layout import Layout, by_columns, layout_of, normal_dim
 from ...core.types import finfo, float64, int64, real_of, to_dtype
 from ...tensors.tensor import Tensor
+from ..creation.factories import arange, eye
 from ..creation.from_data import tensor
-from ..matrices.products import check_types
 from ..memory.copying import convert
 from ..pointwise.arithmetic import abs
+from ..pointwise.comparison import where
 from ..pointwise.complexes import imag
 from ..reductions.axes import return_type
 from ..reductions.extremes import amax, amin
@@ -22,7 +23,6 @@ from ..reductions.norms import vector_norm
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import adjoint, movedim, unsqueeze
 from ..shapes.parts import narrow
-from ..shapes.views import reshape
 from ..table.checks import check
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public
@@ -96,7 +96,7 @@ def _(grad, A):
     return (U * unsqueeze(convert(grad, U.dtype), -2)) @ Vh
 
 
-@lookup(export=False, results=return_type("linalg_svd", "U", "S", "Vh"))
+@lookup(export=False, results=return_type("linalg_svd", "U", "S", "Vh"), exact_out=True)
 def linalg_svd(A: Layout, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """The singular vectors and values of matrices: ``A = U @ diag(S) @ Vh``, with ``S`` in descending order.
 
@@ -124,7 +124,7 @@ def _check_values(name: str, A: Layout, driver: str | None) -> None:
     check(driver is None, message, name)
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_svdvals(A: Layout, *, driver: str | None = None) -> Any:
     """The singular values of matrices, in descending order; see ``linalg.svd``.
 
@@ -141,7 +141,7 @@ def linalg_svdvals(A: Layout, *, driver: str | None = None) -> Any:
     return linalg_svdvals_op, ("linalg.svd",)
 
 
-@lookup(results=return_type("svd", "U", "S", "V"))
+@lookup(results=return_type("svd", "U", "S", "V"), exact_out=True)
 def svd(input: Layout, some: bool = True, compute_uv: bool = True) -> Any:
     """The singular vectors and values of matrices: ``input = U @ diag(S) @ V.mH``; see ``linalg.svd``.
 
@@ -174,17 +174,19 @@ def _values_alone(input: Tensor, some: bool) -> tuple[Tensor, Tensor, Tensor]:
     "LinalgPinvBackward0", aten="linalg_pinv", inputs=["A", "atol", "rtol"], nondifferentiable=["atol", "rtol"],
     host=devices.linalg_pinv,
 )
-def linalg_pinv_op(A: Layout, atol: Layout, rtol: Layout, hermitian: bool) -> Layout:
+def linalg_pinv_op(A: Layout, atol: Layout, rtol: Layout, hermitian: bool, chosen: bool) -> Layout:
     return layout_of(A.type, (*A.shape[:-2], *A.shape[:-3:-1]))
 
 
 @linalg_pinv_op.gradient("A")
-def _(grad, A, out):
-    return pinv_gradient(grad, A, out)
+def _(grad, A, out, atol, rtol, chosen):
+    """``pinv_gradient(grad, A, out) + gradient_of_cut(grad, A, atol, rtol)``; the second term for given tolerances."""
+    gradient = pinv_gradient(grad, A, out)
+    return gradient + gradient_of_cut(grad, A, atol, rtol) if chosen else gradient
 
 
 @linalg_pinv_op.batched
-def _(A, atol, rtol, hermitian):
+def _(A, atol, rtol, hermitian, chosen):
     return NotImplemented
 
 
@@ -206,7 +208,30 @@ def pinv_gradient(grad: Tensor, A: Tensor, inverse: Tensor) -> Tensor:
     )
 
 
-def _tolerances(A: Tensor, atol: Any, rtol: Any) -> list[Tensor]:
+def gradient_of_cut(grad: Tensor, A: Tensor, atol: Tensor, rtol: Tensor) -> Tensor:
+    """Return the part of the gradient of a pseudoinverse that is due to nonzero singular values that count as 0.
+
+    Values that are nonzero only by rounding have none.  The vectors that belong to a value ``s`` that is kept and a
+    value ``z`` that is not turn into each other as ``A`` changes.  With ``K = U.mH @ grad.mH @ Vh.mH``, the result is
+    ``U @ (a * K + b * K.mH) @ Vh``, where ``b = z / (s * (s ** 2 - z ** 2))`` and ``a = b * z / s`` for such pairs.
+    """
+    values = linalg_svdvals_op(A, "")
+    m, n = A._layout.shape[-2:]
+    largest = values.amax(-1) if values._layout.size else values.sum(-1)
+    kept = values > unsqueeze((largest * rtol).maximum(atol), -1)
+    cut = (values > unsqueeze(max(m, n) * finfo(values.dtype).eps * largest, -1)) & ~kept
+    # Other matrices are replaced by one with different singular values, at which those of the vectors' are finite.
+    spread = eye(m, n, dtype=A.dtype, device=A.device) * arange(1, n + 1, device=A.device)
+    U, S, Vh = linalg_svd_op(where(cut.any(-1)[..., None, None], A, spread), False, "")
+    pairs = (kept.unsqueeze(-1) & cut.unsqueeze(-2)) | (cut.unsqueeze(-1) & kept.unsqueeze(-2))
+    rows, columns = S.unsqueeze(-1), S.unsqueeze(-2)
+    s, z = where(pairs, rows.maximum(columns), 1), where(pairs, rows.minimum(columns), 0)
+    b = z / (s * (s * s - z * z))
+    K = adjoint(U) @ adjoint(grad) @ adjoint(Vh)
+    return U @ (b * z / s * K + b * adjoint(K)) @ Vh
+
+
+def tolerances(A: Tensor, atol: Any, rtol: Any) -> list[Tensor]:
     """Return the absolute and the relative tolerance of singular values that count as 0, as tensors."""
     if rtol is None:
         has_other = isinstance(atol, Tensor) or (atol is not None and atol > 0)
@@ -215,7 +240,7 @@ def _tolerances(A: Tensor, atol: Any, rtol: Any) -> list[Tensor]:
     return [t.detach() if isinstance(t, Tensor) else tensor(t, dtype=float64, device=A.device) for t in tolerances]
 
 
-@public(export=False)
+@public(export=False, takes_out=True)
 def linalg_pinv(
     A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
@@ -224,7 +249,8 @@ def linalg_pinv(
     ``rtol``, also called ``rcond``, is by default the larger size times the distance from 1 to the next number, or 0 if
     there is an ``atol``.  With ``hermitian``, the matrices are Hermitian, and their lower triangles are read.
 
-    Derivatives hold if only singular values of 0 count as 0, for changes of the matrix that do not change its rank.
+    Derivatives hold for changes of the matrix that do not change the number of singular values that count as 0.
+    Second derivatives do, too, unless a singular value that counts as 0 by a given tolerance is not, and two are equal.
 
     Raises:
         LinAlgError: the algorithm does not converge.
@@ -237,7 +263,8 @@ def linalg_pinv(
                 [0.0000]])
     """
     (check_square if hermitian else check_matrices)("linalg.pinv", A._layout)
-    return linalg_pinv_op(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
+    rtol = rcond if rtol is None else rtol
+    return linalg_pinv_op(A, *tolerances(A, atol, rtol), hermitian, atol is not None or rtol is not None)
 
 
 @composite
@@ -251,7 +278,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return linalg_pinv(input, rcond)
 
 
-@public(export=False)
+@public(export=False, takes_out=True)
 def linalg_matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
@@ -275,12 +302,16 @@ def linalg_matrix_rank(
         values = abs(linalg_eigvalsh(A)) if hermitian else linalg_svdvals_op(A, "linalg.svd")
         if not values._layout.shape[-1]:
             return values.new_zeros(values._layout.shape[:-1], dtype=int64)
-        absolute, relative = _tolerances(A, atol, rtol)
+        absolute, relative = tolerances(A, atol, rtol)
         limit = (relative * values.amax(-1)).maximum(absolute)
         return (values > unsqueeze(limit, -1)).sum(-1)
 
 
-@public(export=False)
+#: The orders of condition numbers.
+_CONDITIONS = (None, "fro", "nuc", math.inf, -math.inf, 1, -1, 2, -2)
+
+
+@public(export=False, takes_out=True)
 def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition numbers of matrices: the norm ``p`` of a matrix times that of its inverse.
 
@@ -295,18 +326,20 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
         tensor(2.)
     """
     check_matrices("linalg.cond", A._layout)
+    check(p in _CONDITIONS, "linalg.cond got an invalid norm type: {!s}", p)
+    if p not in (None, 2, -2) and (A._layout.size or isinstance(p, str)):
+        check_square("linalg.cond", A._layout)
+    if 0 in A._layout.shape[-2:]:
+        return A.new_zeros(A._layout.shape[:-2], dtype=real_of(A.dtype))
     if p in (None, 2, -2):
         values = linalg_svdvals_op(A, "linalg.svd")
-        if not values._layout.shape[-1]:
-            return values.new_zeros(values._layout.shape[:-1])
         largest, least = values.select(-1, 0), values.select(-1, -1)
         return least / largest if p == -2 else largest / least
-    check_square("linalg.cond", A._layout)
     inverse, failures = linalg_inv_op(A, "")
     return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(failures > 0, math.inf)
 
 
-@public(export=False)
+@public(export=False, takes_out=True, exact_out=True)
 def linalg_matrix_norm(
     A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -336,8 +369,13 @@ def linalg_matrix_norm(
         return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported. (shape {list(A.shape)})")
-    A = A if dtype is None else convert(A, to_dtype(dtype))
     check_matrices("linalg.matrix_norm", A._layout)
+    if dtype is not None:
+        check(
+            to_dtype(dtype).is_complex or not A.is_complex(),
+            "linalg.matrix_norm: dtype should be complex for complex inputs, but got {!s}", to_dtype(dtype).legacy, A,
+        )
+        A = convert(A, to_dtype(dtype))
     if ord in ("nuc", 2, -2):
         values = linalg_svdvals_op(movedim(A, (row, column), (-2, -1)), "linalg.svd")
         result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
@@ -351,79 +389,3 @@ def linalg_matrix_norm(
 
 
 matrix_norm = linalg_matrix_norm
-
-# -- least squares ----------------------------------------------------------------------------------------------------
-
-
-@operation(
-    "LinalgLstsqBackward0", aten="linalg_lstsq", inputs=["A", "B"], joint=True, extras=["rank", "singular_values"],
-    host=devices.linalg_lstsq,
-)
-def linalg_lstsq_op(A: Layout, B: Layout, rcond: float) -> Any:
-    batch = broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    m, n = A.shape[-2:]
-    return (
-        layout_of(A.type, (*batch, n, B.shape[-1])), layout_of(A.type.with_dtype(int64), A.shape[:-2]),
-        layout_of(A.type.with_dtype(real_of(A.type.dtype)), (*A.shape[:-2], min(m, n))),
-    )
-
-
-@linalg_lstsq_op.gradient("A", "B")
-def _(grad, A, B, rcond, needed):
-    """``pinv_gradient(grad @ B.mH), pinv(A).mH @ grad``."""
-    inverse = linalg_pinv(A, rcond)
-    of_A = pinv_gradient(grad @ adjoint(B), A, inverse) if needed[0] else None
-    return of_A, adjoint(inverse) @ grad
-
-
-_Solution = return_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
-
-
-@public(export=False)
-def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The solution ``X`` with the least norm of ``A @ X - B``, and of all such, with the least norm.
-
-    The results are the solution, the sums of squares of the residuals (if there are more rows than columns, and all
-    matrices have full rank), the ranks (unless ``driver`` is "gels") and the singular values (if ``driver`` is "gelsd"
-    or "gelss").  Singular values up to ``rcond`` times the largest count as 0.
-
-    All drivers compute the same, by singular values.  Derivatives hold if only singular values of 0 count as 0.
-
-    Raises:
-        RuntimeError: the shapes do not fit, the dtypes differ, or there is no such ``driver``.
-
-    Example:
-        >>> import numgrad
-        >>> A, B = numgrad.tensor([[1.0], [0.0]]), numgrad.tensor([[2.0], [3.0]])
-        >>> numgrad.linalg.lstsq(A, B).solution
-        tensor([[2.]])
-    """
-    name = "torch.linalg.lstsq"
-    rank = len(A._layout.shape)
-    check(rank >= 2, "{!s}: input must have at least 2 dimensions.", name)
-    check(len(B._layout.shape) >= 1, "{!s}: other must have at least 1 dimension.", name)
-    check_matrices(name, A._layout, "input")
-    message = "Expected input and other to have the same dtype, but got input's dtype {} and other's dtype {}"
-    check_types(f"{name}: {message}", A._layout, B._layout)
-    check(
-        driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-        "{!s}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)", name,
-    )
-    vectors = rank - 1 == len(B._layout.shape) and A._layout.shape[:-1] == B._layout.shape
-    values = unsqueeze(B, -1) if vectors else B
-    check(
-        len(values._layout.shape) >= 2 and values._layout.shape[-2] == A._layout.shape[-2],
-        "{!s}: input.size(-2) should match other.size({!s})", name, -1 if vectors else -2, A, B,
-    )
-    if rcond is None:
-        rcond = max(A._layout.shape[-2:]) * finfo(real_of(A.dtype)).eps
-    X, ranks, singular = linalg_lstsq_op(A, values, float(rcond))
-    m, n = A._layout.shape[-2:]
-    residuals = abs(narrow(reshape(X, (-1,)), 0, 0, 0))
-    if m > n > 0 and driver not in (None, "gelsy") and bool((ranks == n).all()):
-        residuals = abs(A @ X - values).square().sum(-2)
-    return _Solution(
-        X.squeeze(-1) if vectors else X, residuals,
-        ranks.new_empty(0) if driver == "gels" else ranks,
-        singular if driver in ("gelsd", "gelss") else singular.new_empty(0),
-    )

@@ -40,8 +40,8 @@ def _check_rank(parameter: str, shape: tuple[int, ...]) -> None:
 def linalg_solve_op(A: Layout, B: Layout, left: bool, check: str) -> Any:
     out = (*broadcast_shapes(A.shape[:-2], B.shape[: -1 if _are_vectors(A, B) else -2]), *_tail(A, B))
     if _are_vectors(A, B):
-        return by_columns(A.type, out), reports(A, out[:-1])
-    return by_columns(A.type, out) if left else layout_of(A.type, out), reports(A, out[:-2])
+        return by_columns(A.type, out), reports(A)
+    return by_columns(A.type, out) if left else layout_of(A.type, out), reports(A)
 
 
 def _tail(A: Layout, B: Layout) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ def _check_system(A: Layout, B: Layout, left: bool) -> None:
     broadcast_shapes(tuple(batch), A.shape[:-2])
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_solve(A: Layout, B: Layout, *, left: bool = True) -> Any:
     """The solution ``X`` of ``A @ X = B``, or of ``X @ A = B`` if ``left`` is False.
 
@@ -112,7 +112,7 @@ def linalg_solve(A: Layout, B: Layout, *, left: bool = True) -> Any:
     return first_of(linalg_solve_op), (left, "torch.linalg.solve")
 
 
-@lookup(export=False, results=return_type("linalg_solve_ex", "result", "info"))
+@lookup(export=False, results=return_type("linalg_solve_ex", "result", "info"), exact_out=True)
 def linalg_solve_ex(A: Layout, B: Layout, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution of ``A @ X = B``, and for each matrix 0, or the position of a pivot that is zero.
 
@@ -141,7 +141,7 @@ def _(grad, out):
     return -(adjoint(out) @ grad @ adjoint(out))
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_inv(A: Layout) -> Any:
     """The inverses of square matrices.
 
@@ -159,7 +159,7 @@ def linalg_inv(A: Layout) -> Any:
     return first_of(linalg_inv_op), ("linalg.inv",)
 
 
-@lookup(export=False, results=return_type("linalg_inv_ex", "inverse", "info"))
+@lookup(export=False, results=return_type("linalg_inv_ex", "inverse", "info"), exact_out=True)
 def linalg_inv_ex(A: Layout, *, check_errors: bool = False) -> Any:
     """The inverses of square matrices, and for each matrix 0, or the position of a pivot that is zero.
 
@@ -171,7 +171,7 @@ def linalg_inv_ex(A: Layout, *, check_errors: bool = False) -> Any:
     return linalg_inv_op, ("linalg.inv_ex" if check_errors else "",)
 
 
-@lookup
+@lookup(exact_out=True)
 def inverse(input: Layout) -> Any:
     """The inverses of square matrices; see ``linalg.inv``.
 

@@ -10,6 +10,7 @@ from ...tensors.tensor import Tensor
 from ..matrices.products import check_types
 from ..memory.copying import clone
 from ..reductions.axes import return_type
+from ..shapes.broadcasting import expand
 from ..shapes.diagonals import tril_op, triu_op
 from ..shapes.dimensions import adjoint
 from ..shapes.views import reshape
@@ -62,7 +63,7 @@ def _check(name: str, A: Layout, B: Layout, left: bool) -> None:
     )
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def linalg_solve_triangular(
     A: Layout, B: Layout, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
@@ -85,7 +86,7 @@ def linalg_solve_triangular(
     return solve_triangular, (upper, left, unitriangular)
 
 
-@lookup(results=return_type("triangular_solve", "solution", "cloned_coefficient"))
+@lookup(results=return_type("triangular_solve", "solution", "cloned_coefficient"), exact_out=True)
 def triangular_solve(
     b: Layout, A: Layout, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -104,4 +105,5 @@ def _solution_and_copy(
     b: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     matrices = A.mT if transpose else A
-    return solve_triangular(matrices, b, upper != transpose, True, unitriangular), clone(A)
+    solution = solve_triangular(matrices, b, upper != transpose, True, unitriangular)
+    return solution, clone(expand(A, (*solution._layout.shape[:-2], *A._layout.shape[-2:])))

@@ -19,7 +19,7 @@ from ..table.checks import check
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from .matmul import matmul
-from .products import dot, mm, shapes_text
+from .products import check_types, dot, mm, shapes_text
 
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
@@ -154,7 +154,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*shapes, strict=True)]))
 
 
-@composite(method=False)
+@composite(method=False, takes_out=True)
 @autocasting
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the cheapest order of multiplication.
@@ -214,7 +214,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
     Raises:
         IndexError: the dimension is out of range.
-        RuntimeError: no dimension has size 3, it has another size in one of the tensors, or the ranks differ.
+        RuntimeError: no dimension has size 3, it has another size in one of the tensors, or the ranks or dtypes differ.
 
     Example:
         >>> import numgrad
@@ -225,6 +225,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     rank = len(shape)
     same = rank == len(other._layout.shape)
     check(same, "linalg.cross: inputs must have the same number of dimensions.", input, other)
+    check_types("expected scalar type {} but found {}", input._layout, other._layout)
     if dim is None:
         check(3 in shape, "no dimension of size 3 in input", input, other)
         dim = shape.index(3)

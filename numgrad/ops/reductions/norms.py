@@ -86,7 +86,7 @@ def _(grad, grad_output, input, length):
     return -conj(norm_backward(conj(grad) * (grad_output / where(length == 0, 1, length)), input, length))
 
 
-@lookup(export=False)
+@lookup(export=False, exact_out=True)
 def vector_norm(
     x: Layout, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Any:
@@ -112,6 +112,10 @@ def vector_norm(
     check(
         chosen.category > int64.category,
         "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", chosen.legacy, x,
+    )
+    check(
+        dtype is None or dtype.is_complex or not chosen.is_complex,
+        "linalg.vector_norm: dtype should be complex for complex inputs, but got {!s}", dtype and dtype.legacy, x,
     )
     dims = normal_dims(dim, len(x.shape))
     if ord < 0 or ord in _INFINITE:

@@ -58,6 +58,7 @@ def lookup(
     method: bool = True,
     names: Sequence[str] = (),
     in_place: bool = False,
+    exact_out: bool = False,
 ) -> Any:
     """Decorate the function that resolves a call to an operation.
 
@@ -66,9 +67,10 @@ def lookup(
         results: the class of named tuple that holds several results.
         export, function, method, names: the public names; see ``public`` in ``op``.
         in_place: if True, define a method that overwrites the tensor, whose name ends with an underscore.
+        exact_out: if True, ``out`` must have the dtype of the result.
     """
     resolve, entries = _normalized(resolve), Entries()
-    call = _looked_up(resolve, entries, False, outside, results)
+    call = _looked_up(resolve, entries, False, outside, results, exact_out=exact_out)
     call.method = _looked_up(resolve, entries, True, outside, results)
     if in_place:
         change = _looked_up(resolve, Entries(), True, outside, results, True)
@@ -158,12 +160,13 @@ class _Unseen:
     Attributes:
         call: the function.
         name: the function's name in errors.
+        exact_out: True if ``out`` must have the dtype of the result.
     """
 
     call: Callable[..., Any]
 
-    def __init__(self, resolve: Callable[..., Any], method: bool, in_place: bool):
-        self.resolve, self.method, self.in_place = resolve, method, in_place
+    def __init__(self, resolve: Callable[..., Any], method: bool, in_place: bool, exact_out: bool):
+        self.resolve, self.method, self.in_place, self.exact_out = resolve, method, in_place, exact_out
         self.name = resolve.__name__ + "_" * in_place
 
     def check(self, args: Any, keywords: Any) -> None:
@@ -202,7 +205,7 @@ class _Unseen:
         if "out" in keywords:
             out = keywords.pop("out")
             result = self.call(*args, **keywords)
-            return result if out is None else write_out(self.name, out, result)
+            return result if out is None else write_out(self.name, out, result, self.exact_out)
         keywords = self.renamed(keywords)
         bound = bind(self.resolve, args, keywords)
         for keyword, value in bound.kwargs.items():
@@ -239,9 +242,9 @@ class _Unseen:
 
 def _looked_up(
     resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None,
-    results: Any, in_place: bool = False,
+    results: Any, in_place: bool = False, exact_out: bool = False,
 ) -> Any:
-    recent, new, unseen = entries.recent, tuple.__new__, _Unseen(resolve, method, in_place)
+    recent, new, unseen = entries.recent, tuple.__new__, _Unseen(resolve, method, in_place, exact_out)
 
     @functools.wraps(resolve)
     def call(input: Any = None, /, *others: Any, **keywords: Any) -> Any:

@@ -269,7 +269,8 @@ def with_options(decorate: Callable[..., Any]) -> Callable[..., Any]:
 @with_options
 def public(
     call: Callable[..., Any], /, *, export: bool = True, function: bool = True, method: bool = True,
-    names: Sequence[str] = (), in_place: bool = False, direct: bool = False,
+    names: Sequence[str] = (), in_place: bool = False, direct: bool = False, takes_out: bool = False,
+    exact_out: bool = False,
 ) -> Any:
     """Decorate a public function that no declaration of an operation provides: export it under its own name.
 
@@ -283,6 +284,8 @@ def public(
         in_place: if True, also define a method that overwrites the tensor, whose name ends with an underscore; the
             function overwrites the tensor if its parameter ``inplace``, which is hidden from users, is True.
         direct: if True, add no wrapper, as the function is called often; it then checks its arguments itself.
+        takes_out: if True, the function that is returned takes ``out``.
+        exact_out: if True, ``out`` must have the dtype of the result.
     """
     if in_place:
         change: Any = in_place_form(call)
@@ -290,9 +293,12 @@ def public(
         public(change, function=False, direct=direct)
     for name in (call.__name__, *names) if export else ():
         if function:
-            public_functions[name] = _with_out(call, name) if method else call if direct else _checked(call, name)
+            plain = call if direct else _checked(call, name)
+            public_functions[name] = _with_out(call, name, exact_out) if method else plain
         if method:
             attach(name, call if direct else _checked(call, name, method=True))
+    if takes_out:
+        return _with_out(call, call.__name__, exact_out)
     return call if direct else checked(call)
 
 
@@ -320,7 +326,7 @@ def _checked(function: Callable[..., Any], name: str, *, method: bool = False) -
     return linked(checked(function, name, method=method), function, of_function)
 
 
-def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _with_out(function: Callable[..., Any], name: str, exact: bool) -> Callable[..., Any]:
     """Return the function with checks of its arguments, and with ``out``."""
 
     @functools.wraps(function)
@@ -336,7 +342,7 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 return call(*args, **renamed, out=out)
             check_arguments(function, name, args, kwargs)
             raise
-        return result if out is None else write_out(name, out, result)
+        return result if out is None else write_out(name, out, result, exact)
 
     return linked(call, function, lambda signature_of_call: with_out(of_function(signature_of_call)))
 
