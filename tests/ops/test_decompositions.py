@@ -308,10 +308,10 @@ def test_one_of_many_matrices_is_refused():
 
 def test_backward_of_factors_without_derivatives_raises():
     A = numgrad.eye(2, requires_grad=True)
-    for factor, message in ((linalg.ldl_factor, "linalg_ldl_factor_ex is not implemented"), (numgrad.geqrf, "'geqrf'")):
-        with pytest.raises((RuntimeError, NotImplementedError), match=message):
+    for factor, message in ((linalg.ldl_factor, "'linalg_ldl_factor: A'"), (numgrad.geqrf, "'geqrf: A'")):
+        with pytest.raises(NotImplementedError, match=message):
             factor(A)[0].sum().backward()
-        with pytest.raises((RuntimeError, NotImplementedError), match=message):
+        with pytest.raises(NotImplementedError, match=message):
             jvp(lambda A, factor=factor: factor(A)[0], (numgrad.eye(2),), (numgrad.ones(2, 2),))
 
 

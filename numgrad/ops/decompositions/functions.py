@@ -185,16 +185,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 @operation(
-    "LinalgLdlFactorExBackward0", aten="linalg_ldl_factor_ex", inputs=["A"], dims=(), extras=["pivots", "info"],
-    host=devices.lapack("linalg_ldl_factor"),
+    "LinalgLdlFactorExBackward0", aten="linalg_ldl_factor_ex", inputs=["A"], underived=["A"], dims=(),
+    extras=["pivots", "info"], host=devices.lapack("linalg_ldl_factor"),
 )
 def linalg_ldl_factor_op(A: Layout, hermitian: bool, check: str) -> Any:
     return by_columns(A.type, A.shape), reports(A, A.shape[:-1]), reports(A)
-
-
-@linalg_ldl_factor_op.gradient("A")
-def _(grad):
-    raise RuntimeError(f"derivative for aten::linalg_ldl_factor_ex is not implemented (shape {list(grad.shape)})")
 
 
 @lookup(export=False, results=return_type("linalg_ldl_factor", "LD", "pivots"), exact_out=True)

@@ -98,16 +98,11 @@ def qr(input: Layout, some: bool = True) -> Any:
 
 
 @operation(
-    "GeqrfBackward0", aten="geqrf", inputs=["A"], outputs=["a", "tau"], joint=True, dims=(),
+    "GeqrfBackward0", aten="geqrf", inputs=["A"], underived=["A"], outputs=["a", "tau"], joint=True, dims=(),
     host=devices.lapack("linalg_geqrf"),
 )
 def geqrf_op(A: Layout) -> Any:
     return by_columns(A.type, A.shape), layout_of(A.type, (*A.shape[:-2], min(A.shape[-2:])))
-
-
-@geqrf_op.gradient("A")
-def _(grad, a):
-    raise NotImplementedError(f"the derivative for 'geqrf' is not implemented. (shape {list(a.shape)})")
 
 
 @lookup(results=return_type("geqrf", "a", "tau"))

@@ -75,6 +75,7 @@ class Planned(Op):
         inputs: parameters that are tensors (or None).
         nondifferentiable: inputs that have no gradient.
         passed: inputs whose gradient is that of the output.
+        underived: inputs whose derivative is not known: a backward that needs it raises an error.
         numbers: parameters that are numbers passed to ``launch``, whose values the decision does not depend on.
         key: a function of the arguments that returns the key of the decision, if it is not the layouts and all
             arguments that are not ``numbers``.
@@ -126,6 +127,7 @@ class Planned(Op):
         inputs: Sequence[str] = ("input",),
         nondifferentiable: Sequence[str] = (),
         passed: Sequence[str] = (),
+        underived: Sequence[str] = (),
         numbers: Sequence[str] = (),
         key: Callable[..., Any] | None = None,
         outputs: Sequence[str] = ("out",),
@@ -161,7 +163,7 @@ class Planned(Op):
         self.decomposition: Callable[..., Any] | None = None
         self.hides_tangents = False  # True if the view has a tangent of its own, or none
         self.attributes: Mapping[str, Any] = {}
-        super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
+        super().__init__(prepare, node, inputs, nondifferentiable, aten, passed, underived=underived)
         self._decides, self.prepare = prepare, _by_position(prepare)
         #: The function that builds the plan from the plan, its tensors and the other arguments; None for a view.
         self.build: Any = None

@@ -17,9 +17,6 @@ without(NAMES, "0-d")
 #: Matrices that are far from singular, with eigenvalues and singular values that are far from each other.
 REGULAR = Domain(lambda u: (u - 0.5) / 2 + np.eye(*u.shape[-2:]) * (1 + np.arange(u.shape[-1])))
 
-#: The same for operations whose backward raises an error.
-CONSTANT = Domain(REGULAR.value, "float64")
-
 #: Pivots that exchange no rows.
 PIVOTS = Domain(lambda u: np.arange(1, u.shape[-1] + 1) + np.zeros(u.shape), "int64")
 
@@ -95,14 +92,14 @@ for shape in ((2, 2, 2), (0, 2, 2)):
            call=lambda A: linalg.eigvalsh(_hermitian(A)))
     sample("linalg_qr_op", lambda A: tuple(map(_by_columns, np.linalg.qr(A))), shape, domain=REGULAR, dtypes=FLOATS,
            memory="reference", call=linalg.qr)
-    sample("geqrf_op", _geqrf, shape, domain=CONSTANT, dtypes=["float64"], memory="reference", call=numgrad.geqrf)
+    sample("geqrf_op", _geqrf, shape, domain=REGULAR, dtypes=FLOATS, memory="reference", call=numgrad.geqrf)
     sample("linalg_svd_op", lambda A: tuple(map(_by_columns_of_matrices, np.linalg.svd(A))), shape, domain=REGULAR,
            dtypes=FLOATS, memory="reference", call=linalg.svd)
     sample("linalg_svdvals_op", lambda A: np.linalg.svd(A)[1], shape, domain=REGULAR, dtypes=FLOATS,
            call=linalg.svdvals)
     sample("linalg_pinv_op", np.linalg.pinv, (*shape[:2], 1), domain=REGULAR, dtypes=FLOATS, call=linalg.pinv)
     sample("linalg_matrix_exp_op", _exponential, shape, domain=REGULAR, dtypes=FLOATS, call=linalg.matrix_exp)
-    sample("linalg_ldl_factor_op", _ldl, shape, domain=CONSTANT, dtypes=["float64"], memory="reference",
+    sample("linalg_ldl_factor_op", _ldl, shape, domain=REGULAR, dtypes=FLOATS, memory="reference",
            call=linalg.ldl_factor_ex)
     sample("linalg_lstsq_op", lambda A, B: np.linalg.pinv(A) @ B, (*shape[:2], 1), shape, domain=(REGULAR, ANY),
            dtypes=FLOATS, call=lambda A, B: linalg.lstsq(A, B).solution)
