@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.grad_mode import no_grad
-from .core.types import complex64, complex128, dtype, float32, float64, int64
+from .core.types import bfloat16, complex64, complex128, dtype, float16, float32, float64, int64
 from .ops.creation.from_data import as_tensor
 from .ops.pointwise.comparison import isclose, where
 from .ops.table.promotion import promote_types
@@ -22,12 +22,13 @@ __all__ = ["assert_allclose", "assert_close"]
 
 #: Relative and absolute tolerance by dtype; exact dtypes have none.
 _TOLERANCES = {
-    float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5), float64: (1e-7, 1e-7), complex128: (1e-7, 1e-7),
+    float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5),
+    float64: (1e-7, 1e-7), complex128: (1e-7, 1e-7),
 }
 
 
 #: The same of :func:`assert_allclose`.
-_OLDER_TOLERANCES = {float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
+_OLDER_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
 
 
 def assert_close(

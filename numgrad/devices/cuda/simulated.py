@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cuda import adapter
+from numgrad_kernels.halves import passed
 
 from ..buffers import DeviceBuffer
 from ..launches import notify_made
@@ -226,8 +227,8 @@ def _number(value: Any) -> Any:
 
 
 def _array(buffer: DeviceBuffer) -> np.ndarray:
-    """Return an array on the memory of a buffer; truth values are uint8 for kernels."""
-    dtype = np.dtype(np.uint8) if buffer.dtype.kind == "b" else buffer.dtype
+    """Return an array on the memory of a buffer; truth values are uint8 for kernels, float16 and bfloat16 uint16."""
+    dtype = np.dtype(np.uint8) if buffer.dtype.kind == "b" else passed(buffer.dtype)
     if not buffer.size:
         return np.empty(0, dtype)
     return np.frombuffer(memoryview((ctypes.c_char * buffer.nbytes).from_address(buffer.address)), dtype)
