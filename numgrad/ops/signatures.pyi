@@ -1704,6 +1704,11 @@ LongTensor: Any
 ShortTensor: Any
 
 
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor, **keywords: Any) -> Tensor:
+    """Derivatives of components ``x`` of Dirichlet vectors by their concentrations ``alpha``, divided by ``1 -
+    x``."""
+
+
 def _sample_dirichlet(input: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
     """Random vectors from Dirichlet distributions, whose concentrations are the last dimension of ``input``."""
 
@@ -1711,6 +1716,10 @@ def _sample_dirichlet(input: Tensor, generator: Any = ..., **keywords: Any) -> T
 def _standard_gamma(input: Tensor, generator: Any = ..., **keywords: Any) -> Tensor:
     """Random numbers from gamma distributions with rate 1, whose shapes are the elements of ``input``, above
     0."""
+
+
+def _standard_gamma_grad(self: Tensor, output: Tensor, **keywords: Any) -> Tensor:
+    """Derivatives of gamma numbers ``output`` by their shapes ``self``."""
 
 
 def abs(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

@@ -16,8 +16,9 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`sample_n:Fu
 assert_alike = functools.partial(assert_same, graph=False, tolerance=1e-12)
 
 #: Distributions for which PyTorch computes something less accurately: trigamma, the entropy of multinomial numbers, a
-#: series.
-ROUGH = {"gamma", "chi2", "student", "beta", "dirichlet", "inverse gamma", "multinomial", "wishart", "nearly even"}
+#: series, Bessel functions.
+ROUGH = {"gamma", "chi2", "student", "beta", "dirichlet", "inverse gamma", "multinomial", "wishart", "nearly even",
+         "von mises"}
 
 #: Distributions whose samples have derivatives by quantiles, which PyTorch approximates.
 OF_GAMMAS = {
@@ -28,7 +29,6 @@ OF_GAMMAS = {
 def compare(program, *arrays, tolerance=1e-12):
     """Compare to the accuracy of float64; distributions without array parameters are float32."""
     assert_same(program, *arrays, graph=False, tolerance=tolerance if arrays else None)
-
 
 
 def factor(m, x):
@@ -99,6 +99,7 @@ MADE = {
     ), [(2, 2), (2, 2, 3)], "real"),
     "wishart": (lambda m, d, a, b: d.Wishart(a.exp() + 3, positive(m, b)), [(2,), (3, 3)], "positive matrices"),
     "lkj": (lambda m, d, a: d.LKJCholesky(3, a.exp()), [(2,)], "factors"),
+    "von mises": (lambda m, d, a, b: d.VonMises(a, b.exp()), [(2, 3), (3,)], "real"),
     "relaxed": (lambda m, d, a: d.RelaxedBernoulli(m.tensor(0.7).double(), logits=a), [(3,)], "unit"),
     "relaxed categories": (
         lambda m, d, a: d.RelaxedOneHotCategorical(m.tensor(0.7).double(), a.exp()), [(2, 3)], "shares"
@@ -227,7 +228,7 @@ def test_shapes_texts_and_larger_batches(name):
     "MultivariateNormal", "LowRankMultivariateNormal", "Gamma", "Chi2", "Beta", "Dirichlet", "StudentT", "Poisson",
     "FisherSnedecor", "InverseGamma", "GeneralizedPareto", "Binomial", "NegativeBinomial", "Multinomial", "Wishart",
     "LogisticNormal", "MixtureSameFamily", "LKJCholesky", "RelaxedBernoulli", "RelaxedOneHotCategorical",
-    "ContinuousBernoulli", "CatTransform", "ReshapeTransform", "StackTransform", "CorrCholeskyTransform",
+    "ContinuousBernoulli", "VonMises", "CatTransform", "ReshapeTransform", "StackTransform", "CorrCholeskyTransform",
     "Independent", "TransformedDistribution", "Distribution", "Transform", "AffineTransform", "PowerTransform",
     "ComposeTransform", "IndependentTransform",
 ])  # fmt: skip
@@ -252,6 +253,16 @@ def test_gradients_through_samples():
                 d.Independent(d.Laplace(a, b.exp()), 1).rsample().sum(), d.Uniform(a, a + b.exp()).rsample().sum()]
 
     assert_alike(program, *randoms((2, 3), (2, 3)))
+
+
+def test_derivatives_of_gamma_and_dirichlet_numbers():
+    """PyTorch's are approximations."""
+    def program(m):
+        shapes, numbers = m.tensor([0.5, 2.0, 30.0]).double(), m.tensor([0.3, 1.5, 25.0]).double()
+        shares = numbers / numbers.sum()
+        return [m._standard_gamma_grad(shapes, numbers), m._dirichlet_grad(shares, shapes, m.full((3,), 32.5).double())]
+
+    assert_same(program, graph=False, tolerance=1e-3)
 
 
 # -- divergences --------------------------------------------------------------------------------------------------

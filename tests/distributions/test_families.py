@@ -86,6 +86,16 @@ def test_wishart_matrices_and_vectors():
     close(counts.sample((4000,)).mean(0), counts.mean, 0.1)
 
 
+def test_angles():
+    found, known = dist.VonMises(f64(0.5), f64(2.0)), stats.vonmises(2, 0.5)
+    torch.manual_seed(0)
+    samples = found.sample((4000,))
+    close(found.log_prob(samples[:50]), known.logpdf(samples[:50].numpy()))
+    assert stats.kstest(samples.numpy(), known.cdf).pvalue > 1e-3
+    close(found.variance, 1 - (samples - 0.5).cos().mean(), 0.02)
+    assert found.log_prob(f64(0.5 + 2e4 * math.pi)).item() == pytest.approx(known.logpdf(0.5))
+
+
 def test_correlation_matrices_are_uniform_for_a_concentration_of_1():
     """An element of a matrix of size 3 has the density 2 / pi sqrt(1 - x**2), that of a beta variable."""
     torch.manual_seed(0)

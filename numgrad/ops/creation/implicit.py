@@ -32,6 +32,12 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return StandardGamma.apply(input, _gamma_numbers("gamma", input.detach(), generator))
 
 
+@public(method=False)
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
+    """Derivatives of gamma numbers ``output`` by their shapes ``self``."""
+    return gamma_slope(self, output)
+
+
 class StandardGamma(Function):
     """Standard gamma numbers as functions of their shapes."""
 
@@ -48,13 +54,11 @@ class StandardGamma(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        shapes, numbers = ctx.saved_tensors
-        return grad * gamma_slope(shapes, numbers), None
+        return grad * _standard_gamma_grad(*ctx.saved_tensors), None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, _: Any) -> Tensor:
-        shapes, numbers = ctx.saved_tensors
-        return tangent * gamma_slope(shapes, numbers)
+        return tangent * _standard_gamma_grad(*ctx.saved_tensors)
 
 
 @public(method=False)
@@ -71,6 +75,15 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return Dirichlet.apply(input, numbers)
 
 
+@public(method=False)
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """Derivatives of components ``x`` of Dirichlet vectors by their concentrations ``alpha``, divided by ``1 - x``.
+
+    ``total`` is the sum of the concentrations.
+    """
+    return x * beta_slope(alpha, total - alpha, x)
+
+
 class Dirichlet(Function):
     """Dirichlet vectors as functions of their concentrations.
 
@@ -85,8 +98,7 @@ class Dirichlet(Function):
     @staticmethod
     def _slopes(ctx: Any) -> tuple[Tensor, Tensor]:
         concentrations, numbers = ctx.saved_tensors
-        others = concentrations.sum(-1, keepdim=True) - concentrations
-        return numbers * beta_slope(concentrations, others, numbers), numbers
+        return _dirichlet_grad(numbers, concentrations, concentrations.sum(-1, keepdim=True)), numbers
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
