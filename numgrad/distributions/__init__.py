@@ -48,6 +48,7 @@ from .studentT import StudentT
 from .transformed_distribution import TransformedDistribution
 from .transforms import *  # noqa: F403 - as listed in its __all__
 from .uniform import Uniform
+from .von_mises import VonMises
 from .weibull import Weibull
 from .wishart import Wishart
 
@@ -58,7 +59,7 @@ __all__ = [
     "LogNormal", "LogisticNormal", "LowRankMultivariateNormal", "MixtureSameFamily", "Multinomial",
     "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough",
     "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution",
-    "Uniform", "Weibull", "Wishart", "biject_to", "constraints", "kl_divergence", "register_kl",
+    "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "kl_divergence", "register_kl",
     "transform_to",
 ]
 __all__ += _transforms.__all__
