@@ -59,6 +59,7 @@ from .core.types import (
     uint8,
 )
 from .core.types import bool_ as bool
+from .foreach import *  # noqa: F403 - functions of lists of tensors
 from .ops import public_functions as _public_functions
 from .ops.network.weight_normalization import weight_norm as _weight_norm  # noqa: F401 - PyTorch has it, too
 from .random import Generator, default_generator, initial_seed, manual_seed, seed

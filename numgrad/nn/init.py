@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
 from ..core.missing import found_later as _found_later
-from ..ops.creation.factories import empty, empty_like, eye, ones_like
+from ..ops.creation.factories import empty, empty_like, ones_like
+from ..ops.creation.factories import eye as identity
 from ..ops.creation.from_data import from_numpy
 from ..ops.creation.random_numbers import randperm
 from ..ops.pointwise.comparison import where
+from ..ops.table.op import named
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -109,7 +112,7 @@ def eye_(tensor: Tensor) -> Tensor:
                 [0., 1., 0.]])
     """
     _check_matrix(tensor)
-    return tensor.copy_(eye(*tensor.shape))
+    return tensor.copy_(identity(*tensor.shape))
 
 
 @no_grad()
@@ -364,6 +367,27 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     for column in range(columns):
         tensor[randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor
+
+
+def _deprecated(name: str) -> Callable[..., Tensor]:
+    """Return the function that PyTorch named without the underscore, which warns."""
+    function = globals()[f"{name}_"]
+
+    def call(*args: Any, **keywords: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **keywords)
+
+    return named(call, name, f"Call :func:`{name}_`, with a warning: this name is deprecated.")
+
+
+constant, dirac, eye, kaiming_normal, kaiming_uniform = map(
+    _deprecated, ("constant", "dirac", "eye", "kaiming_normal", "kaiming_uniform")
+)
+normal, orthogonal, sparse, uniform, xavier_normal, xavier_uniform = map(
+    _deprecated, ("normal", "orthogonal", "sparse", "uniform", "xavier_normal", "xavier_uniform")
+)
 
 
 def _check_matrix(tensor: Tensor) -> None:

@@ -167,3 +167,10 @@ def test_nothing_to_fill():
     with pytest.warns(UserWarning, match="mean is more than 2 std from"):
         init.trunc_normal_(empty(2), 5.0, 1.0)
     assert init.orthogonal_(empty(0, 3)).shape == (0, 3)
+
+
+def test_names_without_an_underscore_warn():
+    with pytest.warns(FutureWarning, match=r"deprecated in favor of `nn.init.constant_`"):
+        assert init.constant(torch.empty(2), 3).tolist() == [3, 3]
+    with pytest.warns(FutureWarning, match="eye_"):
+        assert init.eye(torch.empty(2, 2)).tolist() == [[1, 0], [0, 1]]

@@ -94,3 +94,16 @@ def test_parameters_as_a_vector(parameters):
     before = [parameter.tolist() for parameter in parameters]
     assert refusal(lambda: utils.vector_to_parameters(torch.ones(4), parameters)).startswith("RuntimeError")
     assert [parameter.tolist() for parameter in parameters] == before
+
+
+def test_a_module_without_initialization_draws_no_numbers():
+    torch.manual_seed(0)
+    wanted = torch.rand(2)
+    torch.manual_seed(0)
+    layer = utils.skip_init(nn.Linear, 2, 3, bias=False)
+    assert layer.weight.shape == (3, 2)
+    assert torch.equal(torch.rand(2), wanted)
+    with pytest.raises(RuntimeError, match="device"):
+        utils.skip_init(nn.ReLU)
+    with pytest.raises(RuntimeError, match="Expected a Module"):
+        utils.skip_init(dict)
