@@ -88,10 +88,11 @@ def nested_loops(x, y):
 def tuples(x, y):
     pair = (x * y, x - y)
     first, second = pair
-    for each in (first, second, 2.0):
+    for each in (first, second, first + y, 2.0):
+        y = y * 0.5 + each
         if each > pair[1]:
             pair = (pair[1], each)
-    return pair[0] * pair[-1] + len(pair)
+    return pair[0] * pair[-1] + len(pair) * y
 
 
 def named_in_expressions(x, y):
