@@ -61,7 +61,10 @@ IMPORTED = {
 }  # fmt: skip
 
 #: Modules that affect machine code only through the kernels' texts, which the digests cover.
-WRITING = ("cache", "facts", "formulas", "inline", "merged", "pointwise", "progress", "source", "syntax", "updates")
+WRITING = (
+    "cache", "dispatchers", "facts", "formulas", "inline", "merged", "pointwise", "progress", "source", "syntax",
+    "updates",
+)  # fmt: skip
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:

@@ -246,7 +246,7 @@ def _needed(
                     break
                 after = again
             counter = {statement.target.id} if isinstance(statement, ast.For) else set()  # type: ignore[attr-defined]
-            if not counter & live and not any(isinstance(each, ast.Assign) for each in walk(body)):
+            if not counter & live and not any(isinstance(each, (ast.Assign, ast.For)) for each in walk(body)):
                 continue
             if isinstance(statement, ast.For):
                 statement = ast.For(statement.target, statement.iter, body or [ast.Pass()], [])

@@ -8,12 +8,15 @@ derivative by one of the operands, such as ``a``, to its first argument, ``a_b``
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ..devices import stored_dispatcher
 
 #: Beginning of the names of procedures and rules in generated code.  No other names begin like this.
 PREFIX = "numgrad_"
@@ -25,7 +28,13 @@ RULES: dict[Callable[..., Any], dict[str, Any]] = {}
 def procedure(function: Callable[..., Any]) -> Any:
     """Compile a procedure, or a rule of one, when it is first called."""
     RULES[function] = {}
-    return njit(error_model="numpy")(function)
+    return stored_dispatcher(function, source_of_files(), error_model="numpy")
+
+
+@functools.cache
+def source_of_files() -> str:
+    """Return the source of all functions that generated code may call; they call each other."""
+    return "".join([Path(__file__).with_name(each).read_text("utf-8") for each in ("procedures.py", "support.py")])
 
 
 def rule(of: Any, operand: str) -> Callable[[Callable[..., Any]], Any]:

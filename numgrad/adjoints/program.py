@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit, typeof
+from numba import typeof
 from numba.core import types
 
 from .checkpoints import Checkpoint, Checkpointed
 from .derivatives import derivative
 from .forward import Forward, TangentSource
 from .inference import infer, is_array
+from .kept import dispatcher
 from .normal import NormalForm, normal_form
 from .reverse import Adjoint, Reverse
 from .source import compiled, definition
@@ -89,8 +90,7 @@ class DerivativeProgram:
 
     @cached_property
     def _reverse(self) -> Callable[..., Any]:
-        python = compiled(self.adjoint.source, self.adjoint.name, self.normal.namespace)
-        return njit(error_model="numpy", nogil=True)(python)
+        return dispatcher(self.adjoint.source, self.adjoint.name, self.normal.namespace)
 
     def _copies(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the arguments with copies of the arrays that the function writes; the same array stays the same."""
@@ -182,8 +182,7 @@ class DerivativeProgram:
     def _forward(self) -> tuple[Callable[..., Any], list[str]]:
         normal = self._form.copy()
         generated = self._tangents_for(normal, normal.tree(), normal.kinds, self._generated(*self.by))
-        python = compiled(generated.source, generated.name, normal.namespace)
-        return njit(error_model="numpy", nogil=True)(python), generated.inputs
+        return dispatcher(generated.source, generated.name, normal.namespace), generated.inputs
 
     def tangents(self, arguments: Sequence[Any], tangents: dict[str, Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         """Return the tangents of the results and those of the arguments that are written, by position."""
@@ -229,7 +228,7 @@ class DerivativeProgram:
         count = len(self.parameters) + len(shadow_types) + len(seed_types)
         by = [*self._generated(*self.by), *parameters[len(self.parameters) : count]]
         generated = self._tangents_for(normal, definition(adjoint.source), kinds, by)
-        function = njit(error_model="numpy", nogil=True)(compiled(generated.source, generated.name, normal.namespace))
+        function = dispatcher(generated.source, generated.name, normal.namespace)
         return function, [*parameters], generated.inputs
 
     def second(

@@ -186,7 +186,8 @@ class ScalarInliner(CallInliner):
             if not isinstance(values, ast.Tuple):
                 raise Refused(f"iteration over {text(sequence)} is not supported")
             if not all(isinstance(each, ast.Constant) for each in values.elts):  # the loop may change what they read
-                values = self._held("each", values, statement, done)  # type: ignore[assignment]
+                values = self._held("each", values, statement, done)
+                assert isinstance(values, ast.Tuple)
             position = self.names.fresh("position")
             target = self._target(statement.target, done, in_place=True)
             first = assign(target, chosen_element(values.elts, name(position)), statement)

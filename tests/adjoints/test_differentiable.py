@@ -427,6 +427,26 @@ def test_validation_finds_a_jump():
         steps(torch.tensor([0.7], dtype=torch.float64, requires_grad=True))
 
 
+def test_machine_code_is_kept_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+
+    def scaled(x):
+        return (DATA * x * x).sum()
+
+    def program():
+        return torch.differentiable(scaled).program([DATA], ["x"])
+
+    first, second = program(), program()
+    results = [each.gradients([DATA], [1.0], {})[0] for each in (first, second)]
+    assert np.array_equal(*results)
+    assert [len(each._reverse.stats.cache_hits) for each in (first, second)] == [0, 1]
+    DATA[0] += 1.0  # which is part of the code
+    try:
+        assert program()._reverse._cache.stem != first._reverse._cache.stem
+    finally:
+        DATA[0] -= 1.0
+
+
 def test_prange_keeps_every_update():
     @torch.differentiable
     @numba.njit(parallel=True)

@@ -90,9 +90,12 @@ def tuples(x, y):
     first, second = pair
     for each in (first, second, first + y, 2.0):
         y = y * 0.5 + each
+        for _ in range(2):
+            for last in range(3):  # noqa: B007
+                pass
         if each > pair[1]:
             pair = (pair[1], each)
-    return pair[0] * pair[-1] + len(pair) * y
+    return pair[0] * pair[-1] + len(pair) * y * last
 
 
 def named_in_expressions(x, y):
