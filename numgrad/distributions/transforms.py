@@ -14,7 +14,14 @@ from ..ops.pointwise.smooth_activation import softplus
 from ..tensors.tensor import Tensor
 from . import constraints
 from .joined_transforms import CatTransform, ReshapeTransform, StackTransform
-from .transform import ComposeTransform, ConstantTransform, IndependentTransform, Transform, identity_transform
+from .transform import (
+    ComposeTransform,
+    ConstantTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401 - libraries look for it here
+    identity_transform,
+)
 from .utils import broadcast_all, clipped, lazy_property, sum_rightmost
 from .vector_transforms import (
     CorrCholeskyTransform,

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,19 +31,21 @@ class Suite(NamedTuple):
         tests: the folder or file with the tests, in the source distribution; empty if it has none.
         requires: further packages to install.
         options: arguments for pytest.
+        variables: variables of the environment.
     """
 
     tests: str = ""
     requires: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 #: The suites by the names of the packages on PyPI.
 SUITES = {
     "autoray": Suite("tests", options=("-k", "torch")),
-    "einops": Suite("einops/tests", options=("-k", "not tensorflow and not layer")),
+    "einops": Suite("einops/tests", variables=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
     "entmax": Suite("entmax"),
-    "nflows": Suite("tests", ("UMNN",)),
+    "nflows": Suite("tests", ("UMNN", "torchtestcase")),
     "normflows": Suite("normflows", options=("-o", "python_files=*_test.py")),
     "opt_einsum": Suite("opt_einsum/tests/test_backends.py", options=("-k", "torch")),
     "pytorch-crf": Suite(),
@@ -92,20 +93,21 @@ def _pip(command: str, *arguments: str) -> bool:
     return done.returncode == 0
 
 
-def counts(tests: Path, packages: Path, options: Iterable[str], torch: bool, seconds: float) -> str:
+def counts(tests: Path, packages: Path, suite: Suite, torch: bool, seconds: float) -> str:
     """Run the tests and return pytest's summary, such as "3 failed, 29 passed"."""
     program = _WITH_TORCH if torch else _WITH_NUMGRAD
-    path = os.pathsep.join([str(packages), str(ROOT), str(ROOT / "kernels"), os.environ.get("PYTHONPATH", "")])
+    folders = packages, tests.parent, ROOT, ROOT / "kernels", os.environ.get("PYTHONPATH", "")
+    environment = {**os.environ, **dict(suite.variables), "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [
         sys.executable, "-c", program, str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-W", "ignore",
-        "--tb=line", "--rootdir", str(tests if tests.is_dir() else tests.parent), *options,
+        "--tb=line", "--rootdir", str(tests if tests.is_dir() else tests.parent), *suite.options,
     ]  # fmt: skip
     log = packages.parent / f"{'torch' if torch else 'numgrad'}.log"
     with log.open("w") as file:
         try:
             subprocess.run(
-                command, env={**os.environ, "PYTHONPATH": path}, cwd=packages.parent, stdout=file,
-                stderr=subprocess.STDOUT, timeout=seconds, check=False,
+                command, env=environment, cwd=packages.parent, stdout=file, stderr=subprocess.STDOUT, timeout=seconds,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return f"not finished in {seconds:.0f} s"
@@ -131,7 +133,7 @@ def main() -> None:
             rows.append([name, "no tests in its source distribution: give --tests"])
             continue
         kinds = [False, True] if arguments.torch else [False]
-        rows.append([name, *[counts(tests, packages, suite.options, kind, arguments.seconds) for kind in kinds]])
+        rows.append([name, *[counts(tests, packages, suite, kind, arguments.seconds) for kind in kinds]])
         print(" | ".join(rows[-1]), flush=True)
     width = max(len(row[0]) for row in rows)
     print("\n" + "\n".join(f"{name:{width}}  {'  |  '.join(results)}" for name, *results in rows))
