@@ -52,7 +52,7 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """1 minus the mean of ``cos(x - loc)``."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
