@@ -13,7 +13,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "bool": (ng.bool,),
     "signed integer": (ng.int8, ng.int16, ng.int32, ng.int64),
     "unsigned integer": (ng.uint8,),
-    "real floating": (ng.float32, ng.float64),
+    "real floating": (ng.float32, ng.float64, ng.float16, ng.bfloat16),
     "complex floating": (ng.complex64, ng.complex128),
 }
 _KINDS["integral"] = (*_KINDS["signed integer"], *_KINDS["unsigned integer"])
@@ -137,8 +137,9 @@ class NamespaceInfo:
         return {"real floating": real, "complex floating": made, "integral": ng.int64, "indexing": ng.int64}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, _dtype]:
-        """Return all dtypes, or those of a kind, keyed by their names."""
-        names = [("bool", ng.bool), *[(str(each).rpartition(".")[2], each) for each in _KINDS["numeric"]]]
+        """Return all dtypes of the standard, or those of a kind, keyed by their names."""
+        numeric = [each for each in _KINDS["numeric"] if each not in (ng.float16, ng.bfloat16)]
+        names = [("bool", ng.bool), *[(str(each).rpartition(".")[2], each) for each in numeric]]
         return {name: each for name, each in names if kind is None or isdtype(each, kind)}
 
 

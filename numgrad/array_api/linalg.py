@@ -54,7 +54,9 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     a, b = together(x1, x2)
     if a.shape[axis] != b.shape[axis]:
         raise ValueError(f"vecdot() of vectors of {a.shape[axis]} and {b.shape[axis]} elements")
-    return _own.vecdot(a, b, dim=axis).to(a.dtype)
+    if a.is_floating_point() or a.is_complex():
+        return _own.vecdot(a, b, dim=axis)
+    return ng.sum(a * b, axis, dtype=a.dtype)
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:

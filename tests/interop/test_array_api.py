@@ -76,6 +76,7 @@ def test_the_namespace_describes_itself():
         x.__array_namespace__(api_version="1999.12")
     info = array_api.__array_namespace_info__()
     assert info.dtypes(kind="real floating") == {"float32": numgrad.float32, "float64": numgrad.float64}
+    assert array_api.isdtype(numgrad.bfloat16, "real floating")
     assert info.default_dtypes()["integral"] is numgrad.int64
     assert info.default_device() in info.devices()
     assert x.to_device("cpu") is x
