@@ -101,6 +101,9 @@ _AUTOCAST = [
     "set_autocast_dtype", "set_autocast_enabled",
 ]
 
+#: Classes of symbolic numbers, which refuse to be used.
+_SYMBOLIC = ["SymBool", "SymFloat", "SymInt"]
+
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
     "asarray", "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
@@ -119,7 +122,8 @@ __all__ = [
     *_AUTOCAST,
     *_NATIVE,
     *_SETTINGS,
-    *_public_functions,
+    *_SYMBOLIC,
+    *[name for name in _public_functions if not name.startswith("_")],
 ]
 
 #: Names imported on first access, to keep ``import numgrad`` fast: modules, and names with the module that defines
@@ -137,7 +141,7 @@ _LATER = {
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "load": "serialization", "save": "serialization",
     "vectorize": "adjoints", "vmap": "func",
-    **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "interop.in_place_of_torch.refusals"),
+    **dict.fromkeys(_SYMBOLIC, "interop.in_place_of_torch.refusals"),
     **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
     **dict.fromkeys(_NATIVE, "native_functions"),
     **dict.fromkeys(_SETTINGS, "settings"),

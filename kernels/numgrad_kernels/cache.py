@@ -45,16 +45,16 @@ _reported: set[Path] = set()
 COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads", "parallel", "passes", "store")
 
 #: Modules that kernels import, with the modules that these depend on.
-_SCALAR = (
-    "angles", "bessel", "circular", "complexes", "error_functions", "gamma", "halves", "incomplete_beta",
-    "incomplete_gamma", "modified_bessel", "orthogonal", "parts", "polynomials", "polynomials32", "remainders",
-    "scalar", "series", "special",
-)
+_SPECIAL = (
+    "angles", "bessel", "circular", "complexes", "error_functions", "gamma", "incomplete_beta", "incomplete_gamma",
+    "modified_bessel", "orthogonal", "polynomials", "polynomials32", "series", "special",
+)  # fmt: skip
+_SCALAR = (*_SPECIAL, "halves", "parts", "remainders", "scalar")
 IMPORTED = {
     "scalar": _SCALAR,
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
     "remainders": ("remainders",),
-    "special": _SCALAR,
+    "special": _SPECIAL,
     "local": ("local",),
     "blocks": ("blocks", *_SCALAR),
     "foreign": ("foreign",),
@@ -62,8 +62,8 @@ IMPORTED = {
 
 #: Modules that affect machine code only through the kernels' texts, which the digests cover.
 WRITING = (
-    "cache", "dispatchers", "facts", "formulas", "inline", "merged", "pointwise", "progress", "source", "syntax",
-    "updates",
+    "cache", "dispatchers", "facts", "formulas", "inline", "merged", "pointwise", "progress", "rejection", "source",
+    "syntax", "updates",
 )  # fmt: skip
 
 

@@ -19,15 +19,18 @@ from .memory import *  # noqa: F403
 from .random import *  # noqa: F403
 from .streams import *  # noqa: F403
 
+#: PyTorch's classes of tensors on a GPU, one for each dtype.
+_TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not _type.is_complex]
+
 __all__ = ["OutOfMemoryError", "amp", "memory", "random", "streams"]
 __all__ += _checking.__all__
 __all__ += _gpus.__all__
 __all__ += memory.__all__
 __all__ += random.__all__
 __all__ += streams.__all__
+__all__ += _TYPES
 
 if TYPE_CHECKING:
     from . import amp as amp
 else:
-    _TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not _type.is_complex]
     __getattr__, __dir__ = _found_later(globals(), "cuda", {"amp": "amp", **dict.fromkeys(_TYPES, "tensor_types")})

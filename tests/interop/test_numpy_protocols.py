@@ -32,8 +32,9 @@ def test_ufuncs(ufunc):
         others = [np.array([[1, 2], [-3, 0]])]
     expected = ufunc(x, *others)
     result = ufunc(tensor(x), *map(tensor, others))
-    assert isinstance(result, Tensor)
-    np.testing.assert_allclose(result, expected, 1e-12)
+    for output, array in zip(result, expected, strict=True) if ufunc.nout > 1 else [(result, expected)]:
+        assert isinstance(output, Tensor)
+        np.testing.assert_allclose(output, array, 1e-12)
     if others:
         np.testing.assert_allclose(ufunc(x, tensor(others[0])), expected, 1e-12)
         np.testing.assert_allclose(ufunc(tensor(x), others[0]), expected, 1e-12)
@@ -251,7 +252,7 @@ def test_functions_without_an_operation():
     assert np.median(x) == np.median(A)
     assert np.histogram(x, bins=2)[0].sum() == 6
     assert np.add.reduce(x, axis=1).tolist() == A.sum(1).tolist()
-    assert np.frexp(x)[0].tolist() == np.frexp(A)[0].tolist()
+    assert np.modf(x)[0].tolist() == np.modf(A)[0].tolist()
     assert np.exp(x, dtype=np.float32).dtype == np.float32
     assert np.sum(x, where=A > 1) == 3.5
     out = np.empty((2, 3))
@@ -275,7 +276,7 @@ def test_norms_of_other_numbers():
     [
         (lambda x: np.median(x), "median"),
         (lambda x: np.histogram(x), "histogram"),
-        (lambda x: np.frexp(x), "frexp"),
+        (lambda x: np.modf(x), "modf"),
         (lambda x: np.add.reduce(x), "add.reduce"),
         (lambda x: np.add.accumulate(x), "add.accumulate"),
         (lambda x: np.add.outer(x, x), "add.outer"),

@@ -68,7 +68,7 @@ def results(op, attributes, values, gradient=None):
     """The output and the gradients of all inputs."""
     leaves = [v.detach() for v in values]
     for name, leaf in zip(op.inputs, leaves, strict=True):
-        if name in op.rules and leaf.is_floating_point():
+        if name in op.rules and name not in op.underived and leaf.is_floating_point():
             leaf.requires_grad_()
     out = op.run(leaves, attributes)
     wanted = [leaf for leaf in leaves if leaf.requires_grad]

@@ -393,7 +393,7 @@ def operand(op, name, strided):
 
 def run(op, operands, attributes, strided=False):
     result = op.run(operands, attributes)
-    if result.requires_grad:
+    if result.requires_grad and not op.underived:
         result.backward(matrix(strided))
 
 def form(op):

@@ -19,7 +19,8 @@ MODULES = {"": numgrad, "nn.functional.": nn.functional, "fft.": fft, "linalg.":
 
 def functions():
     """All public functions and methods of which something is declared, by name."""
-    result = {name: function for name, function in public_functions.items() if inspect.isfunction(function)}
+    result = {name: function for name, function in public_functions.items()
+        if inspect.isfunction(function) and not name.startswith("_")}
     for prefix, module in MODULES.items():
         own = {prefix + name: getattr(module, name) for name in module.__all__ if prefix}
         result |= {name: function for name, function in own.items() if not isinstance(function, type)}
@@ -42,7 +43,9 @@ def kinds_of(function):
 
 
 SQUARE, PAIR = tensor([[0.5, 0.25], [0.75, 1.0]]), tensor([0.5, 0.25])
-FITTING = {  # for functions that PyTorch has in Python, which check sizes and missing arguments first
+INTEGERS = dict.fromkeys(["self", "input", "other"], tensor([6, 4]))
+FITTING = {  # for functions that PyTorch has in Python, which check sizes and missing arguments first, and of integers
+    **dict.fromkeys(["gcd", "lcm", "Tensor.gcd", "Tensor.lcm"], INTEGERS),
     "nn.functional.instance_norm": {"input": SQUARE[None]},
     "nn.functional.embedding_bag": {"input": tensor([0, 1])},
     "nn.functional.fractional_max_pool2d": {"output_size": 1},
@@ -100,7 +103,8 @@ def arguments(name, parameter, wrong):
         if own.name == parameter:
             break
     for own, kinds in list(kinds_of(FUNCTIONS[name]).items())[len(positional):]:
-        if own.kind is own.POSITIONAL_OR_KEYWORD and (own.default is own.empty or own.name in fitting):
+        is_named = own.kind in (own.POSITIONAL_OR_KEYWORD, own.KEYWORD_ONLY)
+        if is_named and (own.default is own.empty or own.name in fitting):
             keywords[own.name] = fitting.get(own.name, argument(own, kinds))
     return positional, keywords
 

@@ -66,15 +66,22 @@ def test_derivative_of_a_step_by_its_value_at_zero():
     assert values.grad.tolist() == [1, 0, 0]
 
 
+#: Arguments of in-place functions after the tensor.
+FURTHER = {
+    **dict.fromkeys(["clamp_", "clip_", "clamp_min_", "clamp_max_", "fill_", "xlogy_"], (1,)),
+    **dict.fromkeys(["gcd_", "lcm_"], (tensor([4]),)),
+    "addmv_": (tensor([[2.0]]), tensor([3.0])), "as_strided_": ((1,), (1,)),
+    "index_put_": ((tensor([0]),), tensor(1.5)), "ldexp_": (tensor(2),),
+}
+
+
 def test_second_names():
     for alias, name in ALIASES.items():
         assert getattr(numgrad, alias) is getattr(numgrad, name)
         assert getattr(numgrad.Tensor, alias) is getattr(numgrad.Tensor, name)
     for name in FUNCTIONS_IN_PLACE:
-        y = tensor([1.5])
-        takes_number = name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "fill_", "xlogy_")
-        numbers = [(tensor([0]),), tensor(1.5)] if name == "index_put_" else [1] if takes_number else []
-        getattr(numgrad, name)(y, *numbers)
+        y = tensor([6]) if name in ("gcd_", "lcm_") else tensor([1.5])
+        getattr(numgrad, name)(y, *FURTHER.get(name, ()))
         assert y._version == 1
 
 

@@ -17,7 +17,8 @@ SIGNATURES = runpy.run_path(str(HERE / "signatures.py"))
 FURTHER = {
     "adaptive_max_pool1d": (1,), "allclose": (numgrad.zeros(2, 2),), "chunk": (2,), "cummax": (0,), "cummin": (0,),
     "dsplit": (1,), "equal": (numgrad.zeros(2, 2),), "histogram": (2,), "hsplit": (2,),
-    "is_same_size": (numgrad.zeros(2, 2),), "kthvalue": (1,),
+    "is_same_size": (numgrad.zeros(2, 2),), "split_copy": (1,), "split_with_sizes_copy": ([1, 1],),
+    "unravel_index": ((2, 2),), "kthvalue": (1,),
     "lu_unpack": (numgrad.tensor([1, 2], dtype=numgrad.int32),), "max_pool1d_with_indices": (1,), "split": (1,),
     "triangular_solve": (numgrad.ones(2, 2),),
     "split_with_sizes": ([1, 1],), "tensor_split": (2,), "topk": (1,), "unsafe_chunk": (2,), "unsafe_split": (1,),
@@ -27,7 +28,7 @@ FURTHER = {
 #: Other first arguments.
 GIVEN = {
     "can_cast": (numgrad.float32, numgrad.float64), "dsplit": (numgrad.zeros(1, 1, 1),),
-    "is_nonzero": (numgrad.ones(1),), "meshgrid": (numgrad.ones(1),),
+    "is_nonzero": (numgrad.ones(1),), "meshgrid": (numgrad.ones(1),), "unravel_index": (numgrad.tensor([1, 3]),),
 }
 
 

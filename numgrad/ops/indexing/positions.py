@@ -12,7 +12,7 @@ from ..creation.factories import full
 from ..memory.copying import convert
 from ..pointwise.integers import floor_divide, remainder
 from ..table.checks import check, check_value
-from ..table.op import public
+from ..table.op import check_tensors, public
 from .masking import nonzero
 
 
@@ -56,6 +56,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
                 [ 2],
                 [-1]])
     """
+    check_tensors("nonzero_static", input=input)
     check(size >= 0, "nonzero_static: 'size' must be an non-negative integer, not {}", size)
     found = nonzero(input)[:size]
     result = full((size, len(input._layout.shape)), fill_value, dtype=found.dtype, device=input.device)
