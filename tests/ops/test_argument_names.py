@@ -28,3 +28,7 @@ def test_an_argument_is_given_once():
         numgrad.quantile(X, 0.5, axis=0, dim=1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):
         numgrad.flip(X, axis=1)
+
+
+def test_the_class_of_tensors_is_a_type_of_the_default_dtype():
+    assert (X > 2).type(Tensor).dtype is numgrad.get_default_dtype()

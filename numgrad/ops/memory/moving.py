@@ -9,7 +9,15 @@ from ... import devices
 from ...core.device import numbered, to_device
 from ...core.formats import check_memory_format, has_channels_last, is_formatted, kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.types import TensorType, contiguous_format, dtype, preserve_format, tensor_type, to_dtype
+from ...core.types import (
+    TensorType,
+    contiguous_format,
+    dtype,
+    get_default_dtype,
+    preserve_format,
+    tensor_type,
+    to_dtype,
+)
 from ...core.types import device as Device  # noqa: N812 - the names are those of PyTorch's parameters
 from ...core.types import dtype as DType  # noqa: N812
 from ...devices import Buffer, Plan, TensorRef
@@ -142,6 +150,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     if dtype is None:
         return self._layout.type.name
+    if dtype is Tensor:
+        return to(self, dtype=get_default_dtype(), device="cpu", non_blocking=non_blocking)
     if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # the name implies a device
         name = dtype.removeprefix("torch.")
         target = "cuda" if name.startswith("cuda.") else "cpu"
