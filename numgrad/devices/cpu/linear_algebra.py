@@ -112,13 +112,15 @@ def linalg_cholesky(p: Plan, A: TensorRef, upper: bool, check: str) -> tuple[Ten
         info, work = p.new(count, _INT32), count * n**3 // 16
         p.run(lanes.cholesky_of_many, dtype, n, *readable(p, A, turned=upper), memory_of(L), info, work=work)
         return L, reported(p, as_integers(p, info, A, tuple(batch)), check, len(A.shape) > 2)
-    L = copied(p, A, columns=not upper)  # an upper triangle, row by row, is a lower one of the transpose
     if _is_small(dtype, n):
+        L = copied(p, A, columns=not upper)  # an upper triangle, row by row, is a lower one of the transpose
         info = p.new(count, _INT32)
         p.run(small.cholesky, dtype, n, memory_of(L), info, work=count * n**3 // 8, ROWS=_unrolled(n, count))
     else:
+        L = p.new_tensor((layout_of if upper else by_columns)(A.type, A.shape))
+        given = A if len(A.shape) == 2 else p.tensor(p.contiguous(A), A.type, A.shape)
+        p.backend.keep_triangle(p, given, L, 0, not upper)  # LAPACK neither reads nor writes the other triangle
         info = call_lapack(p, "potrf", count, {"uplo": "L", "n": n}, {"x": n * n}, n**3 / 3, memory_of(L))
-        p.backend.keep_triangle(p, L, L, 0, not upper)
     return L, reported(p, as_integers(p, info, A, tuple(batch)), check, len(A.shape) > 2)
 
 
@@ -186,18 +188,25 @@ def _solved_in_lanes(p: Plan, A: TensorRef, B: TensorRef, batch: Ints, left: boo
 
 
 def _factored_and_solved(p: Plan, A: TensorRef, B: TensorRef, batch: Ints, left: bool) -> tuple[TensorRef, TensorRef]:
-    # For ``X @ A = B``, rows take the place of columns: the transpose of the system.
+    # For ``X @ A = B``, rows take the place of columns: the transpose of the system.  LAPACK also solves the transpose
+    # of a system, so that large matrices that are stored row by row need not be transposed.
     n = A.shape[-1]
-    matrices = copied(p, A, (*batch, n, n), left)
+    by_rows = left and not _is_small(A.type.numpy, n) and not transposed(A).layout.contiguous
+    matrices = copied(p, A, (*batch, n, n), left and not by_rows)
     X = copied(p, B, (*batch, *B.shape[-2:]), left)
     numbers, _, info = _factored(p, matrices, n, n)
     reports = as_integers(p, info, A, batch)
-    _substitute(p, matrices, numbers, X, n, B.shape[-1 if left else -2])  # LAPACK reports again
+    _substitute(p, matrices, numbers, X, n, B.shape[-1 if left else -2], by_rows)  # reports again
     return X, reports
 
 
-def _substitute(p: Plan, factors: TensorRef, pivots: Buffer, X: TensorRef, n: int, columns: int) -> None:
-    """Add the step that replaces right-hand sides by solutions; ``pivots`` are the first result of ``_factored``."""
+def _substitute(
+    p: Plan, factors: TensorRef, pivots: Buffer, X: TensorRef, n: int, columns: int, turned: bool = False
+) -> None:
+    """Add the step that replaces right-hand sides by solutions; ``pivots`` are the first result of ``_factored``.
+
+    With ``turned``, LAPACK solves the systems of the transposed matrices.
+    """
     dtype, count = X.type.numpy, numel(X.shape[:-2])
     if not columns:
         return
@@ -208,7 +217,7 @@ def _substitute(p: Plan, factors: TensorRef, pivots: Buffer, X: TensorRef, n: in
         )  # fmt: skip
         return
     call_lapack(
-        p, "getrs", count, {"trans": "N", "n": n, "k": columns},
+        p, "getrs", count, {"trans": "NT"[turned], "n": n, "k": columns},
         {"x": n * n, "pivots": Place("numbers", count, n), "y": n * columns}, 2 * n * n * columns, memory_of(factors),
         memory_of(X), numbers=pivots,
     )  # fmt: skip
