@@ -137,7 +137,7 @@ def test_what_is_not_supported_is_refused_with_its_line():
         derivative(summed)
 
 
-ARGUMENTS = {"acosh": (1.5,), "where": (True, 0.2, 0.7), "lerp": (0.2, 0.7, 0.4)}
+ARGUMENTS = {"acosh": (1.5,), "where": (True, 0.2, 0.7), "lerp": (0.2, 0.7, 0.4), "zeta": (1.5, 0.6)}
 
 
 @pytest.mark.parametrize("name", scalar.__all__)
