@@ -307,7 +307,9 @@ class _LegacyType(type):
 def legacy_type(dtype: dtype, place: str = "cpu") -> Any:
     """Return the type, such as FloatTensor, of tensors of a dtype on the CPU or on GPUs."""
     doc = f"PyTorch's older spelling for making a {dtype} tensor{' on a GPU' if place == 'cuda' else ''}."
-    return _LegacyType(f"{dtype.legacy}Tensor", (), {"element": dtype, "place": place, "__doc__": doc})
+    module = "torch.cuda" if place == "cuda" else "torch"  # as in PyTorch's representation of the type
+    members = {"element": dtype, "place": place, "__doc__": doc, "__module__": module}
+    return _LegacyType(f"{dtype.legacy}Tensor", (), members)
 
 
 for _dtype in dtype.named.values():
