@@ -62,15 +62,11 @@ def _foreach(name: str, call: Callable[..., Any], in_place: bool) -> Callable[..
     return named(on_all, own_name, doc)
 
 
-def _in_dtype(x: Tensor, operand: Any) -> Any:
-    return operand if isinstance(operand, Tensor) else x.new_tensor(operand)
-
-
 def _call(name: str) -> Callable[..., Any]:
     """Return the function of the first tensor and its operands that computes the operation ``name``."""
     if name.startswith(("maximum", "minimum")):  # numbers are bounds, too
-        clamp = getattr(Tensor, {"max": "clamp_min", "min": "clamp_max"}[name[:3]] + "_" * name.endswith("_"))
-        return lambda x, other: clamp(x, _in_dtype(x, other))
+        clamp = {"max": "clamp_min", "min": "clamp_max"}[name[:3]] + "_" * name.endswith("_")
+        return vars(Tensor)[clamp]
     method = getattr(Tensor, name)
     if name.startswith("addc"):
         return lambda x, first, second, value=1: method(x, first, second, value=value)

@@ -96,7 +96,7 @@ def erfcx(x: Value) -> Value:
     result = polynomial(1 - 7.5 / (size + 3.75), _ERFCX) / (1 + 2 * size)
     square = x * x
     power = polynomials.exp(square)
-    power = select(square < 800, fma(product_rest(x, x, square), power, power), power)
+    power = select(power < math.inf, fma(product_rest(x, x, square), power, power), power)
     return select(x < 0, 2 * power - result, result)
 
 

@@ -103,7 +103,13 @@ class dtype:  # noqa: N801 - PyTorch's name
         """
         return numpy_bfloat16() if self.numpy is BFLOAT16 else self.numpy
 
-    dtype = __numpy_dtype__  # used by NumPy before 2.4
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype for NumPy before 2.4."""
+        try:
+            return self.__numpy_dtype__
+        except TypeError as error:
+            raise AttributeError(str(error)) from None
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

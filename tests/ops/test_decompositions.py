@@ -315,6 +315,13 @@ def test_backward_of_factors_without_derivatives_raises():
             jvp(lambda A, factor=factor: factor(A)[0], (numgrad.eye(2),), (numgrad.ones(2, 2),))
 
 
+def test_eigenvalues_of_many_matrices_with_infinite_elements_are_refused():
+    A = numgrad.eye(2).repeat(40, 1, 1)
+    A[7, 0, 0] = math.inf
+    with pytest.raises(linalg.LinAlgError, match="Batch element 7"):
+        linalg.eigh(A)
+
+
 def test_conditions_of_empty_matrices():
     for p in (None, 1, -1, 2, -2, math.inf, -math.inf):
         assert linalg.cond(numgrad.ones(0, 3), p) == linalg.cond(numgrad.ones(0, 0), p) == 0

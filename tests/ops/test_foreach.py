@@ -32,6 +32,7 @@ def test_operands_may_be_numbers_or_lists_of_numbers():
     assert [t.tolist() for t in numgrad._foreach_add(x, [1, 2])] == [[2, 5], [4]]
     assert [t.tolist() for t in numgrad._foreach_add(x, y, alpha=2)] == [[7, 14], [16]]
     assert [t.tolist() for t in numgrad._foreach_maximum(x, [2, 3])] == [[2, 4], [3]]
+    assert [t.tolist() for t in numgrad._foreach_minimum([tensor([1, 3])], 1.5)] == [[1, 1.5]]
     assert [t.tolist() for t in numgrad._foreach_addcmul(x, y, y, tensor([1.0, 2.0]))] == [[10, 29], [100]]
     assert [t.item() for t in numgrad._foreach_norm(x, 1)] == [5, 2]
     assert [t.item() for t in numgrad._foreach_max(x)] == [4, 2]

@@ -6,6 +6,7 @@ from ops.sampling import REPRESENTATIVES
 from ops.test_other_dtypes import first_cases
 
 import numgrad as torch
+from numgrad.nn import functional
 from numgrad.ops.table.elementwise import Pointwise
 
 #: The dtypes, which alternate between operations.
@@ -48,3 +49,16 @@ def test_results_are_those_of_float32_rounded_once(case, dtype):
             np.testing.assert_allclose(output.tolist(), of_wide.tolist(), 0.1, 0.1)
         else:
             np.testing.assert_array_equal(output.tolist(), of_wide.to(output.dtype).tolist())
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_functions_that_read_elements_or_limits(dtype):
+    x, target = torch.tensor([0.01, 0.02]).to(dtype), torch.tensor([0.0, 1.0])
+    scale = (x.float().square().mean() + torch.finfo(torch.float32).eps).rsqrt()  # of the dtype that is computed in
+    torch.testing.assert_close(functional.rms_norm(x, (2,)), (x.float() * scale).to(dtype))
+    loss = functional.binary_cross_entropy(x, target.to(dtype))
+    assert loss.equal(functional.binary_cross_entropy(x.float(), target).to(dtype))
+    assert functional.mse_loss(x, target).equal(functional.mse_loss(x.float(), target))  # promoted to float32
+    assert torch.bernoulli(target.to(dtype)).equal(target.to(dtype))
+    with pytest.raises(NotImplementedError, match="nextafter"):
+        torch.nextafter(x, x)

@@ -177,3 +177,14 @@ def test_integers_refuse_numbers_that_they_cannot_hold():
 def test_mistakes(call, error, message, x):
     with pytest.raises(error, match=message):
         call(x.detach())
+
+
+@pytest.mark.parametrize(("dtype", "overflowing"), [(numgrad.float32, -9.5), (numgrad.float64, -27.25)])
+def test_a_scaled_error_function_overflows_to_infinity(dtype, overflowing):
+    x = tensor([overflowing, overflowing - 1, -math.inf], dtype=dtype, requires_grad=True)
+    y = numgrad.special.erfcx(x)
+    y.sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([math.inf] * 3, [-math.inf] * 3)
+    z = (-math.sqrt(2) * x.detach()).requires_grad_()
+    numgrad.special.log_ndtr(z).sum().backward()
+    assert z.grad.tolist() == [0, 0, 0]

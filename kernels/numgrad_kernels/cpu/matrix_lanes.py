@@ -234,6 +234,7 @@ def eigenvalues_of_many(n, small, a, down, across, out_values: Out, out_vectors:
             factor = T(2.0**64) if limit[lane] < T(2.0**-60) else T(1)
             scale[lane] = T(2.0**-64) if limit[lane] > T(2.0**60) else factor
             limit[lane] *= scale[lane] * T(small)
+            limit[lane] = limit[lane] if limit[lane] < T(np.inf) else T(np.nan)  # no element is small enough
         for j in range(n):
             for i in range(n):
                 for lane in range(LANES):

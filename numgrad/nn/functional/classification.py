@@ -294,7 +294,8 @@ def binary_cross_entropy(
     check_supported(input._layout, "f", "binary_cross_entropy")
     for name, tensor in (("input", input), ("target", target)):
         message = f"all elements of {name} should be between 0 and 1"
-        if tensor._layout.type.backend.improbable(buffer_of(physical_of(tensor).detach()), message):
+        probabilities = physical_of(tensor).detach().to(tensor.dtype.compute)
+        if tensor._layout.type.backend.improbable(buffer_of(probabilities), message):
             raise RuntimeError(f"{message} (shape {list(tensor.shape)})")
     return bce(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
 

@@ -102,7 +102,7 @@ def normal(
 
 
 def _checked(probabilities: Tensor) -> Tensor:
-    """Return the probabilities, detached and contiguous.
+    """Return the probabilities, detached and contiguous, in the dtype that is computed in.
 
     Raises:
         RuntimeError: one is not in [0, 1]; on a GPU the error is raised when a value is next read.
@@ -110,7 +110,7 @@ def _checked(probabilities: Tensor) -> Tensor:
     if not probabilities.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
-    probabilities = contiguous(probabilities.detach())
+    probabilities = contiguous(probabilities.detach()).to(probabilities.dtype.compute)
     if probabilities._layout.type.backend.improbable(buffer_of(probabilities), message):
         raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
     return probabilities

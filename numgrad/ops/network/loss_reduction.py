@@ -47,6 +47,8 @@ class Loss(Planned):
         symmetric: True if the gradient of the target is that of the input with the two swapped.
     """
 
+    _narrowed_of_mixed = 0  # the dtypes of the tensors are promoted
+
     def __init__(
         self, formula: Callable[..., Any], node: str, *, name: str = "", weighted: bool = False,
         nondifferentiable: Sequence[str] = (), symmetric: bool = False, aten: str = "",

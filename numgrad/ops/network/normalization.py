@@ -185,7 +185,7 @@ def rms_norm(
         input: floating-point numbers, of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions.
         weight: of ``normalized_shape``; None stands for 1.
-        eps: keeps the divisor from 0; the machine epsilon of the dtype unless given.
+        eps: keeps the divisor from 0; the machine epsilon of the dtype that is computed in unless given.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -195,7 +195,7 @@ def rms_norm(
     _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     if eps is None:
-        eps = finfo(input.dtype).eps
+        eps = finfo(input.dtype.compute).eps
     square = add(mean_dims(pow(input, 2), dims, True), eps)
     out = mul(input, square.rsqrt())
     return out if weight is None else convert(mul(out, weight), input.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numgrad_kernels import scalar
 
-from ...core.types import int32
+from ...core.types import bfloat16, float16, int32
 from ...tensors.tensor import Tensor
 from ..memory.copying import convert
 from ..reductions.axes import return_type
@@ -55,7 +55,12 @@ def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     return _Frexp(frexp_mantissa(input), exponent)
 
 
-@pointwise("NextafterBackward0", dtypes="f", export=False, passed=["input"], constant=["other"])
+_REFUSED = {each: f"\"nextafter_cpu\" not implemented for '{each.legacy}'" for each in (float16, bfloat16)}
+
+
+@pointwise(
+    "NextafterBackward0", dtypes="f", export=False, passed=["input"], constant=["other"], refused_operands=_REFUSED
+)
 def nextafter_op(input, other):
     """The float next to ``input`` in the direction of ``other``; ``other`` if they are equal.
 

@@ -117,6 +117,7 @@ class Planned(Op):
     """
 
     node_base = RuleNode
+    _narrowed_of_mixed = 1  # number of results that are narrowed if tensors of float32 are among the operands
     public: Callable[..., Any]  # the public function, if the declaration provides it
 
     def __init__(
@@ -314,7 +315,7 @@ class Planned(Op):
             self._built(details)  # raises the error of an operation that takes tensors of one dtype
         widening = Widening(details)
         p, results = self._built(details, widening)
-        return _returning(p, widening.narrowed(p, results, 1 if mixed else len(self.outputs)))
+        return _returning(p, widening.narrowed(p, results, self._narrowed_of_mixed if mixed else len(self.outputs)))
 
     def _built(self, details: Sequence[Any], widening: Widening | None = None) -> tuple[Plan, Any]:
         """Return the plan of a call and its results, which is the plan itself if their sizes depend on values."""
