@@ -12,9 +12,10 @@ from ..ops.creation.factories import arange, full
 from ..ops.shapes.broadcasting import broadcast_tensors
 from ..tensors.tensor import Tensor
 from . import constraints
+from .distribution import Distribution
 from .families import ProbsOrLogits
 
-__all__ = ["Categorical"]
+__all__ = ["Categorical", "OfCategories"]
 
 
 class Categorical(ProbsOrLogits):
@@ -91,3 +92,38 @@ class Categorical(ProbsOrLogits):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(arange(self._num_events, device=self._param.device), expand)
+
+
+class OfCategories(Distribution):
+    """A distribution of vectors with an element for each category of a :class:`Categorical`."""
+
+    arg_constraints = Categorical.arg_constraints
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None):
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    def _expanded_categorical(self, cls: type[Distribution], batch_shape: Sequence[int], instance: Any) -> Any:
+        """Expand the distribution, except for its other parameters."""
+        new = self._get_checked_instance(cls, instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return self._finished(new, batch_shape, self._event_shape)
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities, of shape (..., K)."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape

@@ -16,10 +16,24 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
-__all__ = ["Half", "LocationScale", "ProbsOrLogits"]
+__all__ = ["Centred", "Half", "LocationScale", "ProbsOrLogits", "Relaxed"]
 
 
-class LocationScale(Distribution):
+class Centred(Distribution):
+    """A distribution whose mean and mode are its parameter ``loc``."""
+
+    loc: Tensor
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+
+class LocationScale(Centred):
     """A symmetric distribution of real numbers with the mean ``loc`` and a width that is proportional to ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
@@ -29,14 +43,6 @@ class LocationScale(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
 
 class Half(TransformedDistribution):
@@ -74,6 +80,28 @@ class Half(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)
+
+
+class Relaxed(TransformedDistribution):
+    """A distribution that tends to one of integers for low temperatures, whose parameters are those of its base."""
+
+    has_rsample = True
+    base_dist: Any
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities at temperature 0."""
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logits at temperature 0."""
+        return self.base_dist.logits
 
 
 class ProbsOrLogits(Distribution):

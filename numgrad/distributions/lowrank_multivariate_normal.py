@@ -14,14 +14,14 @@ from ..ops.shapes.broadcasting import broadcast_tensors
 from ..ops.shapes.diagonals import diag_embed
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
+from .families import Centred
 from .multivariate_normal import applied, log_diagonal, mahalanobis
 from .utils import lazy_property, standard_normal
 
 __all__ = ["LowRankMultivariateNormal"]
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Centred):
     """The normal distribution of vectors with the covariance ``cov_factor @ cov_factor.mT + diag(cov_diag)``.
 
     Only matrices of the size ``rank`` are factored, by the identity of Woodbury and the lemma on determinants.
@@ -76,14 +76,6 @@ class LowRankMultivariateNormal(Distribution):
         new = self._expanded(LowRankMultivariateNormal, batch_shape, _instance)
         new._factor, new._diagonal, new._capacitance = self._factor, self._diagonal, self._capacitance
         return new
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

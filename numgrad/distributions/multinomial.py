@@ -12,14 +12,13 @@ from ..ops.pointwise.gamma import lgamma
 from ..tensors.tensor import Tensor
 from . import constraints
 from .binomial import Binomial
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import OfCategories
 from .utils import broadcast_all
 
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategories):
     """The distribution of the counts of K categories among ``total_count`` draws.
 
     ``log_prob`` takes counts with any sum.
@@ -39,10 +38,6 @@ class Multinomial(Distribution):
         (tensor([1., 3.]), tensor(-0.8630))
     """
 
-    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
-
     def __init__(
         self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
         validate_args: bool | None = None,
@@ -50,33 +45,16 @@ class Multinomial(Distribution):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Multinomial, _instance)
+        new = self._expanded_categorical(Multinomial, batch_shape, _instance)
         new.total_count = self.total_count
-        new._categorical = self._categorical.expand(batch_shape)
-        return self._finished(new, batch_shape, self._event_shape)
+        return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> constraints.Constraint:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities, of shape (..., K)."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

@@ -14,6 +14,7 @@ from ..ops.decompositions.triangular import solve_triangular
 from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
+from .families import Centred
 from .utils import lazy_property, standard_normal
 
 __all__ = ["MultivariateNormal", "ScaleMatrix"]
@@ -97,7 +98,7 @@ class ScaleMatrix(Distribution):
         return self._in_batch(cholesky_inverse(self._factor))
 
 
-class MultivariateNormal(ScaleMatrix):
+class MultivariateNormal(ScaleMatrix, Centred):
     """The normal distribution of vectors with the mean ``loc`` of shape (..., n).
 
     Args:
@@ -139,14 +140,6 @@ class MultivariateNormal(ScaleMatrix):
         new = self._expanded(MultivariateNormal, batch_shape, _instance)
         new._factor = self._factor
         return new
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

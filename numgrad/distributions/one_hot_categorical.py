@@ -10,13 +10,12 @@ from ..ops.creation.factories import eye
 from ..ops.indexing.one_hot import one_hot
 from ..tensors.tensor import Tensor
 from . import constraints
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import OfCategories
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OfCategories):
     """The distribution of one-hot vectors of size K; the arguments are those of :class:`Categorical`.
 
     Example:
@@ -26,39 +25,11 @@ class OneHotCategorical(Distribution):
         (tensor([0.2500, 0.7500]), tensor(-0.2877))
     """
 
-    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None):
-        self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(OneHotCategorical, _instance)
-        new._categorical = self._categorical.expand(batch_shape)
-        return self._finished(new, batch_shape, self._event_shape)
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities, of shape (..., K)."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+        return self._expanded_categorical(OneHotCategorical, batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:

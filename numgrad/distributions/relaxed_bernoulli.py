@@ -11,8 +11,7 @@ from ..ops.pointwise.smooth_activation import softplus
 from ..ops.pointwise.special import logit
 from ..tensors.tensor import Tensor
 from . import constraints
-from .families import ProbsOrLogits
-from .transformed_distribution import TransformedDistribution
+from .families import ProbsOrLogits, Relaxed
 from .transforms import SigmoidTransform
 from .utils import broadcast_all, clamp_probs
 
@@ -63,7 +62,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         return self.temperature.log() + difference - 2 * softplus(difference)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """A distribution of numbers between 0 and 1 that tends to the Bernoulli distribution for low temperatures.
 
     Its samples are differentiable (Maddison et al. 2017; Jang et al. 2017).
@@ -87,8 +86,6 @@ class RelaxedBernoulli(TransformedDistribution):
         "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
     support = constraints.unit_interval
-    has_rsample = True
-    base_dist: LogitRelaxedBernoulli
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -97,18 +94,3 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(RelaxedBernoulli, batch_shape, _instance)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of 1 at temperature 0."""
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds of 1 at temperature 0."""
-        return self.base_dist.logits

@@ -11,21 +11,17 @@ from ..ops.creation.random_numbers import rand
 from ..ops.pointwise.gamma import lgamma
 from ..tensors.tensor import Tensor
 from . import constraints
-from .categorical import Categorical
-from .distribution import Distribution
-from .transformed_distribution import TransformedDistribution
+from .categorical import OfCategories
+from .families import Relaxed
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OfCategories):
     """The distribution of the logarithms of :class:`RelaxedOneHotCategorical`, with the same arguments."""
 
-    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
     support = constraints.real_vector
     has_rsample = True
 
@@ -33,30 +29,13 @@ class ExpRelaxedCategorical(Distribution):
         self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
         validate_args: bool | None = None,
     ):
-        self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
+        new = self._expanded_categorical(ExpRelaxedCategorical, batch_shape, _instance)
         new.temperature = self.temperature
-        new._categorical = self._categorical.expand(batch_shape)
-        return self._finished(new, batch_shape, self._event_shape)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities, of shape (..., K)."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
+        return new
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -71,7 +50,7 @@ class ExpRelaxedCategorical(Distribution):
         return (logits - value * self.temperature).log_softmax(-1).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """A distribution of probabilities that tends to the one of one-hot vectors for low temperatures.
 
     Its samples are differentiable (Maddison et al. 2017; Jang et al. 2017).
@@ -95,8 +74,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         "probs": constraints.simplex, "logits": constraints.real_vector,
     }  # fmt: skip
     support = constraints.simplex
-    has_rsample = True
-    base_dist: ExpRelaxedCategorical
 
     def __init__(
         self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
@@ -107,18 +84,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(RelaxedOneHotCategorical, batch_shape, _instance)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities at temperature 0."""
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities at temperature 0."""
-        return self.base_dist.logits

@@ -14,13 +14,13 @@ from ..ops.indexing.masking import where
 from ..ops.pointwise.bessel import i0e, i1e
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
+from .families import Centred
 from .utils import broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
 
-class VonMises(Distribution):
+class VonMises(Centred):
     """A distribution of angles around ``loc``, with a density proportional to ``exp(concentration * cos(x - loc))``.
 
     Angles are in radians.  Mean and variance are the circular ones.
@@ -42,14 +42,6 @@ class VonMises(Distribution):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(VonMises, batch_shape, _instance)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:
