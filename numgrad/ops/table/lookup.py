@@ -29,13 +29,12 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from ...autograd.grad_mode import AUTOCAST, state
 from ...core.layout import Layout
 from ...core.types import Size, dtype
 from ...devices import OutOfBoundsError, TensorRef
 from ...tensors.tensor import Tensor
 from .arguments import bind, check_arguments, declared_arguments, without_numpy_names
-from .autocasting import cast_call
+from .autocasting import called_in_autocast
 from .dispatch import caller
 from .entries import Entries
 from .op import attach, named_in_place, with_options
@@ -175,7 +174,7 @@ class _Unseen:
 
     def cast(self, args: Any, keywords: Any) -> Any:
         """Call the function as autocast prescribes; return NotImplemented if it prescribes nothing."""
-        return cast_call((self.name,), self.call, args, keywords) if state.mode & AUTOCAST else NotImplemented
+        return called_in_autocast((self.name,), self.call, args, keywords)
 
     def numbers_in(self, args: Any) -> list[int]:
         """Return the positions of tensors that stand for numbers."""
