@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numgrad as ng
 
 from ..core.types import dtype as _dtype
+from ..core.types import real_of
 from ..tensors.tensor import Tensor
 
 _KINDS: dict[str, tuple[Any, ...]] = {
@@ -87,18 +88,13 @@ class IntegerLimits(NamedTuple):
     dtype: _dtype
 
 
-def _real_dtype(type: Any) -> Any:
-    dtype = type.dtype if isinstance(type, Tensor) else type
-    return {ng.complex64: ng.float32, ng.complex128: ng.float64}.get(dtype, dtype)
-
-
 def finfo(type: Any, /) -> FloatLimits:
     """Return the limits of a floating-point dtype, that of a tensor, or that of the parts of complex numbers.
 
     Raises:
         TypeError: the dtype is not floating-point.
     """
-    dtype = _real_dtype(type)
+    dtype = real_of(type.dtype if isinstance(type, Tensor) else type)
     limits = ng.finfo(dtype)
     return FloatLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype)
 
@@ -115,7 +111,7 @@ def iinfo(type: Any, /) -> IntegerLimits:
 
 
 class NamespaceInfo:
-    """What the namespace supports: devices, dtypes and capabilities."""
+    """Devices, dtypes and capabilities of the namespace."""
 
     def capabilities(self) -> dict[str, Any]:
         """Return the optional parts of the standard that there are, and the limit of dimensions."""

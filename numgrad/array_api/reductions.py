@@ -90,7 +90,7 @@ def _cumulative(name: str, function: Callable[..., Tensor], initial: int) -> Cal
         shape[dim] = 1
         return ng.cat([ng.full(shape, initial, dtype=result.dtype, device=x.device), result], dim)
 
-    return named(accumulate, name, f"Return ``{name}`` along a dimension, which begins with {initial} if asked for.")
+    return named(accumulate, name, f"Return ``{name}`` along a dimension, which may begin with {initial}.")
 
 
 cumulative_sum = _cumulative("cumulative_sum", ng.cumsum, 0)

@@ -19,5 +19,5 @@ def refusing(module: str, name: str, lacking: str) -> type:
     return type(name, (), {"__new__": refuse, "__module__": module, "__doc__": f"Not there: numgrad has no {lacking}."})
 
 
-#: Numbers that are not known yet while PyTorch traces a program; numgrad knows all sizes.
+#: Numbers that are not known yet while PyTorch traces a program; in numgrad all sizes are known.
 SymInt, SymFloat, SymBool = [refusing("torch", name, "symbolic numbers") for name in ("SymInt", "SymFloat", "SymBool")]
