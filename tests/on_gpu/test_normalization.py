@@ -110,7 +110,10 @@ def test_rows_whose_squares_are_too_large():
 
 
 #: Examples, channels, and elements of a channel of an example: with and without accesses of 16 bytes, few and many.
-IMAGES = [((3, 4, 9), (64, 32, 49)), ((2, 6, 16), (40, 6, 1600)), ((2, 2, 70), (2, 2, 9001)), ((0, 2, 9), (0, 2, 9))]
+IMAGES = [
+    ((3, 4, 9), (64, 32, 49)), ((2, 6, 16), (40, 6, 1600)), ((2, 2, 70), (2, 2, 9001)), ((0, 2, 9), (0, 2, 9)),
+    ((9, 6, 1), (3000, 70, 1)), ((70, 2, 3), (9000, 5, 3)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("small", "real"), IMAGES)

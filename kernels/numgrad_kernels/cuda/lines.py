@@ -45,13 +45,22 @@ def wait(reach):
         cuda.syncwarp()
 
 
+def wait_for_block(reach):
+    """Replacement of :func:`wait` for lines that are columns, which the threads of all warps share."""
+    cuda.syncthreads()
+
+
 def fold_line(combine, part, thread, level, depth, apart, value):
     """Combine the values of a line's threads pairwise; the first of them receives the result."""
+    return _tree(wait, combine, part, thread, level, depth, apart, value)
+
+
+def _tree(waiting, combine, part, thread, level, depth, apart, value):
     index = np.uint64(thread)
     part[index] = value
     half = depth >> 1
     while half:
-        wait(depth * apart)
+        waiting(depth * apart)
         if level < half:
             value = combine(value, part[np.uint64(thread + half * apart)])
             part[index] = value
@@ -61,11 +70,15 @@ def fold_line(combine, part, thread, level, depth, apart, value):
 
 def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second):
     """Combine pairs like ``fold_line``: ``combine`` takes two numbers and two more, and returns two."""
+    return _tree_of_pairs(wait, combine, firsts, seconds, thread, level, depth, apart, first, second)
+
+
+def _tree_of_pairs(waiting, combine, firsts, seconds, thread, level, depth, apart, first, second):
     index = np.uint64(thread)
     firsts[index], seconds[index] = first, second
     half = depth >> 1
     while half:
-        wait(depth * apart)
+        waiting(depth * apart)
         if level < half:
             other = np.uint64(thread + half * apart)
             first, second = combine(first, second, firsts[other], seconds[other])
@@ -98,8 +111,8 @@ def pair_of_line(combine, firsts, seconds, thread, level, depth, apart, first, s
             lane = thread % WARP - level
             first, second = cuda.shfl_sync(ALL, first, lane), cuda.shfl_sync(ALL, second, lane)
     else:
-        fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second)
-        wait(depth * apart)
+        _tree_of_pairs(wait_for_block, combine, firsts, seconds, thread, level, depth, apart, first, second)
+        cuda.syncthreads()
         origin = np.uint64(thread - level * apart)
         first, second = firsts[origin], seconds[origin]
     return first, second
@@ -121,8 +134,8 @@ def line_total(part, thread, level, depth, apart, value):
             for warp in range(begin + 1, begin + depth // WARP):
                 value += part[np.uint64(warp)]
     else:
-        fold_line(sum_of, part, thread, level, depth, apart, value)
-        wait(depth * apart)
+        _tree(wait_for_block, sum_of, part, thread, level, depth, apart, value)
+        cuda.syncthreads()
         value = part[np.uint64(thread - level * apart)]
     return value
 

@@ -63,7 +63,7 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
-def channels_are_fused(inner: int) -> bool:
+def channels_are_fused(inner: int, across: bool) -> bool:
     """Return True if kernels normalize channels of ``inner`` elements: they are slow for short ones."""
     return inner >= SHORTEST
 

@@ -6,6 +6,7 @@ from numgrad_kernels.cuda import normalization, planes
 
 from ..common import set_steps
 from ..plan import Buffer, Plan
+from .channel_columns import normalized_columns, normalized_columns_gradients
 from .launching import MOST_BLOCKS, THREADS
 from .lines import arranged, packed, power_of_two
 from .memory import optional
@@ -86,13 +87,13 @@ def layer_norm_gradients(
     return out, sums.part(0, length), sums.part(length, length)
 
 
-#: Least number of elements of a channel of an example for kernels over channels: threads would be idle.
+#: Least number of elements of a channel of an example for kernels over rows of these: threads would be idle.
 SHORTEST_PLANE = 8
 
 
-def channels_are_fused(inner: int) -> bool:
+def channels_are_fused(inner: int, across: bool) -> bool:
     """Return True if kernels normalize channels of ``inner`` elements; otherwise operations use reductions."""
-    return inner >= SHORTEST_PLANE
+    return across or inner >= SHORTEST_PLANE
 
 
 def normalized_channels(
@@ -107,8 +108,10 @@ def normalized_channels(
     out, scales = p.new(x.size, dtype), p.new(sets, dtype)
     if not x.size:
         return out, p.new(sets, dtype), scales, p.new(sets, dtype)
+    if across and inner < SHORTEST_PLANE:
+        return normalized_columns(p, x, weight, bias, channels, inner, eps)
     members, first, step = set_steps(channels, count, sets, across)
-    variances, means = set_moments(p, x, inner, sets, members, first, step)
+    variances, means = set_moments(p, x, count, inner, 1, sets, members, first, step)
     *arrangement, _, blocks, threads = arranged(count, inner)
     p.run(
         planes.normalized_planes, dtype, x, count, inner, *optional(weight, dtype), *optional(bias, dtype), variances,
@@ -123,6 +126,8 @@ def normalized_channels_gradients(
     across: bool,
 ) -> tuple[Buffer, Buffer, Buffer]:
     """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
+    if x.size and across and inner < SHORTEST_PLANE:
+        return normalized_columns_gradients(p, grad, x, means, scales, weight, inner)
     dtype, count, sets = x.dtype, x.size // inner, means.size
     out, pieces, sums = p.new(x.size, dtype), 1, p.new(2 * count, dtype)
     if x.size:

@@ -35,15 +35,18 @@ _BLOCKS = 8 if adapter.is_simulated() else 2048
 
 
 @functools.lru_cache(maxsize=4096)
-def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, int, int]:
-    """Return the number of blocks that share columns, and ``shift``, ``depth``, ``pieces`` and ``piece_size``."""
+def shared_out(columns: int, length: int, inner: int, least: int = _LEAST) -> tuple[int, int, int, int, int]:
+    """Return the number of blocks that share columns, and ``shift``, ``depth``, ``pieces`` and ``piece_size``.
+
+    A thread has at least about ``least`` elements of a column.
+    """
     enough = power_of_two(length)
     if inner == 1:
-        depth = min(THREADS, max(min(_WARP, enough // 8), enough // _LEAST, 1))
+        depth = min(THREADS, max(min(_WARP, enough // 8), enough // least, 1))
     else:
-        depth = min(THREADS // min(_WARP, power_of_two(inner)), max(enough // _LEAST, 1))
+        depth = min(THREADS // min(_WARP, power_of_two(inner)), max(enough // least, 1))
     groups = -(-columns // (THREADS // depth))
-    pieces = max(1, min(_BLOCKS // groups, length // (depth * _LEAST)))
+    pieces = max(1, min(_BLOCKS // groups, length // (depth * least)))
     piece_size = -(-length // (pieces * 4 * depth)) * 4 * depth  # whole lots of four elements for each thread
     pieces = max(1, -(-length // max(piece_size, 1)))
     near = depth if inner == 1 else THREADS // depth
@@ -150,19 +153,20 @@ def variance_axis(
 
 
 def set_moments(
-    p: Plan, x: Buffer, length: int, sets: int, members: int, first: int, step: int
+    p: Plan, x: Buffer, columns: int, length: int, inner: int, sets: int, members: int, first: int, step: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the buffers of the variances and of the means of sets of rows of ``length`` elements, which are not 0.
+    """Return the buffers of the variances and of the means of sets of columns of ``length`` elements, which are not 0.
 
-    Set ``r`` has ``members`` rows, from number ``r * first`` on by ``step``.
+    The columns are those of the middle axis, and their elements ``inner`` apart.  Set ``r`` has ``members`` columns,
+    from number ``r * first`` on by ``step``.
     """
-    dtype, rows = x.dtype, x.size // length
+    dtype = x.dtype
     out, means = p.new(sets, dtype), p.new(sets, dtype)
-    blocks, shift, depth, pieces, piece_size = shared_out(rows, length, 1)
-    moments = p.new(rows * pieces * 3, dtype)
+    blocks, shift, depth, pieces, piece_size = shared_out(columns, length, inner)
+    moments = p.new(columns * pieces * 3, dtype)
     p.run(
-        reductions.moments_axis, dtype, x, rows, length, 1, shift, depth, pieces, piece_size, 1.0, moments, means,
-        grid=(blocks, THREADS), aligned=packed(dtype, rows, length, 1), finish=reductions.share, WHOLE=0,
+        reductions.moments_axis, dtype, x, columns, length, inner, shift, depth, pieces, piece_size, 1.0, moments,
+        means, grid=(blocks, THREADS), aligned=packed(dtype, columns, length, inner), finish=reductions.share, WHOLE=0,
     )
     shift, depth, grid = _joining(sets, members * pieces)
     p.run(

@@ -109,7 +109,7 @@ def _(grad_output, input, weight, mean, scale, training, eps):
 
 def _is_fused(p: Plan, input: TensorRef) -> bool:
     """Return True if kernels of the device normalize the channels of a batch."""
-    return input.layout.contiguous and input.size > 0 and p.backend.channels_are_fused(channel_sizes(input)[1])
+    return input.layout.contiguous and input.size > 0 and p.backend.channels_are_fused(channel_sizes(input)[1], True)
 
 
 def _dims(input: Layout | TensorRef) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def group_norm_op(
     _check(input, groups, weight=weight, bias=bias)
     type, per_group = input.type, (input.shape[0], groups)
     rows = [tensor and p.contiguous(tensor) for tensor in (input, weight, bias)]
-    if p.backend.channels_are_fused(channel_sizes(input)[1]):
+    if p.backend.channels_are_fused(channel_sizes(input)[1], False):
         buffers = p.backend.normalized_channels(p, *rows, *channel_sizes(input), numel(per_group), False, eps)
         shapes = input.shape, per_group, per_group
         return tuple([p.tensor(buffer, type, shape) for buffer, shape in zip(buffers, shapes, strict=False)])
@@ -79,7 +79,7 @@ def group_norm_backward(
     """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
     type, channels = input.type, input.shape[1:2]
     grad, *rows = [p.contiguous(tensor) for tensor in (grad_output, input, mean, scale)]
-    if p.backend.channels_are_fused(channel_sizes(input)[1]):
+    if p.backend.channels_are_fused(channel_sizes(input)[1], False):
         factors = weight and p.contiguous(weight)
         buffers = p.backend.normalized_channels_gradients(p, grad, *rows, factors, *channel_sizes(input), False)
     else:
