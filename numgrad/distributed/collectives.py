@@ -1,0 +1,354 @@
+"""Collectives: calls of all ranks of a group, which exchange tensors in place and are not recorded.
+
+Ranks in arguments, such as ``src``, are numbers in the world; ``group_src`` is a number in the group.  With
+``async_op=True``, a function returns a ``Work`` at once, and the tensors may be used after its ``wait()``.
+Forms with one large tensor copy nothing on the CPU; forms with lists join or split it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from ..core.types import dtype
+from ..tensors.tensor import Tensor
+from .buffers import Received, check_tensors, elements_of, joined
+from .calls import Call, begin_collective, rank_in
+from .mpi import datatype_of, message, mpi
+from .reductions import ReduceOp, operation_of
+from .work import Work
+
+__all__ = [
+    "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
+    "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter",
+]
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Replace the tensor of each rank by the reduction of all.
+
+    Raises:
+        TypeError: the reduction is not defined for the dtype.
+    """
+    check_tensors("all_reduce", tensor)
+    operation = operation_of(op, tensor.dtype)
+    call = begin_collective("all_reduce", group, [tensor], op=op)
+    if call is None:
+        return None
+    received = Received("all_reduce", tensor, send=True)
+    request = call.communicator.Iallreduce(mpi().IN_PLACE, message(received.array), operation)
+    return call.start([request], _finish(call, received, op), async_op)
+
+
+def _finish(call: Call, received: Received, op: ReduceOp) -> list[Any]:
+    """Return the functions that complete a reduction."""
+    if op is not ReduceOp.AVG:
+        return [received.finish]
+    return [lambda: received.divide(call.group.size()), received.finish]
+
+
+def reduce(
+    tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Replace the tensor of rank ``dst`` by the reduction of all; those of the other ranks stay as they are."""
+    check_tensors("reduce", tensor)
+    operation = operation_of(op, tensor.dtype)
+    call = begin_collective("reduce", group, [tensor], op=op, dst=dst, group_dst=group_dst)
+    if call is None:
+        return None
+    root = rank_in(call.group, "dst", dst, group_dst)
+    if call.group.rank() != root:
+        own = message(elements_of(tensor))
+        return call.start([call.communicator.Ireduce(own, None, operation, root)], (), async_op)
+    received = Received("reduce", tensor, send=True)
+    request = call.communicator.Ireduce(mpi().IN_PLACE, message(received.array), operation, root)
+    return call.start([request], _finish(call, received, op), async_op)
+
+
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
+    """Replace the tensor of each rank by that of rank ``src``."""
+    check_tensors("broadcast", tensor)
+    call = begin_collective("broadcast", group, [tensor], src=src, group_src=group_src)
+    if call is None:
+        return None
+    root = rank_in(call.group, "src", src, group_src)
+    if call.group.rank() == root:
+        return call.start([call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
+    received = Received("broadcast", tensor)
+    return call.start([call.communicator.Ibcast(message(received.array), root)], [received.finish], async_op)
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Write the tensors of all ranks into ``output_tensor``, in the order of ranks.
+
+    The result is stacked or joined in the first dimension, as the shape of ``output_tensor`` says.
+
+    Raises:
+        ValueError: ``output_tensor`` does not have the elements of one tensor for each rank.
+    """
+    check_tensors("all_gather_into_tensor", output_tensor, input_tensor)
+    _check_dtypes(output_tensor, input_tensor)
+    call = begin_collective("all_gather_into_tensor", group, [output_tensor, input_tensor])
+    if call is None:
+        return None
+    _check_size("output_tensor", output_tensor, input_tensor, call)
+    received = Received("all_gather_into_tensor", output_tensor)
+    request = call.communicator.Iallgather(message(elements_of(input_tensor)), message(received.array))
+    return call.start([request], [received.finish], async_op)
+
+
+def all_gather(
+    tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Write the tensor of each rank into the tensor of this rank in ``tensor_list``; sizes may differ between ranks.
+
+    Raises:
+        ValueError: ``tensor_list`` does not have one tensor per rank, with this rank's of the shape of ``tensor``.
+    """
+    check_tensors("all_gather", *tensor_list, tensor)
+    _check_dtypes(*tensor_list, tensor)
+    call = begin_collective("all_gather", group, tensor_list)
+    if call is None:
+        return None
+    _check_list("tensor_list", tensor_list, tensor, call, call.group.rank())
+    received = Received("all_gather", *tensor_list)
+    request = call.communicator.Iallgatherv(message(elements_of(tensor)), _parts(received.array, tensor_list))
+    return call.start([request], [received.finish], async_op)
+
+
+def gather(
+    tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int | None = None, group: Any = None,
+    async_op: bool = False, group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Write the tensors of all ranks into ``gather_list`` of rank ``dst``, by default 0; sizes may differ.
+
+    Raises:
+        ValueError: ``gather_list`` is given on another rank, or is not a list of one tensor per rank.
+    """
+    check_tensors("gather", *(gather_list or ()), tensor)
+    _check_dtypes(*(gather_list or ()), tensor)
+    dst, group_dst = _zero_by_default(dst, group_dst)
+    call = begin_collective("gather", group, dtype=tensor.dtype, dst=dst, group_dst=group_dst)
+    if call is None:
+        return None
+    root = rank_in(call.group, "dst", dst, group_dst)
+    own = message(elements_of(tensor))
+    if call.group.rank() != root:
+        if gather_list:
+            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+        return call.start([call.communicator.Igatherv(own, None, root)], (), async_op)
+    gather_list = gather_list or ()
+    _check_list("gather_list", gather_list, tensor, call, root)
+    received = Received("gather", *gather_list)
+    request = call.communicator.Igatherv(own, _parts(received.array, gather_list), root)
+    return call.start([request], [received.finish], async_op)
+
+
+def scatter(
+    tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int | None = None, group: Any = None,
+    async_op: bool = False, group_src: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Write one of ``scatter_list`` of rank ``src``, by default 0, into the tensor of each rank; sizes may differ.
+
+    Raises:
+        ValueError: ``scatter_list`` is given on another rank, or is not a list of one tensor per rank.
+    """
+    check_tensors("scatter", *(scatter_list or ()), tensor)
+    _check_dtypes(*(scatter_list or ()), tensor)
+    src, group_src = _zero_by_default(src, group_src)
+    call = begin_collective("scatter", group, dtype=tensor.dtype, src=src, group_src=group_src)
+    if call is None:
+        return None
+    root = rank_in(call.group, "src", src, group_src)
+    source = None
+    if call.group.rank() == root:
+        scatter_list = scatter_list or ()
+        _check_list("scatter_list", scatter_list, tensor, call, root)
+        source = _parts(joined(scatter_list), scatter_list)
+    elif scatter_list:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    received = Received("scatter", tensor)
+    request = call.communicator.Iscatterv(source, message(received.array), root)
+    return call.start([request], [received.finish], async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Write into ``output`` of each rank its part of the reduction of ``input``, which has one part for each rank.
+
+    Raises:
+        ValueError: ``input`` does not have the elements of one ``output`` for each rank.
+        TypeError: the reduction is not defined for the dtype.
+    """
+    check_tensors("reduce_scatter_tensor", output, input)
+    _check_dtypes(output, input)
+    operation = operation_of(op, input.dtype)
+    call = begin_collective("reduce_scatter_tensor", group, [output, input], op=op)
+    if call is None:
+        return None
+    _check_size("input", input, output, call)
+    received = Received("reduce_scatter_tensor", output)
+    request = call.communicator.Ireduce_scatter_block(
+        message(elements_of(input)), message(received.array), operation
+    )
+    return call.start([request], _finish(call, received, op), async_op)
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Write into ``output`` of each rank the reduction of the tensors for it in all lists; sizes may differ.
+
+    Raises:
+        ValueError: ``input_list`` does not have one tensor per rank, with this rank's of the shape of ``output``.
+        TypeError: the reduction is not defined for the dtype.
+    """
+    check_tensors("reduce_scatter", output, *input_list)
+    _check_dtypes(output, *input_list)
+    operation = operation_of(op, output.dtype)
+    call = begin_collective("reduce_scatter", group, input_list, op=op)
+    if call is None:
+        return None
+    _check_list("input_list", input_list, output, call, call.group.rank())
+    received = Received("reduce_scatter", output)
+    counts = [tensor.numel() for tensor in input_list]
+    request = call.communicator.Ireduce_scatter(
+        message(joined(input_list)), message(received.array), counts, operation
+    )
+    return call.start([request], _finish(call, received, op), async_op)
+
+
+def all_to_all_single(
+    output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None, group: Any = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
+    """Send one part of ``input`` to each rank, and write the parts that each rank sends into ``output``.
+
+    Args:
+        output_split_sizes, input_split_sizes: how many rows of the first dimension each part has; by default equal
+            parts.
+
+    Raises:
+        ValueError: the sizes do not sum to the first dimension, or it has no equal parts.
+    """
+    check_tensors("all_to_all_single", output, input)
+    _check_dtypes(output, input)
+    call = begin_collective("all_to_all_single", group, dtype=input.dtype)
+    if call is None:
+        return None
+    sent = _splits("input", input, input_split_sizes, call)
+    awaited = _splits("output", output, output_split_sizes, call)
+    received = Received("all_to_all_single", output)
+    request = call.communicator.Ialltoallv(_vector(elements_of(input), sent), _vector(received.array, awaited))
+    return call.start([request], [received.finish], async_op)
+
+
+def all_to_all(
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None,
+    async_op: bool = False,
+) -> Work | None:  # fmt: skip
+    """Send one tensor of a list to each rank, and write what each rank sends into the other list; sizes may differ.
+
+    Raises:
+        ValueError: a list does not have one tensor per rank.
+    """
+    check_tensors("all_to_all", *output_tensor_list, *input_tensor_list)
+    _check_dtypes(*output_tensor_list, *input_tensor_list)
+    call = begin_collective("all_to_all", group)
+    if call is None:
+        return None
+    for name, tensors in ("output_tensor_list", output_tensor_list), ("input_tensor_list", input_tensor_list):
+        _check_length(name, tensors, call)
+    received = Received("all_to_all", *output_tensor_list)
+    request = call.communicator.Ialltoallv(
+        _parts(joined(input_tensor_list), input_tensor_list), _parts(received.array, output_tensor_list)
+    )
+    return call.start([request], [received.finish], async_op)
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+    """Wait until all ranks have called this function."""
+    call = begin_collective("barrier", group)
+    return None if call is None else call.start([call.communicator.Ibarrier()], (), async_op)
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """Wait until all ranks have called this function; after ``timeout``, an error says which have not.
+
+    Raises:
+        DistBackendError: that takes longer than ``timeout``, by default the group's.
+    """
+    work = barrier(group, async_op=True)
+    if work is not None:
+        work.wait(timeout)
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _zero_by_default(rank: int | None, group_rank: int | None) -> tuple[int | None, int | None]:
+    return (0 if rank is None and group_rank is None else rank), group_rank
+
+
+def _check_dtypes(*tensors: Tensor) -> None:
+    dtypes: list[dtype] = [tensor.dtype for tensor in tensors]
+    if dtypes.count(dtypes[0]) < len(dtypes):
+        raise TypeError(f"the tensors of a call must have one dtype, not {', '.join(map(str, dict.fromkeys(dtypes)))}")
+
+
+def _check_size(name: str, large: Tensor, small: Tensor, call: Call) -> None:
+    size = call.group.size()
+    if large.numel() != size * small.numel():
+        raise ValueError(
+            f"{name} of shape {list(large.shape)} must have {size} times as many elements as the other tensor, of "
+            f"shape {list(small.shape)}"
+        )
+
+
+def _check_length(name: str, tensors: Sequence[Tensor], call: Call) -> None:
+    if len(tensors) != call.group.size():
+        raise ValueError(f"{name} must have one tensor for each of the {call.group.size()} ranks, not {len(tensors)}")
+
+
+def _check_list(name: str, tensors: Sequence[Tensor], tensor: Tensor, call: Call, rank: int) -> None:
+    _check_length(name, tensors, call)
+    if tensors[rank].shape != tensor.shape:
+        raise ValueError(
+            f"{name}[{rank}] of shape {list(tensors[rank].shape)} must have the shape of this rank's tensor, "
+            f"{list(tensor.shape)}"
+        )
+
+
+def _splits(name: str, tensor: Tensor, sizes: Sequence[int] | None, call: Call) -> list[int]:
+    """Return the number of elements of each part of a tensor."""
+    count, rows = call.group.size(), tensor.shape[0] if tensor.ndim else 1
+    if not sizes:
+        if rows % count:
+            raise ValueError(f"{name} of shape {list(tensor.shape)} has no {count} equal parts")
+        sizes = [rows // count] * count
+    if len(sizes) != count or sum(sizes) != rows or min(sizes) < 0:
+        raise ValueError(
+            f"{name}_split_sizes must be {count} sizes whose sum is {rows}, the first of {list(tensor.shape)}, not "
+            f"{list(sizes)}"
+        )
+    row = tensor.numel() // rows if rows else 0
+    return [size * row for size in sizes]
+
+
+def _vector(array: np.ndarray, counts: Sequence[int]) -> list[Any]:
+    """Return an array as mpi4py's description of a buffer of consecutive parts."""
+    starts = [sum(counts[:rank]) for rank in range(len(counts))]
+    return [array.reshape(-1).view(np.uint8), (counts, starts), datatype_of(array.dtype)]
+
+
+def _parts(array: np.ndarray, tensors: Sequence[Tensor]) -> list[Any]:
+    return _vector(array, [tensor.numel() for tensor in tensors])

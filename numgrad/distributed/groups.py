@@ -1,0 +1,310 @@
+"""Process groups: the ranks that take part in collectives."""
+
+from __future__ import annotations
+
+import atexit
+import enum
+import os
+import warnings
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from ..settings import set_num_threads
+from .contact import Contact
+from .failures import abort_on_errors
+from .mpi import mpi
+
+__all__ = [
+    "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank",
+    "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group",
+    "init_process_group", "new_group",
+]
+
+_DEFAULT_TIMEOUT = timedelta(minutes=30)
+
+
+class Backend(enum.StrEnum):
+    """Name of a backend: there is one, MPI, which PyTorch's other names choose, too."""
+
+    MPI = "mpi"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UNDEFINED = "undefined"
+
+
+class ProcessGroup:
+    """Some ranks of the program, which take part in collectives together.
+
+    Attributes:
+        ranks: their numbers in the world, in the order of their numbers in the group.
+        communicator: MPI's communicator of the group, a duplicate that nothing else uses.
+        number: the number of the group, which is the same on all of its ranks.
+        timeout: seconds that a call may wait.
+        count: the number of collectives that this rank has begun.
+        contact: the means to find out about the other ranks.
+    """
+
+    def __init__(
+        self, ranks: Sequence[int], communicator: Any, number: int, timeout: timedelta, contact: Contact
+    ):
+        self.ranks = tuple(ranks)
+        self.communicator = communicator
+        self.number = number
+        self.timeout = timeout.total_seconds()
+        self.count = 0
+        self.contact = contact
+
+    def rank(self) -> int:
+        """Return the number of this process in the group."""
+        return self.communicator.Get_rank()
+
+    def size(self) -> int:
+        """Return the number of ranks."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """Return the name of the backend."""
+        return Backend.MPI
+
+    def __repr__(self) -> str:
+        return f"<ProcessGroup {self.number} of ranks {[*self.ranks]}>"
+
+
+class GroupMember:
+    """The default group, and the value that stands for a group on ranks outside of it."""
+
+    WORLD: ClassVar[ProcessGroup | None] = None
+    NON_GROUP_MEMBER: ClassVar[Any] = -100
+
+
+class group(GroupMember):  # noqa: N801 - PyTorch's name
+    """``group.WORLD``, the default group."""
+
+
+#: The groups that this process belongs to; the first is the world.
+_groups: list[ProcessGroup] = []
+_made = 0  # the number of groups made by all ranks
+_warned_of_backend = False
+
+
+def init_process_group(
+    backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1,
+    rank: int = -1, store: Any = None, group_name: str = "", pg_options: Any = None, device_id: Any = None, *,
+    communicator: Any = None,
+) -> None:  # fmt: skip
+    """Start communication with the program's other processes, which all call this function.
+
+    MPI's launcher has started the processes and numbered them, so ``init_method``, ``store``, ``group_name``,
+    ``pg_options`` and ``device_id`` are accepted and not used.  Environment variables ``RANK``, ``WORLD_SIZE`` and
+    ``LOCAL_RANK`` are set unless they are.  The processors of a machine are divided among the ranks on it unless
+    ``NUMBA_NUM_THREADS`` is set.  From now on, an uncaught exception ends all processes.
+
+    Args:
+        backend: "mpi".  The names "gloo" and "nccl" choose MPI, too, and warn once.
+        timeout: the time after which a waiting call raises an error, by default 30 minutes.
+        world_size, rank: compared with MPI's if given.
+        communicator: the mpi4py communicator of the ranks, of which a duplicate is used; by default ``COMM_WORLD``.
+
+    Raises:
+        ImportError, RuntimeError: mpi4py or MPI is not installed.
+        RuntimeError: there is a process group already.
+        ValueError: the backend is unknown, or ``world_size`` or ``rank`` is not MPI's.
+    """
+    global _warned_of_backend
+    if _groups:
+        raise RuntimeError("trying to initialize the default process group twice!")
+    names = {part.rpartition(":")[2] for part in (backend or Backend.MPI).lower().split(",")}
+    if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
+        raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")
+    origin = mpi().COMM_WORLD if communicator is None else communicator
+    own, size = origin.Get_rank(), origin.Get_size()
+    expected = int(os.environ.get("WORLD_SIZE", -1)) if world_size < 0 else world_size
+    if expected not in (-1, size) or rank not in (-1, own):
+        others = "" if rank < 0 else f" of which it is number {rank}"
+        raise ValueError(
+            f"MPI has started {size} process{'es' * (size > 1)}, of which this is number {own}, not "
+            f"{expected}{others}: start it with 'python -m numgrad launch --processes {max(expected, 1)}'"
+        )
+    if names != {Backend.MPI} and not _warned_of_backend and own == 0:
+        _warned_of_backend = True
+        warnings.warn(f"numgrad.distributed uses MPI as the backend '{backend}'", stacklevel=2)
+    on_machine = origin.Split_type(mpi().COMM_TYPE_SHARED)
+    local_rank, local_size = on_machine.Get_rank(), on_machine.Get_size()
+    on_machine.Free()
+    variables = {"RANK": own, "WORLD_SIZE": size, "LOCAL_RANK": local_rank, "LOCAL_WORLD_SIZE": local_size}
+    for name, value in variables.items():
+        os.environ.setdefault(name, str(value))
+    if "NUMBA_NUM_THREADS" not in os.environ and local_size > 1:
+        set_num_threads(max(1, _processors() // local_size))
+    contact = Contact(origin.Dup())
+    GroupMember.WORLD = world = ProcessGroup(
+        range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
+    )
+    _groups.append(world)
+    if size > 1:
+        abort_on_errors(own, size)
+    atexit.register(_leave)
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _next_number() -> int:
+    global _made
+    _made += 1
+    return _made - 1
+
+
+def _leave() -> None:
+    """Tell the other ranks that this one takes part in no more calls, and wait until they are done, too."""
+    if _groups:
+        _groups[0].contact.end({each.number: each.count for each in _groups})
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Free a group, by default all of them, which ends communication; that waits until all ranks have called it.
+
+    Raises:
+        ValueError: there is no such group.
+    """
+    found = default_group() if group is None else group
+    if found not in _groups:
+        raise ValueError("Invalid process group specified")
+    if found is _groups[0]:
+        _leave()
+        atexit.unregister(_leave)
+        GroupMember.WORLD = None
+        for each in _groups:
+            each.communicator.Free()
+        found.contact.free()
+        _groups.clear()
+    else:
+        _groups.remove(found)
+        found.communicator.Free()
+
+
+def new_group(
+    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
+    pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
+    device_id: Any = None,
+) -> Any:  # fmt: skip
+    """Return a group of some ranks, by default all, which all ranks of the program must make, in the same order.
+
+    The ranks of the group are numbered in ascending order.  On ranks outside of it, the result is
+    ``GroupMember.NON_GROUP_MEMBER``, with which collectives do nothing.  The last four arguments are accepted and not
+    used.
+
+    Raises:
+        ValueError: a rank does not exist or is given twice.
+    """
+    world = default_group()
+    chosen = sorted(range(world.size()) if ranks is None else ranks)
+    if len({*chosen}) < len(chosen) or not chosen or chosen[0] < 0 or chosen[-1] >= world.size():
+        raise ValueError(f"the ranks of a group must be different ones of {world.size()}, not {chosen}")
+    number = _next_number()
+    if world.rank() not in chosen:
+        return GroupMember.NON_GROUP_MEMBER
+    members = world.communicator.Get_group().Incl(chosen)
+    communicator = world.communicator.Create_group(members, number)
+    members.Free()
+    limit = timedelta(seconds=world.timeout) if timeout is None else timeout
+    made = ProcessGroup(chosen, communicator, number, limit, world.contact)
+    _groups.append(made)
+    return made
+
+
+def world_group() -> ProcessGroup | None:
+    """Return the group of all ranks, or None before ``init_process_group``."""
+    return GroupMember.WORLD
+
+
+def default_group() -> ProcessGroup:
+    """Return the group of all ranks.
+
+    Raises:
+        ValueError: ``init_process_group`` was not called.
+    """
+    if GroupMember.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return GroupMember.WORLD
+
+
+def group_or_default(group: Any) -> ProcessGroup | None:
+    """Return a group, the default one for None, or None if this process does not belong to it.
+
+    Raises:
+        TypeError: the value is no group.
+        ValueError: the group was destroyed, or there is none.
+    """
+    if group is None:
+        return default_group()
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return None
+    if not isinstance(group, ProcessGroup):
+        raise TypeError(f"group must be a ProcessGroup or None, not {type(group).__name__}")
+    if group not in _groups:
+        raise ValueError("Invalid process group specified")
+    return group
+
+
+def get_rank(group: Any = None) -> int:
+    """Return the number of this process in a group, by default in the world; -1 if it does not belong to it."""
+    found = group_or_default(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """Return the number of processes of a group, by default of the world; -1 if this one does not belong to it."""
+    found = group_or_default(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: Any = None) -> str:
+    """Return "mpi"."""
+    if group_or_default(group) is None:
+        raise ValueError("Invalid process group specified")
+    return Backend.MPI
+
+
+def get_process_group_ranks(group: Any = None) -> list[int]:
+    """Return the numbers in the world of a group's ranks."""
+    found = group_or_default(group)
+    return [] if found is None else [*found.ranks]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """Return the number in a group of a rank of the world.
+
+    Raises:
+        ValueError: the rank does not belong to the group.
+    """
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """Return the number in the world of a rank of a group.
+
+    Raises:
+        ValueError: the group has no such rank.
+    """
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group.ranks[group_rank]
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """Return the number of this process on its machine, from ``LOCAL_RANK``; ``fallback_rank`` if that is not set.
+
+    Raises:
+        RuntimeError: neither is there.
+    """
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank")
+    return fallback_rank
