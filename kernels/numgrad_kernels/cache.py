@@ -42,7 +42,10 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _reported: set[Path] = set()
 
 #: Modules of this package that take part in compiling every kernel.
-COMPILER = ("buffer_types", "declarations", "instructions", "libm", "overloads", "parallel", "passes", "store")
+COMPILER = (
+    "buffer_types", "declarations", "entries", "instructions", "libm", "overloads", "parallel", "passes", "store",
+    "target",
+)  # fmt: skip
 
 #: Modules that kernels import, with the modules that these depend on.
 _SPECIAL = (

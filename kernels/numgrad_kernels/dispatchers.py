@@ -13,6 +13,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from . import cache, store
+from .target import environment
 
 
 class StoredOverloads:
@@ -26,7 +27,7 @@ class StoredOverloads:
     @functools.cached_property
     def stem(self) -> str:
         """The beginning of the names of the files."""
-        return f"{self._name}_{_digest(store._environment(), *self._parts)}"
+        return f"{self._name}_{_digest(environment(), *self._parts)}"
 
     def _file(self, signature: Any) -> tuple[str, str]:
         digest = _digest(self.stem, repr(signature))

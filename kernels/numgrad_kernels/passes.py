@@ -25,7 +25,7 @@ class KernelCompiler(compiler.CompilerBase):
         locals: Any,
     ):  # fmt: skip
         if library is None:
-            library = _Library(target_context.codegen(), "kernel")
+            library = Library(target_context.codegen(), "kernel")
             library.enable_object_caching()
         super().__init__(typing_context, target_context, library, args, return_type, flags, locals)
 
@@ -45,7 +45,7 @@ class KernelCompiler(compiler.CompilerBase):
         return [passes]
 
 
-class _Library(JITCodeLibrary):
+class Library(JITCodeLibrary):
     """A kernel's machine code, which LLVM optimises once, as a whole.
 
     Numba optimises three times: each function, then to remove reference counting, and then the whole.  A kernel has no

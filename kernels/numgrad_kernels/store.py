@@ -14,13 +14,11 @@ first (0.13 s, twice that with SciPy installed), which machine code does not nee
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import hashlib
 import linecache
 import os
 import pickle
-import platform
 import signal
 import sys
 import threading
@@ -30,30 +28,17 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.compiler import CompileResult
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 from numba.np.ufunc.parallel import _launch_threads
 
-from . import cache, libm, overloads, progress
+from . import cache, overloads, progress
+from .entries import entry_of
 from .facts import Facts
 from .parallel import with_parts
 from .passes import KernelCompiler
-
-#: Options of every kernel.  Results are IEEE's: division by zero gives infinity, and NaN is never assumed away.  The
-#: one exception is that a product may be fused with the sum it feeds (``passes.py``).  Kernels allocate nothing, so
-#: reference counting is off.
-OPTIONS = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
-
-#: Prefixes of the names of Numba's settings (``NUMBA_...``) that do not affect a kernel's machine code: settings of
-#: threads, of Numba's own cache and of GPUs, and the switch that disables compilation.
-NO_MATTER = ("_", "NUMBA_", "THREADING_", "CACHE_", "FUNCTION_CACHE_", "DISABLE_JIT")
-_NO_MATTER_FOR_CPU = (*NO_MATTER, "CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA_CC")
+from .target import OPTIONS, environment, target_context
 
 _MODULE_PREFIX = "numgrad_kernels.compiled."
 
@@ -77,24 +62,24 @@ class Kernel:
     """
 
     __slots__ = (
-        "__weakref__", "_compiled", "_library", "arguments", "entry", "facts", "name", "origin", "parallel", "seconds",
-        "text",
+        "__weakref__", "_inspected", "_library", "_symbol", "arguments", "entry", "facts", "name", "origin", "parallel",
+        "seconds", "text",
     )
 
     def __init__(
-        self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, facts: Facts, compiled: Any,
-        origin: str, seconds: float,
+        self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, facts: Facts, library: Any,
+        symbol: str, origin: str, seconds: float,
     ):  # fmt: skip
         self.name = name
         self.text = text
         self.arguments = arguments
         self.parallel = parallel
         self.facts = facts
-        self.entry: Callable[..., None] = compiled.entry_point
+        self.entry = entry_of(library, symbol, arguments, nogil=parallel)
         self.origin = origin  # "compiled" or "loaded": how this process obtained the kernel
         self.seconds = seconds  # seconds that this took
-        self._compiled = compiled  # owns the machine code
-        self._library = compiled.library if origin == "compiled" else None  # needed to inspect the generated code
+        self._library, self._symbol = library, symbol  # the owner of the machine code, and the function's name in it
+        self._inspected = library if origin == "compiled" else None
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
@@ -108,7 +93,7 @@ class Kernel:
 
     def address(self) -> int:
         """Return the address of the native function, for callers that bypass Python."""
-        return self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_func_name)
+        return self._library.get_pointer_to_function(self._symbol)
 
     def llvm(self) -> str:
         """Return the optimised LLVM IR.  A kernel that was loaded from disk is compiled again in memory for this."""
@@ -120,10 +105,10 @@ class Kernel:
 
     def _inspectable(self) -> Any:
         with lock, _interrupts_wait():
-            if self._library is None:
+            if self._inspected is None:
                 stem = f"{self.name}_{_digest(self.name, self.text, self.arguments, self.parallel)}_again"
-                self._library = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel).library
-            return self._library
+                self._inspected, _ = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel)
+            return self._inspected
 
 
 def compile_kernel(
@@ -167,37 +152,8 @@ def compiled_kernels() -> list[Kernel]:
 
 
 def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> str:
-    parts = (_environment(), cache.sources(text), name, text, repr(arguments), str(parallel))
+    parts = (environment(), cache.sources(text), name, text, repr(arguments), str(parallel))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
-@functools.cache
-def _environment() -> str:
-    """Return a description of everything besides its sources that a kernel's machine code depends on."""
-    codegen = target_context().codegen()
-    return repr((
-        sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
-        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())),
-        compiler_settings(_NO_MATTER_FOR_CPU),
-    ))
-
-
-def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return Numba's settings and their values, except those whose names start with one of the prefixes ``without``.
-
-    All remaining settings are assumed to change the code.
-    """
-    values = sorted(vars(numba.config).items())
-    return [(name, repr(value)) for name, value in values if name.isupper() and not name.startswith(without)]
-
-
-@functools.cache
-def target_context() -> Any:
-    """Return Numba's target context for this machine, ready to load machine code."""
-    libm.ensure_loaded()  # before any machine code that may call it
-    context = cpu_target.target_context
-    rtsys.initialize(context)  # compiling would do this, but a process may only load
-    return context
 
 
 def _load_or_compile(
@@ -209,14 +165,15 @@ def _load_or_compile(
     if parallel:
         _start_threads()
 
-    def kernel_of(compiled: Any, origin: str) -> Kernel:
-        return Kernel(name, text, arguments, parallel, facts, compiled, origin, time.perf_counter() - start)
+    def kernel_of(library: Any, symbol: str, origin: str) -> Kernel:
+        return Kernel(name, text, arguments, parallel, facts, library, symbol, origin, time.perf_counter() - start)
 
     def loaded() -> Kernel | None:
         payload = cache.load(f"{stem}.bin", digest)
         if payload is None:
             return None
-        return kernel_of(CompileResult._rebuild(target_context(), *pickle.loads(payload)), "loaded")
+        machine_code, symbol = pickle.loads(payload)
+        return kernel_of(target_context().codegen().unserialize_library(machine_code), symbol, "loaded")
 
     kernel = loaded()
     if kernel is not None:
@@ -225,10 +182,11 @@ def _load_or_compile(
         kernel = loaded()  # another process may have compiled it meanwhile
         if kernel is None:
             source = cache.cache_directory() / f"{stem}.py"
-            compiled = _compile(module, str(source), text, arguments, parallel)
-            kernel = kernel_of(compiled, "compiled")
+            library, symbol = _compile(module, str(source), text, arguments, parallel)
+            kernel = kernel_of(library, symbol, "compiled")
             cache.save(source.name, text.encode())
-            cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
+            machine_code = pickle.dumps((library.serialize_using_object_code(), symbol))
+            cache.save(f"{stem}.bin", cache.sealed(machine_code, digest))
     return kernel
 
 
@@ -239,7 +197,10 @@ def _module(stem: str) -> Any:
     return module
 
 
-def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
+def _compile(
+    module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool
+) -> tuple[Any, str]:
+    """Return the library that has the machine code of a kernel, and the kernel's symbol in it."""
     if numba.config.DISABLE_JIT:
         raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
     overloads.register()
@@ -252,7 +213,7 @@ def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, .
     with _no_collections():
         dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()
-    return compiled
+    return compiled.library, compiled.fndesc.llvm_func_name
 
 
 @contextlib.contextmanager

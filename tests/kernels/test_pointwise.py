@@ -434,10 +434,19 @@ print(json.dumps({
 #: The conversion of a float32, or of several at once, to something wider.
 WIDENED = r"fpext (<\d+ x )?float"
 
+#: Functions computed in a number of rounds that depends on the element.
+ROUNDS = (
+    "beta_slope", "gamma_slope", "hermite_polynomial_h", "hermite_polynomial_he", "igamma_op", "igamma_op_backward",
+    "igammac_op", "igammac_op_backward", "laguerre_polynomial_l", "legendre_polynomial_p", "zeta",
+    *[f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"],
+)  # fmt: skip
+
 NOT_VECTORISED = {
     ("logit_loss_gradient_backward", "A"),  # too many arrays: each pair would have to be checked for overlap
     ("signbit", "A"), ("signbit", "C"),  # vectors of integers: the test of one bit
     ("fmod", "A"),  # the C library's, for one number at a time
+    ("choose", "A"),  # reads bytes and numbers at different steps
+    *[(name, "C") for name in ROUNDS],
 }
 
 

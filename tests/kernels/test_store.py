@@ -17,7 +17,7 @@ import pytest
 from numba import types
 
 from numgrad_kernels import cache as files
-from numgrad_kernels import libm, store
+from numgrad_kernels import libm, store, target
 from numgrad_kernels.facts import Facts
 
 FACTS = Facts(np.dtype(np.float32))
@@ -138,9 +138,9 @@ def test_two_signatures_of_one_text_do_not_meet(cache):
 
 ELSEWHERE = {
     "another Numba": (numba, "__version__", "0.0.1"),
-    "another llvmlite": (store.llvmlite, "__version__", "0.0.1"),
+    "another llvmlite": (target.llvmlite, "__version__", "0.0.1"),
     "another C library, or libmvec gone": (libm, "fingerprint", lambda: "glibc 2.2, libmvec absent"),
-    "another Python": (store.sys, "version_info", (3, 99, 0)),
+    "another Python": (target.sys, "version_info", (3, 99, 0)),
     "another optimisation level": (numba.config, "OPT", 1),
     "bounds are checked": (numba.config, "BOUNDSCHECK", 1),
     "for a debugger": (numba.config, "DEBUGINFO_DEFAULT", 1),
@@ -151,7 +151,7 @@ ELSEWHERE = {
     "printing what is run": (numba.config, "DEBUG_ARRAY_OPT_RUNTIME", 1),
     "arrays of more dimensions": (numba.config, "PARFOR_MAX_TUPLE_SIZE", 7),
     "for a profiler": (numba.config, "ENABLE_PROFILING", 1),
-    "another option": (store, "OPTIONS", {**store.OPTIONS, "error_model": "python"}),
+    "another option": (target, "OPTIONS", {**target.OPTIONS, "error_model": "python"}),
 }
 
 
@@ -160,9 +160,9 @@ def test_what_was_compiled_elsewhere_is_not_loaded(cache, monkeypatch, change):
     compiled()
     with monkeypatch.context() as patch:
         patch.setattr(*ELSEWHERE[change])
-        store._environment.cache_clear()
+        target.environment.cache_clear()
         other = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
-    store._environment.cache_clear()
+    target.environment.cache_clear()
     assert other not in only(cache, "*.bin").name
     assert store._digest("axpy", TEXT, (FLOATS,) * 3, False) in only(cache, "*.bin").name
 
@@ -174,9 +174,9 @@ def test_what_does_not_change_the_code_is_not_asked(cache, monkeypatch, name):
     before = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
     with monkeypatch.context() as patch:
         patch.setattr(numba.config, name, 3)
-        store._environment.cache_clear()
+        target.environment.cache_clear()
         after = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
-    store._environment.cache_clear()
+    target.environment.cache_clear()
     assert after == before
 
 

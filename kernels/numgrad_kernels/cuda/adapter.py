@@ -23,7 +23,7 @@ from numba.core import config, types
 from numba.extending import overload
 
 from .. import overloads, scalar
-from ..store import NO_MATTER, compiler_settings
+from ..target import NO_MATTER, compiler_settings
 from . import how_to_install
 
 #: The newest version of NumPy with which kernels for GPUs have been compiled.

@@ -15,7 +15,8 @@ import numpy as np
 from llvmlite import binding as llvm
 from numba.core.compiler_lock import global_compiler_lock
 
-from numgrad_kernels.store import lock, target_context
+from numgrad_kernels.store import lock
+from numgrad_kernels.target import target_context
 
 from .step_text import BEFORE_DATA, Copied, Place, ReadNumber, Run, StepWriter
 from .tiling import Tiles, write_tiles
