@@ -156,6 +156,30 @@ def device_function(name: str, *arguments: Any) -> Value:
     return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
 
 
+def reciprocal(x: Value) -> Value:
+    """1 / x, on GPUs in float32 with an error of one unit in the last place.
+
+    There it is 0 for x above 2^126 and infinite for subnormal x.  A division would take some ten
+    instructions and a branch; this is one.
+    """
+    if x.size != 32 or not on_gpu(x):
+        return 1 / x
+    signature = ir.FunctionType(x.value.type, [x.value.type])
+    return Value(x.builder, x.builder.asm(signature, "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x.value], False))
+
+
+def quotient(numerator: Value, denominator: Value) -> Value:
+    """The quotient, for denominators that are neither subnormal nor above 2^126.
+
+    On GPUs in float32, the error of the quotient with the reciprocal is subtracted.
+    """
+    if denominator.size != 32 or not on_gpu(denominator):
+        return numerator / denominator
+    inverse = reciprocal(denominator)
+    result = numerator * inverse
+    return fma(fma(-result, denominator, numerator), inverse, result)
+
+
 def rounded(x: Value) -> Value:
     """Return a float that is not fused with other operations: a sum takes the rounded value of a product.
 

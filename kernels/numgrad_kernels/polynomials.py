@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, select
+from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, quotient, reciprocal, select
 
 
 class ExponentialFormat(NamedTuple):
@@ -120,7 +120,7 @@ def log1p(x: Value) -> Value:
 
 def log1p_rest(x: Value) -> Value:
     """x - ln(1 + x) for |x| <= 1/4, accurate near 0: f^2/2 - s (f^2/2 + ...)."""
-    s = x / (2 + x)
+    s = quotient(x, 2 + x)
     z = s * s
     half_square = 0.5 * x * x
     return half_square - s * fma(z, horner(z, _format(x).log), half_square)
@@ -129,7 +129,7 @@ def log1p_rest(x: Value) -> Value:
 def _log_of_parts(f: Value, k: Value) -> Value:
     """k ln 2 + ln(1 + f), where ln(1 + f) = f - f^2/2 + s (f^2/2 + ...) with s = f / (2 + f)."""
     c = _format(f)
-    s = f / (2 + f)
+    s = quotient(f, 2 + f)
     z = s * s
     half_square = 0.5 * f * f
     ln2_high, ln2_low = c.ln2
@@ -146,7 +146,7 @@ def tanh(x: Value) -> Value:
     power = from_bits(n << c.mantissa)
     negative = fma(power, r_part, power - 1)
     if x.size == 32:
-        return copysign(negative / fma(power, r_part, power + 1), x)
+        return copysign(quotient(negative, fma(power, r_part, power + 1)), x)
     # Without the corrections, float64, unlike float32, is a little more than 2 units off in places.
     rest = fma(power, r_part, (power - 1) - negative)
     return copysign(_quotient(negative, fma(power, r_part, power), 1, rest), x)
@@ -197,7 +197,7 @@ def _quotient(numerator: Value, low: Value, high: float, more: Value | None = No
     """(numerator + more) / (low + high) for |low| <= |high|, corrected for the rounding of the sum and the division."""
     denominator = low + high
     lost = low - (denominator - high)
-    inverse = 1 / denominator
+    inverse = reciprocal(denominator)
     result = numerator * inverse
     remainder = fma(-result, denominator, numerator)
     remainder = fma(-result, lost, remainder if more is None else remainder + more)

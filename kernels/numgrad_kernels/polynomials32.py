@@ -7,7 +7,20 @@ units in the last place, that of pow below 3 and that of erfc below 4.
 
 import numpy as np
 
-from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, instruction, product_rest, select
+from .instructions import (
+    Value,
+    absolute,
+    bits,
+    copysign,
+    fma,
+    from_bits,
+    horner,
+    instruction,
+    product_rest,
+    quotient,
+    reciprocal,
+    select,
+)
 from .polynomials import exp, reduced, significand
 
 _trunc = instruction("llvm.trunc")
@@ -57,13 +70,14 @@ def _erfc_of_size(x: Value) -> Value:
     exponent = x * minus_x
     error = product_rest(x, minus_x, exponent)
     d = fma(absolute(x), 0.4, x.like(1))
-    t = 1 / d
-    result = exp(exponent) * (t * horner(t, _ERFC))
+    t = quotient(d.like(1), d)
+    power = exp(exponent)
+    result = power * (t * horner(t, _ERFC))
     # 1 / (t d) - 1, including the rounding error of d; the result is about proportional to the square of t.
     product = t * d
     t_rest = (1 - product) - product_rest(t, d, product) - t * fma(absolute(x), 0.4, 1 - d)
     better = fma(fma(t_rest, 2, error), result, result)
-    return select(exponent > -128, better, result)  # beyond, it is 0 or NaN
+    return select(exponent > -128, better, power)  # beyond, both are 0 or NaN, but on a GPU t may be NaN for infinity
 
 
 def pow(x: Value, y: Value) -> Value:
@@ -98,7 +112,7 @@ def _log2(x: Value) -> tuple[Value, Value]:
     # s = f / (2 + f), also as a sum
     denominator = 2 + f
     lost = f - (denominator - 2)
-    inverse = 1 / denominator
+    inverse = reciprocal(denominator)
     s = f * inverse
     product = s * denominator
     s_low = ((f - product) - product_rest(s, denominator, product) - s * lost) * inverse
