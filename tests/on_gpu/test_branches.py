@@ -71,6 +71,10 @@ CASES = {
          lambda x: x.nanmedian(1)[0], lambda x: x.mode(1)[0]],
         [*(numbers(*shape, like=int) for shape in ROWS + COLUMNS), special(300)],
     ),
+    "digits": (
+        "count_digits|move_by_digit", [lambda x: x.sort(1)[0], lambda x: x.sort(1, descending=True)[0]],
+        [numbers(2, 17_000), numbers(1, 20_001, 2), special(17_000)],
+    ),
     "products": (
         "products|row_products|add_row_products",
         [lambda x: x @ x.t(), lambda x: x @ x[0], lambda x: F.linear(x, x, x[:, 0])],

@@ -53,15 +53,15 @@ def test_a_listener_to_gpus_alone_is_not_called_for_the_cpus_kernels(row):
 
 
 def test_bytes_are_those_that_must_be_moved(row):
-    square = torch.ones(4, 6, device="cuda")
-    other = torch.rand(6, device="cuda")
-    assert moved(lambda: square + other) == [("add", 96 + 24, 96)]  # the repeated row counts once
-    assert moved(lambda: square.t().contiguous()) == [("transpose", 96, 96)]
+    square = torch.ones(40, 60, device="cuda")
+    other = torch.rand(60, device="cuda")
+    assert moved(lambda: square + other) == [("add", 9600 + 240, 9600)]  # the repeated row counts once
+    assert moved(lambda: square.t().contiguous()) == [("transpose", 9600, 9600)]
     images = torch.ones(8, 3, 16, device="cuda")
     found = moved(lambda: functional.batch_norm(images, None, None, training=True))
     assert [name for name, _, _ in found] == ["moments_axis", "join_moments", "normalized_planes"]
-    assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 32, 32)]  # the part of the memory that is reached
-    assert [name for name, _, _ in moved(square.sum)] == ["fold_axis"]
+    assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 320, 320)]  # the part of the memory that is reached
+    assert [name for name, _, _ in moved(other.sum)] == ["fold_axis"]
     long = torch.ones(16384, device="cuda")  # four elements at once
     assert moved(lambda: long * 2.0) == [("mul", 65536, 65536)]
 

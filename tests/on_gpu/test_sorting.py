@@ -47,6 +47,24 @@ def test_lines_are_sorted_and_equal_elements_stay_in_order(cuda, elements, shape
     check(run_steps(cuda, "sort_axis", cuda.buffer_from(values), *shape, descending), expected)
 
 
+#: Lengths of lines that are sorted by digits, in a block's tiles of which the last is not full.
+LONGEST = {"float32": (263, 70_001), "int32": (263, 70_001), "float64": (300, 300_001), "uint8": (90, 9001)}
+
+
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("dtype", LONGEST)
+def test_long_lines_are_sorted_by_digits(cuda, size, dtype, descending):
+    length = size(*LONGEST[dtype])
+    values = np.random.default_rng(length).normal(0, 100, 3 * length).astype(np.int64 if dtype == "uint8" else dtype)
+    values = values.astype(dtype)
+    if values.dtype.kind == "f":
+        values[::5], values[1::7], values[2::9], values[3::9] = np.nan, np.inf, 0.0, -0.0
+        values[::10] = -np.abs(values[::10])  # NaN of both signs
+    for shape in ((1, length, 3), (3, length, 1)):
+        expected = on_cpu("sort_axis", values, shape, descending)
+        check(run_steps(cuda, "sort_axis", cuda.buffer_from(values), *shape, descending), expected)
+
+
 @pytest.mark.parametrize("length", range(1, 18))
 def test_lines_of_any_length_are_sorted(cuda, length):
     values = np.random.default_rng(length).normal(size=3 * length).astype("float32")

@@ -33,7 +33,8 @@ watch_races = False
 _order = random.Random(0)
 
 _barriers = frozenset({
-    "shfl_sync", "shfl_xor_sync", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"
+    "match_any_sync", "shfl_sync", "shfl_xor_sync", "syncthreads", "syncthreads_and", "syncthreads_count",
+    "syncthreads_or", "syncwarp",
 })
 
 
@@ -251,18 +252,23 @@ class CudaModule(FakeCUDAModule):
 
     def shfl_sync(self, mask: int, value: Any, lane: int) -> Any:
         """Return the value of a lane of the warp."""
-        return self._exchanged(mask, value, lane)
+        return self._exchanged(mask, value)[lane]
 
     def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> Any:
         """Return the value of the lane whose number differs in the bits of ``lane_mask``."""
-        return self._exchanged(mask, value, self.current.number % WARP ^ lane_mask)
+        return self._exchanged(mask, value)[self.current.number % WARP ^ lane_mask]
 
-    def _exchanged(self, mask: int, value: Any, lane: int) -> Any:
+    def match_any_sync(self, mask: int, value: Any) -> int:
+        """Return the mask of the lanes of the warp that have this value."""
+        return sum([1 << lane for lane, other in self._exchanged(mask, value).items() if other == value])
+
+    def _exchanged(self, mask: int, value: Any) -> dict[int, Any]:
+        """Return the values of the lanes of the warp, by their numbers."""
         thread = self.current
         values = thread.block.exchanges.setdefault((thread.warp, thread.warp_waits), {})
         values[thread.number % WARP] = value
         self._wait("warp", (thread.warp, int(mask)), 3)
-        return values[lane]
+        return values
 
     def _wait(self, others: str, which: Any, depth: int = 2) -> None:
         thread = self.current

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu.sorting import descending as reversed_order
-from numgrad_kernels.cuda import sorting, unique
+from numgrad_kernels.cuda import radix, sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..buffers import DeviceBuffer
@@ -29,6 +29,13 @@ TILE = 4 * THREADS
 #: Greatest number of blocks that search one line for its longest run.
 PARTS = 256
 
+#: Bits of a digit by which long lines are sorted, and constants of the kernels that do so.
+_DIGIT = 8
+_LANES = min(THREADS, 32)
+_DIGITS: dict[str, Any] = {
+    "PART": 16 * THREADS, "COUNTS": radix.DIGITS * (THREADS // _LANES), "WARPS": THREADS // _LANES, "LANES": _LANES
+}  # fmt: skip
+
 
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
     """Return new buffers of elements of the dtype of ``x``, and of their indices."""
@@ -41,9 +48,13 @@ def _sorted_lines(
     """Return the buffers of sorted lines and of their indices, and the length of the lines: ``count`` or more.
 
     A block sorts a chunk of a line, or several short ones.  Only ``count`` elements of a chunk are kept, as long as
-    that makes lines much shorter.
+    that makes lines much shorter.  Lines of so many chunks that these are merged more often than an element has bytes
+    are sorted by digits instead.
     """
     lines = outer * inner
+    merges = (-(-length // TILE) - 1).bit_length()
+    if merges > x.dtype.itemsize and (count is None or 2 * count > length):
+        return *_by_digits(p, x, lines, length, inner, descending), length
     order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
     origins: Any = no_buffer(INT64)
     values, origin_of = x, sorting.own_origin
@@ -71,6 +82,29 @@ def _sorted_lines(
         p.run(sorting.merge_runs, x.dtype, *operands, work=values.size, **order)
         values, origins, width = out, out_origins, 2 * width
     return values, origins, length
+
+
+def _by_digits(
+    p: Plan, x: Buffer, lines: int, length: int, inner: int, descending: bool
+) -> tuple[Buffer, Buffer]:
+    """Return the buffers of lines sorted by the digits of their elements, and of the original indices."""
+    bits, index = 8 * x.dtype.itemsize, np.dtype(np.int32) if length < 1 << 31 else INT64
+    own_digit = {"f": radix.digit_of_float, "i": radix.digit}.get(x.dtype.kind, radix.digit_of_unsigned)
+    parts, values, origin_of = -(-length // _DIGITS["PART"]), x, radix.own_origin
+    origins: Any = no_buffer(index)
+    for shift in range(0, bits, _DIGIT):
+        sizes, grid = (length, inner, parts, shift, descending), (lines * parts, THREADS)
+        constants = {**_DIGITS, "BITS": bits, "digit": own_digit}
+        counts = p.new(lines * radix.DIGITS * parts, index)
+        p.run(radix.count_digits, x.dtype, values, *sizes, counts, grid=grid, **constants)
+        totals = scan_axis(p, counts, lines, radix.DIGITS * parts, 1, "sum", index)
+        out, out_origins = p.new(values.size, x.dtype), p.new(values.size, INT64 if shift + _DIGIT == bits else index)
+        p.run(
+            radix.move_by_digit, x.dtype, values, origins, *sizes, counts, totals, out, out_origins, grid=grid,
+            own_origin=origin_of, **constants,
+        )
+        values, origins, inner, origin_of = out, out_origins, 1, radix.given_origin
+    return values, origins
 
 
 def sort_axis(

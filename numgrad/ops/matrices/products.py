@@ -9,7 +9,7 @@ from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of
 from ...core.types import bool_, to_dtype
 from ...devices import Buffer, Plan, TensorRef
-from ...tensors.tensor import Tensor, tensor_of
+from ...tensors.tensor import Tensor, check_one_device, tensor_of
 from ..batching.batches import is_shared, physical, size_of
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import conj, conj_physical, mul
@@ -53,10 +53,11 @@ def check_types(message: str, *layouts: Layout | TensorRef, names: Mapping[str, 
     """Raise unless all tensors have one type; the message has a placeholder for the name of each dtype.
 
     Raises:
-        RuntimeError: the types differ.
+        RuntimeError: the types differ; types of several devices have an error of their own.
     """
     types = [layout.type for layout in layouts]
     if types.count(types[0]) < len(types):
+        check_one_device(*[layout.layout if isinstance(layout, TensorRef) else layout for layout in layouts])
         check(False, message, *[names[type.dtype.name] for type in types], *layouts)
 
 
