@@ -1,4 +1,4 @@
-"""The command line, ``python -m numgrad``: ``run``, ``train``, ``ops``, ``kernels``, ``cache`` and others."""
+"""The command line, ``python -m numgrad``: ``run``, ``launch``, ``train``, ``ops``, ``kernels`` and others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def _seed(text: str) -> int:
 #: and returns False if something was not found.
 _COMMANDS = {
     "info": "info.print_info", "cache": "cache.print_cache", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
-    "run": "run.run", "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
+    "run": "run.run", "launch": "launch.launch", "train": "train.train_digits", "score": "train.score_digits",
+    "warm": "warm.warm",
 }
 
 #: Sections of ``kernels``; the first two are the default.
@@ -86,6 +87,15 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
     run.add_argument("program", help="its file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    launch = commands.add_parser("launch", help="run a program in several processes, which communicate by MPI")
+    launch.add_argument("--processes", "-n", type=_count, required=True, help="their number")
+    launch.add_argument(
+        "--mpiexec", default="mpiexec", metavar="COMMAND",
+        help="MPI's launcher with its options, such as 'mpiexec -hosts a,b' (default: mpiexec)",
+    )
+    launch.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
+    launch.add_argument("program", help="its file")
+    launch.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     train = commands.add_parser(
         "train", help="train a small network on data that comes with numgrad",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -124,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     options.pop("data", None)  # always "digits"
     module, function = _COMMANDS[command].split(".")
-    if command not in ("run", "warm") and isinstance(sys.stdout, io.TextIOWrapper):  # these run the user's program
+    runs_the_users = command in ("run", "launch", "warm")
+    if not runs_the_users and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=SUBSTITUTE)
     try:
         found_all = getattr(importlib.import_module(f"numgrad.commands.{module}"), function)(**options)

@@ -32,12 +32,12 @@ _MESSAGES = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 __all__ = [
     "DistBackendError", "DistError", "ReduceOp", "Work", "is_available", "is_gloo_available", "is_initialized",
-    "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
+    "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "nn",
     *_GROUPS, *_COLLECTIVES, *_OBJECTS, *_MESSAGES,
 ]
 
 _LATER = {
-    "ReduceOp": "reductions", "DistBackendError": "work", "DistError": "work", "Work": "work",
+    "nn": "nn", "ReduceOp": "reductions", "DistBackendError": "work", "DistError": "work", "Work": "work",
     **dict.fromkeys(_GROUPS, "groups"),
     **dict.fromkeys(_COLLECTIVES, "collectives"),
     **dict.fromkeys(_OBJECTS, "objects"),
@@ -76,7 +76,13 @@ def is_initialized() -> bool:
     return groups is not None and groups.world_group() is not None
 
 
+def uses_mpi() -> bool:
+    """Return True if this process has started MPI, after which it should not fork."""
+    return "mpi4py.MPI" in sys.modules
+
+
 if TYPE_CHECKING:
+    from . import nn
     from .collectives import *  # noqa: F403
     from .groups import *  # noqa: F403
     from .objects import *  # noqa: F403

@@ -99,7 +99,7 @@ class Received:
 def _overwritten(name: str, tensor: Tensor) -> Tensor:
     """Return a detached alias of a tensor whose elements are about to be overwritten, after recording that."""
     in_graph = bool(state.mode & GRAD) and tensor.requires_grad and not tensor.is_leaf
-    if in_graph or state.mode & LEVELS:
+    if in_graph or (state.mode & LEVELS and hasattr(tensor, "_duals")):
         _Overwritten.apply(tensor, name)
     else:
         with no_grad():

@@ -28,11 +28,14 @@ class Waiting(Protocol):
     """A call that waits for other ranks.
 
     Attributes:
+        name: the name of the function.
         group: the number of its process group.
         count: how many collectives of the group this rank has begun, or None if it is not a collective.
         peers: the ranks in the world that take part.
     """
 
+    @property
+    def name(self) -> str: ...
     @property
     def group(self) -> int: ...
     @property
@@ -46,6 +49,7 @@ class Waiting(Protocol):
 class _Answer(NamedTuple):
     """Answer of a rank: the call in which it waits."""
 
+    name: str
     group: int
     begun: int | None
     text: str
@@ -99,11 +103,11 @@ class Contact:
                 missing.append(f"rank {rank} has ended its program")
             elif answer is None:
                 missing.append(f"rank {rank} does not answer: it computes, or hangs")
-            elif (answer.group, answer.begun) != (waiting.group, waiting.count) or waiting.count is None:
+            elif waiting.count is None or answer[:3] != (waiting.name, waiting.group, waiting.count):
                 missing.append(f"rank {rank} waits in {answer.text}")
             else:
                 here.append(rank)
-        return f"{named(here)} wait{'s' * (len(here) == 1)}; missing: {'; '.join(missing) or 'nobody'}"
+        return f"{named(sorted(here))} wait{'s' * (len(here) == 1)}; missing: {'; '.join(missing) or 'nobody'}"
 
     def end(self, counts: dict[int, int]) -> None:
         """Announce that this rank begins no more collectives, of each group, than ``counts``; wait for the others."""
@@ -137,7 +141,8 @@ class Contact:
             value = communicator.recv(source=rank, tag=tag)
             if tag == _QUESTION:
                 if waiting is not None:
-                    self._send(_Answer(waiting.group, waiting.count, waiting.describe()), rank, _ANSWER)
+                    answer = _Answer(waiting.name, waiting.group, waiting.count, waiting.describe())
+                    self._send(answer, rank, _ANSWER)
             elif tag == _ANSWER:
                 self._answers[rank] = value
             else:

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from ..settings import set_num_threads
 from .contact import Contact
-from .failures import abort_on_errors
 from .mpi import mpi
+from .processes import abort_on_errors, number_processes
 
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank",
@@ -96,9 +95,9 @@ def init_process_group(
     """Start communication with the program's other processes, which all call this function.
 
     MPI's launcher has started the processes and numbered them, so ``init_method``, ``store``, ``group_name``,
-    ``pg_options`` and ``device_id`` are accepted and not used.  Environment variables ``RANK``, ``WORLD_SIZE`` and
-    ``LOCAL_RANK`` are set unless they are.  The processors of a machine are divided among the ranks on it unless
-    ``NUMBA_NUM_THREADS`` is set.  From now on, an uncaught exception ends all processes.
+    ``pg_options`` and ``device_id`` are accepted and not used.  The environment variables ``RANK``, ``WORLD_SIZE``,
+    ``LOCAL_RANK`` and ``LOCAL_WORLD_SIZE`` are set unless they are.  The processors of a machine are divided among its
+    processes unless ``NUMBA_NUM_THREADS`` is set.  From now on, an uncaught exception ends all processes.
 
     Args:
         backend: "mpi".  The names "gloo" and "nccl" choose MPI, too, and warn once.
@@ -118,38 +117,20 @@ def init_process_group(
     if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
         raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")
     origin = mpi().COMM_WORLD if communicator is None else communicator
+    number_processes(origin, world_size)
     own, size = origin.Get_rank(), origin.Get_size()
-    expected = int(os.environ.get("WORLD_SIZE", -1)) if world_size < 0 else world_size
-    if expected not in (-1, size) or rank not in (-1, own):
-        others = "" if rank < 0 else f" of which it is number {rank}"
-        raise ValueError(
-            f"MPI has started {size} process{'es' * (size > 1)}, of which this is number {own}, not "
-            f"{expected}{others}: start it with 'python -m numgrad launch --processes {max(expected, 1)}'"
-        )
+    if rank not in (-1, own):
+        raise ValueError(f"MPI has given this process number {own}, not {rank}")
     if names != {Backend.MPI} and not _warned_of_backend and own == 0:
         _warned_of_backend = True
         warnings.warn(f"numgrad.distributed uses MPI as the backend '{backend}'", stacklevel=2)
-    on_machine = origin.Split_type(mpi().COMM_TYPE_SHARED)
-    local_rank, local_size = on_machine.Get_rank(), on_machine.Get_size()
-    on_machine.Free()
-    variables = {"RANK": own, "WORLD_SIZE": size, "LOCAL_RANK": local_rank, "LOCAL_WORLD_SIZE": local_size}
-    for name, value in variables.items():
-        os.environ.setdefault(name, str(value))
-    if "NUMBA_NUM_THREADS" not in os.environ and local_size > 1:
-        set_num_threads(max(1, _processors() // local_size))
     contact = Contact(origin.Dup())
     GroupMember.WORLD = world = ProcessGroup(
         range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
     )
     _groups.append(world)
-    if size > 1:
-        abort_on_errors(own, size)
+    abort_on_errors()
     atexit.register(_leave)
-
-
-def _processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _next_number() -> int:

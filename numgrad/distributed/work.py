@@ -22,9 +22,13 @@ _let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sl
 class DistError(RuntimeError):
     """Error of distributed computing."""
 
+    __module__ = "numgrad.distributed"
+
 
 class DistBackendError(DistError):
-    """Error of communication: a call timed out, or a rank that it waits for has ended."""
+    """Error of communication: a call timed out, or a rank that it waits for has ended, or the ranks' calls differ."""
+
+    __module__ = "numgrad.distributed"
 
 
 class Work:
@@ -34,7 +38,7 @@ class Work:
     ``is_completed()`` of any handle.
 
     Attributes:
-        group, count, peers: see ``contact.Waiting``.
+        name, group, count, peers: see ``contact.Waiting``.
     """
 
     def __init__(

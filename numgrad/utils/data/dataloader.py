@@ -49,7 +49,8 @@ class DataLoader(Generic[T]):
         timeout: seconds to wait for a worker's batch; 0 for no limit.
         worker_init_fn: called in each worker with its number before it reads anything.
         multiprocessing_context: the start method of workers, one of ``multiprocessing``'s contexts or its name.  By
-            default, it is the one set by ``multiprocessing.set_start_method``, otherwise "fork" on Linux.
+            default, it is the one set by ``multiprocessing.set_start_method``, otherwise "fork" on Linux, and "spawn"
+            in a process that has started MPI.
         generator: the source of random numbers for ``shuffle`` and for the seeds of workers.
         prefetch_factor: the number of batches that each worker reads ahead, by default 2.
         persistent_workers: keep the workers from one loop to the next.

@@ -18,6 +18,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from ...distributed import uses_mpi
 from .collate import pinned
 from .transfer import receive
 from .worker import PATIENCE, Ended, Failure, Job, Restart, run
@@ -33,7 +34,8 @@ def context_of(context: Any) -> BaseContext:
 
     The default is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux,
     regardless of Python's default: programs then need no ``if __name__ == "__main__"``, and data sets may be of any
-    class and are not copied.
+    class and are not copied.  In a process that has started MPI, "spawn"
+    takes the place of "fork": MPI's connections do not survive a fork.
 
     Raises:
         ValueError, TypeError: the context does not exist.
@@ -45,6 +47,8 @@ def context_of(context: Any) -> BaseContext:
         context = multiprocessing.get_start_method(allow_none=True)
         if context is None and sys.platform == "linux":
             context = "fork"
+        if context == "fork" and uses_mpi():
+            context = "spawn"
         return multiprocessing.get_context(context)
     if not isinstance(context, str):
         raise TypeError(

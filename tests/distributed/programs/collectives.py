@@ -1,0 +1,203 @@
+"""Checks of the collectives and messages against NumPy: run by ``test_distributed.py`` with three ranks."""
+
+import os
+import time
+import warnings
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+import numgrad
+import numgrad.distributed as dist
+from numgrad.core.types import dtype as dtypes
+from numgrad.utils.data.workers import context_of
+
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+    rank, size = dist.get_rank(), dist.get_world_size()
+    assert ["uses MPI as the backend 'gloo'" in str(each.message) for each in said] == [True] * (rank == 0)
+dist.destroy_process_group()
+assert not dist.is_initialized()
+dist.init_process_group("nccl")  # says nothing again
+assert (dist.get_backend(), dist.get_process_group_ranks()) == ("mpi", [*range(size)])
+
+Op = dist.ReduceOp
+
+
+def of_rank(other, dtype, is_strided=False):
+    """A tensor that every rank knows; a transposed one with ``is_strided``."""
+    x = ((numgrad.arange(6).reshape(2, 3) + other) % 4).to(dtype)
+    return x.t() if is_strided else x
+
+
+def numbers(x):
+    return x.to(numgrad.complex128).numpy()
+
+
+def check(found, expected):
+    assert np.array_equal(numbers(found), expected), (found, expected)
+
+
+for dtype in dtypes.named.values():
+    for is_strided in False, True:
+        every = [numbers(of_rank(other, dtype, is_strided)) for other in range(size)]
+        x = of_rank(rank, dtype, is_strided)
+        dist.all_reduce(x)
+        check(x, sum(every) != 0 if dtype is numgrad.bool else sum(every))
+        x = of_rank(rank, dtype, is_strided)
+        dist.broadcast(x, size - 1)
+        check(x, every[-1])
+        found = numgrad.zeros(3 * size, 2, dtype=dtype) if is_strided else numgrad.zeros(2, 3 * size, dtype=dtype).t()
+        part = of_rank(rank, dtype, True)
+        dist.all_gather_into_tensor(found, part)
+        check(found, np.concatenate([numbers(of_rank(other, dtype, True)) for other in range(size)]))
+
+floats = [numgrad.float16, numgrad.bfloat16, numgrad.float32, numgrad.float64]
+for op, function, types in [
+    (Op.PRODUCT, np.prod, [numgrad.int32, *floats, numgrad.complex64]), (Op.AVG, np.mean, [*floats, numgrad.complex64]),
+    (Op.MIN, np.min, [numgrad.uint8, *floats]), (Op.MAX, np.max, [numgrad.int64, *floats]),
+    (Op.BAND, np.bitwise_and.reduce, [numgrad.int16]), (Op.BXOR, np.bitwise_xor.reduce, [numgrad.int16]),
+]:
+    for dtype in types:
+        x = of_rank(rank, dtype)
+        every = np.stack([numbers(of_rank(other, dtype)) for other in range(size)])
+        every = every.real.astype(int) if dtype is numgrad.int16 else every
+        dist.reduce(x, 0, op)
+        expected = function(every, 0) if rank == 0 else every[rank]
+        assert np.allclose(numbers(x), expected, rtol=2**-8 if dtype.itemsize == 2 else 1e-6), (op, dtype)
+x = numgrad.tensor([numgrad.nan if rank == size - 1 else 1.0, float(rank)])
+dist.all_reduce(x, Op.MAX)
+assert x[0].isnan()
+assert x[1] == size - 1
+
+# lists, whose tensors may have different sizes
+every = [numgrad.arange(3.0 * other + 2) + 10 * other for other in range(size)]
+found = [numgrad.empty(3 * other + 2) for other in range(size)]
+dist.all_gather(found, every[rank])
+assert all(map(numgrad.equal, found, every))
+found = [numgrad.empty(3 * other + 2) for other in range(size)] if rank == size - 1 else None
+dist.gather(every[rank], found, size - 1)
+assert found is None or all(map(numgrad.equal, found, every))
+x = numgrad.empty(3 * rank + 2)
+dist.scatter(x, every if rank == 0 else None)
+assert numgrad.equal(x, every[rank])
+dist.reduce_scatter(x, every)
+assert numgrad.equal(x, size * every[rank])
+x = numgrad.empty(2)
+dist.reduce_scatter_tensor(x, numgrad.arange(2.0 * size), Op.AVG)
+assert x.tolist() == [2 * rank, 2 * rank + 1]
+found = [numgrad.empty(rank + 1) for _ in range(size)]
+dist.all_to_all(found, [numgrad.full((other + 1,), 10.0 * rank + other) for other in range(size)])
+assert [each.tolist() for each in found] == [[10.0 * other + rank] * (rank + 1) for other in range(size)]
+x = numgrad.empty(size * (rank + 1))
+joined = numgrad.cat([numgrad.full((other + 1,), 10.0 * rank + other) for other in range(size)])
+dist.all_to_all_single(x, joined, [rank + 1] * size, [other + 1 for other in range(size)])
+assert numgrad.equal(x, numgrad.cat(found))
+
+# messages and handles
+following, preceding = (rank + 1) % size, (rank - 1) % size
+if size > 1:
+    x = numgrad.empty(4, 3).t()
+    works = dist.batch_isend_irecv([
+        dist.P2POp(dist.isend, numgrad.full((3, 4), float(rank)), following), dist.P2POp(dist.irecv, x, preceding),
+    ])
+    assert all(work.wait() and work.is_completed() for work in works)
+    assert (x == preceding).all()
+    work = dist.isend(numgrad.tensor([rank], dtype=numgrad.bfloat16), following, tag=5)
+    x = numgrad.empty(1, dtype=numgrad.bfloat16)
+    assert dist.recv(x, tag=5) == preceding == x
+    work.wait()
+    work = dist.isend(numgrad.ones(2), following)
+    with pytest.raises(dist.DistBackendError, match=f"expected 3 elements, and rank {preceding} sent 2"):
+        dist.recv(numgrad.empty(3), preceding)
+    work.wait()
+x, y = numgrad.ones(3), numgrad.ones(3)
+works = [dist.all_reduce(x, async_op=True), dist.all_reduce(y, Op.AVG, async_op=True), dist.barrier(async_op=True)]
+for work in works:
+    work.wait()
+assert (x == size).all()
+assert (y == 1).all()
+
+# objects
+found = [None] * size
+dist.all_gather_object(found, {"rank": rank, "tensor": numgrad.ones(rank)})
+assert [(each["rank"], len(each["tensor"])) for each in found] == [(other, other) for other in range(size)]
+found = [rank, "a" * rank]
+dist.broadcast_object_list(found, size - 1)
+assert found == [size - 1, "a" * (size - 1)]
+found = [None] * size if rank == 0 else None
+dist.gather_object("b" * rank, found)
+assert rank or found == ["b" * other for other in range(size)]
+mine = [None]
+dist.scatter_object_list(mine, found)
+assert mine == ["b" * rank]
+if size > 1 and rank < 2:
+    dist.send_object_list(["c", 1], 1) if rank == 0 else dist.recv_object_list(mine)
+    assert rank == 0 or mine == ["c", 1]
+
+# groups: ranks in arguments are those of the world
+group = dist.new_group([size - 1, 0] if size > 1 else [0])
+if rank in (0, size - 1):
+    assert dist.get_rank(group) == (1 if rank else 0)
+    x = numgrad.full((2,), float(rank))
+    dist.broadcast(x, size - 1, group)
+    assert (x == size - 1).all()
+    dist.all_reduce(x, group=group)
+    assert (x == (size - 1) * len({0, size - 1})).all()
+    dist.destroy_process_group(group)
+else:
+    assert group == dist.GroupMember.NON_GROUP_MEMBER
+    assert dist.get_rank(group) == -1
+
+# changes in place are seen by autograd
+x = numgrad.ones(2, requires_grad=True)
+y = x * 2
+squares = y * y
+dist.all_reduce(y)
+with pytest.raises(RuntimeError, match=r"all_reduce\(\) changes a tensor in place and is not differentiable"):
+    y.sum().backward()
+with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    squares.sum().backward()
+
+# wrong arguments
+for error, message, call in [
+    (RuntimeError, "more than one element", lambda: dist.all_reduce(numgrad.ones(1).expand(3))),
+    (TypeError, "ReduceOp.MAX is not defined for torch.complex64",
+     lambda: dist.all_reduce(numgrad.ones(2, dtype=numgrad.complex64), Op.MAX)),
+    (TypeError, r"all_reduce\(\) expects tensors, not int", lambda: dist.all_reduce(3)),
+    (TypeError, "must have one dtype, not torch.float64, torch.float32",
+     lambda: dist.all_gather_into_tensor(numgrad.ones(size, dtype=numgrad.float64), numgrad.ones(1))),
+    (ValueError, "Global rank 9 is not part of group", lambda: dist.broadcast(numgrad.ones(1), 9)),
+    (ValueError, r"output_tensor of shape \[3, 5\] must have 3 times as many elements",
+     lambda: dist.all_gather_into_tensor(numgrad.ones(3, 5), numgrad.ones(3))),
+    (ValueError, "a rank sends no message to itself", lambda: dist.send(numgrad.ones(1), rank)),
+]:
+    with pytest.raises(error, match=message):
+        call()
+compiled = numgrad.compile(lambda x: dist.all_reduce(x) or x + 1)
+for number in 1.0, 2.0:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert (compiled(numgrad.full((2,), number)) == number * size + 1).all()
+
+# calls that differ between ranks, and ranks that are late
+os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "1"
+with pytest.raises(dist.DistBackendError) as raised:
+    dist.all_reduce(numgrad.ones(3)) if rank else dist.broadcast(numgrad.ones(2), 0)
+assert "rank 0: broadcast(torch.float32 [2], src=0, group_src=None) at collectives.py, line " in str(raised.value)
+assert "ranks 1, 2: all_reduce(torch.float32 [3], op=SUM) at collectives.py, line " in str(raised.value)
+os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "0"
+x = numgrad.ones(1)
+if rank == 0:
+    with pytest.raises(dist.DistBackendError) as raised:
+        dist.monitored_barrier(timeout=timedelta(seconds=0.8))
+    assert "after 0.8 s: rank 0 waits; missing: rank 1 waits in recv (collectives.py, line" in str(raised.value)
+    assert "rank 2 does not answer: it computes, or hangs" in str(raised.value)
+    dist.send(x, 1)
+else:
+    dist.recv(x, 0) if rank == 1 else time.sleep(4)
+    dist.barrier()
+assert context_of(None).get_start_method() == "spawn"
+print(f"rank {rank} of {size} has checked the collectives")
