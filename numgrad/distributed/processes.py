@@ -17,7 +17,7 @@ __all__ = ["abort_on_errors", "end_all", "number_processes"]
 _aborts = False
 
 
-def number_processes(communicator: Any, expected: int = -1) -> None:
+def number_processes(communicator: Any, expected: int = -1) -> bool:
     """Set ``RANK``, ``WORLD_SIZE``, ``LOCAL_RANK``, ``LOCAL_WORLD_SIZE``, unless they are, and the number of threads.
 
     The processors of a machine are divided among its processes unless ``NUMBA_NUM_THREADS`` is set.
@@ -25,6 +25,9 @@ def number_processes(communicator: Any, expected: int = -1) -> None:
     Args:
         communicator: MPI's communicator of the processes.
         expected: the number of processes; by default that in ``WORLD_SIZE``, if it is set.
+
+    Returns:
+        True if each process of this machine has a processor.
 
     Raises:
         ValueError: there is another number of processes.
@@ -48,8 +51,10 @@ def number_processes(communicator: Any, expected: int = -1) -> None:
     numbers = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": local_rank, "LOCAL_WORLD_SIZE": local_size}
     for name, value in numbers.items():
         os.environ.setdefault(name, str(value))
+    processors = _processors()
     if "NUMBA_NUM_THREADS" not in os.environ and local_size > 1:
-        set_num_threads(max(1, _processors() // local_size))
+        set_num_threads(max(1, processors // local_size))
+    return local_size <= processors
 
 
 def _processors() -> int:

@@ -13,8 +13,11 @@ from .contact import Contact
 
 __all__ = ["DistBackendError", "DistError", "Work"]
 
-#: Seconds after which a waiting call looks for messages of other ranks, between looks, and after which it saves power.
-_FIRST_LOOK, _BETWEEN_LOOKS, _SPIN = 0.5, 0.05, 2.0
+#: Seconds after which a waiting call looks for messages of other ranks, and seconds between looks.
+_FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 0.05
+
+#: Seconds that a call waits without sleeping if no other rank needs the processor, and seconds that it then sleeps.
+_SPIN, _SLEEP = 2.0, 0.0002
 
 _let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
@@ -96,10 +99,10 @@ class Work:
             if now > look:
                 look = now + _BETWEEN_LOOKS
                 self._look(now - start, limit)
-            if now > start + _SPIN:
-                time.sleep(0.0005)
-            else:
+            if self._contact.own_processor and now < start + _SPIN:
                 _let_others_run()
+            else:
+                time.sleep(_SLEEP)
         return True
 
     def _look(self, elapsed: float, limit: float) -> None:

@@ -34,8 +34,8 @@ def context_of(context: Any) -> BaseContext:
 
     The default is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux,
     regardless of Python's default: programs then need no ``if __name__ == "__main__"``, and data sets may be of any
-    class and are not copied.  In a process that has started MPI, "spawn"
-    takes the place of "fork": MPI's connections do not survive a fork.
+    class and are not copied.  In a process that has started MPI, "spawn" takes the place of "fork": MPI's
+    connections do not survive a fork.
 
     Raises:
         ValueError, TypeError: the context does not exist.
