@@ -6,6 +6,7 @@ import numpy as np
 
 import numgrad
 from numgrad.devices import recording
+from numgrad.devices.cpu.blas import is_on_one_thread, one_thread
 from numgrad.devices.recording import Element
 
 
@@ -61,9 +62,13 @@ class Recorder:
                 self._meet(value, written=name in facts.written)
             elif isinstance(value, Element):
                 self._meet(value.array)
-        self.steps.append(lambda: entry(
-            *[argument.array.item() if isinstance(argument, Element) else argument for argument in arguments]
-        ))
+        threads = one_thread if is_on_one_thread() else contextlib.nullcontext  # which decide how BLAS rounds
+
+        def again():
+            with threads():
+                entry(*[each.array.item() if isinstance(each, Element) else each for each in arguments])
+
+        self.steps.append(again)
 
     def host(self, function, operands, arguments, written):
         if self._inside:
