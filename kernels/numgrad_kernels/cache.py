@@ -16,6 +16,7 @@ import shlex
 import stat
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -29,9 +30,9 @@ except ImportError:  # Windows: two processes may compile the same kernel
 #: Size in bytes of the largest file that is read; the largest kernels have a hundredth of this.
 LARGEST = 1 << 26
 
-#: Seconds for which a process waits for another one that compiles the same kernel.  Most kernels take a tenth of that,
-#: and the other process may have been suspended.
-PATIENCE = 1.0
+#: Seconds after which a process no longer waits for another one that compiles the same kernel and shows no sign of
+#: life, as it may have been suspended; and seconds between such signs.
+PATIENCE, SIGN = 5.0, 0.5
 
 #: Flags to open files with: opening must not block (on a FIFO without a writer) nor follow links.  Systems without
 #: these flags have no such files.
@@ -163,6 +164,7 @@ def _report_the_super_users(directory: Path) -> None:
 def claimed(name: str) -> Iterator[None]:
     """Hold the lock of the file with this name while this process creates it; other processes wait and then find it.
 
+    However many processes start together, and however slow that makes them, they wait while the file's time changes.
     The lock does not outlive the process.  A process that is killed leaves an empty file, which the next process to
     make that kernel locks and removes.  Without files or file locks, there is nothing to wait for.
     """
@@ -175,10 +177,16 @@ def claimed(name: str) -> Iterator[None]:
             _wait_for(descriptor)
     except OSError:
         pass
+    done = threading.Event()
+    sign = threading.Thread(target=_show_life, args=(descriptor, done), daemon=True)
+    if descriptor is not None:
+        sign.start()
     try:
         yield
     finally:
+        done.set()
         if descriptor is not None:
+            sign.join()
             with contextlib.suppress(OSError):
                 os.unlink(path)  # waiting processes have it open; later ones find the finished file
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may have it open, too
@@ -186,14 +194,27 @@ def claimed(name: str) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
-    """Lock a file, or give up if another process holds it for too long."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    """Lock a file, or give up if the process that holds it shows no sign of life for too long."""
+    seen, pause, until = 0, 0.002, 0.0
+    while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            time.sleep(0.005)
+            changed = os.fstat(descriptor).st_mtime_ns
+            if changed != seen:
+                seen, until = changed, time.monotonic() + PATIENCE
+            elif time.monotonic() > until:
+                return
+            time.sleep(pause)
+            pause = min(1.2 * pause, 0.05)  # many processes may be waiting
+
+
+def _show_life(descriptor: int | None, done: threading.Event) -> None:
+    """Change the time of a file again and again until ``done``."""
+    while not done.wait(SIGN):
+        with contextlib.suppress(OSError):
+            os.utime(descriptor)  # type: ignore[arg-type]
 
 
 def _content(path: Path) -> bytes | None:

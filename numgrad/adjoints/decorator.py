@@ -17,6 +17,7 @@ from ..tensors.tensor import Tensor
 from .checkpoints import Checkpoint, check_interval
 from .program import DerivativeProgram
 from .recording import DifferentiableCall, array_of, operation
+from .shipping import reduced
 from .source import NoSource, Refused, python_function, read
 
 
@@ -69,6 +70,11 @@ class Differentiable:
 
     def __repr__(self) -> str:
         return f"<differentiable function {self.py_func.__name__}>"
+
+    def __reduce__(self) -> Any:
+        options = {name: value for name, value in self.dispatcher.targetoptions.items() if name != "nopython"}
+        arguments = self.py_func, options, self.validate, self.checkpoint
+        return reduced(self, _unpickled, arguments, [self.py_func])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._bound(args, kwargs)
@@ -211,6 +217,10 @@ class Differentiable:
         results = self.dispatcher(*copies)
         results = [] if results is None else list(results) if isinstance(results, tuple) else [results]
         return [*results, *[copies[each] for each in program.written]]
+
+
+def _unpickled(function: Any, options: dict[str, Any], validate: bool, checkpoint: Checkpoint) -> Differentiable:
+    return Differentiable(njit(**options)(function), validate, checkpoint)
 
 
 def _copied(value: Any) -> Any:

@@ -61,7 +61,7 @@ def operation_of(value: Any) -> Pointwise | None:
         return op
     canonical = CANONICAL.get(id(value))
     module = getattr(value, "__module__", None) or ""
-    if canonical is None and not module.startswith(("numgrad.", "numgrad_kernels.")):
+    if canonical is None and module.partition(".")[0] not in ("numgrad", "numgrad_kernels"):
         return None
     base = base_of(canonical or value.__name__)
     if canonical in _OTHERS or base in _OTHERS or (canonical or "").count(".") > 1:

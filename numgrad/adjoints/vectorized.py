@@ -19,6 +19,7 @@ from ..ops.table.op import Rule
 from ..ops.table.recording import OpNode, RuleBackwardPlan, RuleNode
 from . import derived
 from .scalars import ScalarInliner
+from .shipping import reduced
 from .source import Refused, compiled, python_function, read, walk
 
 
@@ -256,21 +257,56 @@ class Vectorized(Pointwise):
         return derived.source_of(op.formula, op.name, op.attributes)
 
 
+class VectorizedFunction:
+    """Base class of the public functions of such operations, each of which has a class with the ``__call__`` for it."""
+
+    op: Vectorized
+    __name__: str
+
+    def __repr__(self) -> str:
+        return f"<vectorized function {self.__name__}>"
+
+    def __copy__(self) -> VectorizedFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> VectorizedFunction:
+        return self
+
+    def __reduce__(self) -> Any:
+        op = self.op
+        arguments = op.function, op.rules, tuple(op.nondifferentiable), op.result, op.dtypes
+        return reduced(self, _unpickled, arguments, [op.function, *op.rules.values()])
+
+
 def call_of(op: Vectorized) -> Any:
     """Return the public function of an operation."""
-    call: Any
-    if len(op.outputs) == 1:
-        call = function_of(op)
-        if op.result != "bool":
-            call.inplace = in_place(op)
-    else:
-        @functools.wraps(op.function)
-        def several(*operands: Any, **numbers: Any) -> Any:
-            check_type(len(operands) == len(op.inputs), "{}() takes the operands {}", op.name, op.inputs)
-            return op.run(operands, op.completed(numbers.items()) if numbers else op.attributes)
+    several = len(op.outputs) > 1
+    call: Any = _several(op) if several else function_of(op)
+    cls = type(op.name, (VectorizedFunction,), {"__call__": staticmethod(call), "__doc__": op.function.__doc__})
+    public: Any = cls()
+    functools.update_wrapper(public, call)
+    public.__doc__, public.scalar_function = op.function.__doc__, op.function
+    public.op, public.gradient, public.source = op, op.gradient, op.source
+    if not several and op.result != "bool":
+        public.inplace = in_place(op)
+    return public
 
-        call = several
-    call.__doc__ = op.function.__doc__
-    call.op, call.gradient, call.source = op, op.gradient, op.source
-    call.scalar_function = op.function
+
+def _unpickled(
+    function: Callable[..., Any], rules: dict[str, Rule], nondifferentiable: Sequence[str], result: str, dtypes: str
+) -> Any:
+    call = vectorize(function, nondifferentiable=nondifferentiable, result=result, dtypes=dtypes)
+    for name, rule in rules.items():
+        call.gradient(name)(rule)
+    return call
+
+
+def _several(op: Vectorized) -> Any:
+    """Return the function of an operation with several results."""
+
+    @functools.wraps(op.function)
+    def call(*operands: Any, **numbers: Any) -> Any:
+        check_type(len(operands) == len(op.inputs), "{}() takes the operands {}", op.name, op.inputs)
+        return op.run(operands, op.completed(numbers.items()) if numbers else op.attributes)
+
     return call

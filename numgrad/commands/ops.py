@@ -63,7 +63,7 @@ def _called(function: Any, seen: dict[Any, None]) -> dict[Op, None]:
         op = value if isinstance(value, Op) else getattr(value, "op", None)
         if isinstance(op, Op):
             result[op] = None
-        elif callable(value) and value not in seen and getattr(value, "__module__", "") == function.__module__:
+        elif callable(value) and value not in seen and getattr(value, "__globals__", None) is function.__globals__:
             result |= _called(value, seen)
     return result
 

@@ -99,8 +99,10 @@ from .shapes import (
 )
 from .spectral import fourier, short_time
 from .table import promotion
-from .table.op import ops, public_functions
+from .table.op import make_importable, ops, public_functions
 from .shapes import copies
 from . import operators, autograd_operations
 
 __all__ = ["ops", "public_functions"]
+
+make_importable()

@@ -7,13 +7,14 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.hooks import note_module_change
 from ..autograd.locations import Location, warn_user
 from ..autograd.watching import BLOCK, span
+from ..core.references import found, is_importable, named_copy, owner_of
 from ..core.types import default_dtype_changed
 from ..devices import recording
 from ..tensors.tensor import Tensor
@@ -52,6 +53,11 @@ def reset() -> None:
     """Forget all programs."""
     for compiled in [*_all]:
         compiled.reset()
+
+
+def _unpickled(function: FunctionType, *options: Any) -> Compiled:
+    """Return the compiled function whose ``_named_copy`` this is in this process, or a new one."""
+    return owner_of(function) or Compiled(function, *options)
 
 
 default_dtype_changed.append(reset)  # programs create tensors of the default dtype
@@ -172,9 +178,16 @@ class Compiled:
             compiled = attributes[self._slot] = Compiled(method, self.full, self.check, self.reuse, self.state)
         return compiled
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         # a copy records its own programs
-        return Compiled, (self.function, self.full, self.check, self.reuse, self.state)
+        options = self.full, self.check, self.reuse, self.state
+        if protocol < 4 or found(self.__module__, getattr(self, "__qualname__", "")) is not self:
+            return Compiled, (self.function, *options)
+        return self.__qualname__ if is_importable(self) else (_unpickled, (self._named_copy, *options))
+
+    @functools.cached_property
+    def _named_copy(self) -> FunctionType:
+        return named_copy(self.function)  # type: ignore[arg-type]
 
     def reset(self) -> None:
         """Forget all programs."""

@@ -26,7 +26,8 @@ def functions():
         result |= {name: function for name, function in own.items() if not isinstance(function, type)}
     for name in dir(Tensor):
         method = inspect.getattr_static(Tensor, name)
-        if inspect.isfunction(method) and method.__module__.startswith("numgrad.ops") and not name.startswith("_"):
+        declared = inspect.isfunction(method) and method.__globals__["__name__"].startswith("numgrad.ops")
+        if declared and not name.startswith("_"):
             result[f"Tensor.{name}"] = method
     return result
 

@@ -71,7 +71,7 @@ def family(function: Any) -> str:
     """Return the module of ``numgrad.ops`` that declares a public function, or an empty string."""
     name = function.__name__
     origin = next((op.function.__module__ for op in entries_of(name)), None)
-    origin = origin or getattr(inspect.unwrap(function), "__module__", "")
+    origin = origin or getattr(inspect.unwrap(function), "__globals__", {"__name__": ""})["__name__"]
     found = origin.removeprefix("numgrad.ops.") if origin.startswith("numgrad.ops.") else ""
     return found if found.partition(".")[0] in FOLDERS else ""
 

@@ -130,7 +130,7 @@ def isnan(input):
 
     Example:
         >>> import numgrad
-        >>> numgrad.isnan(numgrad.tensor([1.0, float("nan")]))
+        >>> numgrad.isnan(numgrad.tensor([1.0, numgrad.nan]))
         tensor([False,  True])
     """
     return input != input
@@ -148,7 +148,7 @@ def isfinite(input):
 
     Example:
         >>> import numgrad
-        >>> numgrad.isfinite(numgrad.tensor([1.0, float("inf")]))
+        >>> numgrad.isfinite(numgrad.tensor([1.0, numgrad.inf]))
         tensor([ True, False])
     """
     return input * 0 == 0

@@ -118,7 +118,7 @@ def nan_to_num(
 
     Example:
         >>> import numgrad
-        >>> numgrad.nan_to_num(numgrad.tensor([float("nan"), 1.0]), nan=0.0)
+        >>> numgrad.nan_to_num(numgrad.tensor([numgrad.nan, 1.0]), nan=0.0)
         tensor([0., 1.])
     """
     dtype = input._layout.type.dtype

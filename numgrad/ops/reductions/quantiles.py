@@ -58,7 +58,7 @@ def nanquantile(
 
     Example:
         >>> import numgrad
-        >>> numgrad.nanquantile(numgrad.tensor([1.0, float("nan"), 3.0]), 0.5)
+        >>> numgrad.nanquantile(numgrad.tensor([1.0, numgrad.nan, 3.0]), 0.5)
         tensor(2.)
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

@@ -264,7 +264,7 @@ def nanmedian(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> 
 
     Example:
         >>> import numgrad
-        >>> numgrad.nanmedian(numgrad.tensor([1.0, float("nan"), 3.0]))
+        >>> numgrad.nanmedian(numgrad.tensor([1.0, numgrad.nan, 3.0]))
         tensor(1.)
     """
     return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)

@@ -248,7 +248,7 @@ def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False,
 
     Example:
         >>> import numgrad
-        >>> numgrad.nansum(numgrad.tensor([1.0, float("nan")]))
+        >>> numgrad.nansum(numgrad.tensor([1.0, numgrad.nan]))
         tensor(1.)
     """
     kind = input.type.dtype
@@ -271,7 +271,7 @@ def nanmean(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DTy
 
     Example:
         >>> import numgrad
-        >>> numgrad.nanmean(numgrad.tensor([1.0, float("nan"), 3.0]))
+        >>> numgrad.nanmean(numgrad.tensor([1.0, numgrad.nan, 3.0]))
         tensor(2.)
     """
     chosen = input.type.dtype

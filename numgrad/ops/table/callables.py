@@ -35,7 +35,7 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
 
     keywords = "*, out=None, **numbers" if op.attributes else "*, out=None"
     call: Any = call_of(op, keywords=keywords, special=special)
-    call.__name__ = call.__qualname__ = op.name
+    call.__name__, call.__qualname__, call.__module__ = op.name, op.function.__qualname__, op.function.__module__
     return _linked(call, op, out=True)
 
 

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
+from types import FunctionType
 from typing import Any, Self
 
 from ...autograd.node import Node
@@ -254,6 +256,21 @@ def export(name: str, call: Callable[..., Any], function: bool = True, method: b
         public_functions[name] = call
     if method:
         attach(name, call)
+
+
+def make_importable() -> None:
+    """Give functions and methods that no module has by their own names those by which users import them.
+
+    ``pickle`` stores functions by these names.  A function with several names keeps its own, if it is one of these.
+    """
+    present = [("", *each) for each in public_functions.items()]
+    present += [("Tensor.", *each) for each in vars(Tensor).items() if isinstance(each[1], FunctionType)]
+    named = set()
+    for prefix, name, function in sorted(present, key=lambda each: each[1] != each[2].__name__):
+        if isinstance(function, FunctionType) and function not in named:
+            named.add(function)
+            if getattr(sys.modules.get(function.__module__), function.__qualname__, None) is not function:
+                function.__module__, function.__qualname__ = "numgrad", prefix + name
 
 
 def with_options(decorate: Callable[..., Any]) -> Callable[..., Any]:

@@ -84,9 +84,10 @@ def run_again(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
 
 def only_computes(function: Any) -> bool:
     """Return True if a function is one of numgrad's that only compute."""
-    module = getattr(function, "__module__", None) or ""
+    module = getattr(function, "__globals__", {"__name__": ""})["__name__"]
     name = getattr(function, "__name__", "_")
-    return f"{module}.".startswith(_COMPUTING) and not name.endswith("_") and not isinstance(function, type)
+    computes = hasattr(function, "op") or f"{module}.".startswith(_COMPUTING)
+    return computes and not name.endswith("_") and not isinstance(function, type)
 
 
 def _backward(tensors: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
