@@ -110,7 +110,7 @@ __all__ = [
     "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
     "default_generator", "derivative", "device", "differentiable", "distributed", "distributions", "double",
     "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack",
-    "frombuffer", "func", "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf",
+    "frombuffer", "func", "futures", "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf",
     "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jit",
@@ -130,8 +130,8 @@ __all__ = [
 #: them.
 _MODULES = [
     "_vmap_internals", "accelerator", "amp", "array_api", "backends", "compiler", "cuda", "data", "distributed",
-    "distributions", "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "scalar",
-    "serialization", "signal", "special", "testing", "types", "utils", "version", "viz",
+    "distributions", "fft", "func", "futures", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler",
+    "scalar", "serialization", "signal", "special", "testing", "types", "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},
@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         distributions,
         fft,
         func,
+        futures,
         hub,
         jit,
         linalg,

@@ -86,7 +86,7 @@ LAYERS = [
         *[f"numgrad.{part}" for part in (
             "_vmap_internals", "accelerator", "adjoints", "amp", "backends", "cuda", "data",
             "distributed", "distributions", "fft",
-            "func", "hub", "interop", "linalg", "multiprocessing", "native_functions", "nn", "optim",
+            "func", "futures", "hub", "interop", "linalg", "multiprocessing", "native_functions", "nn", "optim",
             "profiler", "scalar", "serialization", "settings", "special", "testing", "types", "utils", "version",
         )],
         "numgrad.autograd.gradcheck",

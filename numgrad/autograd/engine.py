@@ -20,7 +20,7 @@ from .locations import calling_location
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
-from .order import leading_to, only_behind, reach
+from .order import between_nodes, interleaved, leading_to, only_behind, reach
 from .thread_state import switch_back, thread_state
 from .watching import NODE, RULE, reported_walk, sees_gradients, span
 
@@ -140,7 +140,8 @@ class _Pass:
             self.sources = {}
         local["current_pass"] = self
         try:
-            self.order = order = self._find_order()
+            self.order = self._find_order()
+            order: Any = interleaved(self.order) if between_nodes else self.order
             for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - equal lengths; strict= costs time
                 self._deliver(edge, gradient)
             if operations.streams is not None:

@@ -73,9 +73,6 @@ class _GradModeState(threading.local):
             self.watchers = tuple(watchers_of_new_threads)
             self.mode = self.mode | WATCHED
 
-    def __reduce__(self) -> str:
-        return "state"  # there is one, which functions that are pickled by value may mention
-
 
 state = _GradModeState()
 

@@ -10,8 +10,9 @@ being sorted, they count their incoming edges and run as soon as the last gradie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
+from weakref import WeakMethod
 
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 
@@ -103,3 +104,20 @@ def nodes_behind(roots: Iterable[Node], is_end: Callable[[Node], bool] = lambda 
             if not is_end(node):
                 stack += [edge[0] for edge in node.edges if edge is not None and edge[0].__class__ is not DeadEnd]
     return [nodes[sequence] for sequence in sorted(nodes, reverse=True)]
+
+
+# -- work between nodes --------------------------------------------------------------------------------------
+
+
+#: Weak references to methods that are called after each node of the passes that begin while they are here.
+#: Communication that runs at the same time makes progress in them.
+between_nodes: set[WeakMethod[Callable[[], Any]]] = set()
+
+
+def interleaved(order: Iterable[Node]) -> Iterator[Node]:
+    """Iterate over nodes, and call those methods between them."""
+    methods = [each for method in between_nodes if (each := method()) is not None]
+    for node in order:
+        yield node
+        for method in methods:
+            method()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .grad_mode import WATCHED, inference_blocks, state
 
 R = TypeVar("R")
+
+copyreg.pickle(type(state), lambda _: "state")  # by its name: functions that are pickled by value may mention it
 
 
 def thread_state() -> dict[str, Any]:

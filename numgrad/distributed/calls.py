@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.locations import calling_location, warn_user
+from ..tensors.tensor import Tensor
+from .buffers import Received
 from .comparison import compare
 from .groups import ProcessGroup, group_or_default
 from .work import Work
@@ -27,6 +29,11 @@ class Call:
         self.group = group
         self.communicator = group.communicator
         self.work = work
+
+    def receive(self, *tensors: Tensor, send: bool = False) -> Received:
+        """Return memory to receive elements for tensors, see ``Received``."""
+        self.work.tensors = [*tensors]
+        return Received(self.work.name, *tensors, send=send)
 
     def start(
         self, requests: Sequence[Any], finish: Sequence[Callable[[], None]] = (), async_op: bool = False

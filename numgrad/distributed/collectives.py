@@ -38,7 +38,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     call = begin_collective("all_reduce", group, [tensor], op=op)
     if call is None:
         return None
-    received = Received("all_reduce", tensor, send=True)
+    received = call.receive(tensor, send=True)
     request = call.communicator.Iallreduce(mpi().IN_PLACE, message(received.array), operation)
     return call.start([request], _finish(call, received, op), async_op)
 
@@ -64,7 +64,7 @@ def reduce(
     if call.group.rank() != root:
         own = message(elements_of(tensor))
         return call.start([call.communicator.Ireduce(own, None, operation, root)], (), async_op)
-    received = Received("reduce", tensor, send=True)
+    received = call.receive(tensor, send=True)
     request = call.communicator.Ireduce(mpi().IN_PLACE, message(received.array), operation, root)
     return call.start([request], _finish(call, received, op), async_op)
 
@@ -80,7 +80,7 @@ def broadcast(
     root = rank_in(call.group, "src", src, group_src)
     if call.group.rank() == root:
         return call.start([call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
-    received = Received("broadcast", tensor)
+    received = call.receive(tensor)
     return call.start([call.communicator.Ibcast(message(received.array), root)], [received.finish], async_op)
 
 
@@ -100,7 +100,7 @@ def all_gather_into_tensor(
     if call is None:
         return None
     _check_size("output_tensor", output_tensor, input_tensor, call)
-    received = Received("all_gather_into_tensor", output_tensor)
+    received = call.receive(output_tensor)
     request = call.communicator.Iallgather(message(elements_of(input_tensor)), message(received.array))
     return call.start([request], [received.finish], async_op)
 
@@ -119,7 +119,7 @@ def all_gather(
     if call is None:
         return None
     _check_list("tensor_list", tensor_list, tensor, call, call.group.rank())
-    received = Received("all_gather", *tensor_list)
+    received = call.receive(*tensor_list)
     request = call.communicator.Iallgatherv(message(elements_of(tensor)), _parts(received.array, tensor_list))
     return call.start([request], [received.finish], async_op)
 
@@ -147,7 +147,7 @@ def gather(
         return call.start([call.communicator.Igatherv(own, None, root)], (), async_op)
     gather_list = gather_list or ()
     _check_list("gather_list", gather_list, tensor, call, root)
-    received = Received("gather", *gather_list)
+    received = call.receive(*gather_list)
     request = call.communicator.Igatherv(own, _parts(received.array, gather_list), root)
     return call.start([request], [received.finish], async_op)
 
@@ -175,7 +175,7 @@ def scatter(
         source = _parts(joined(scatter_list), scatter_list)
     elif scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    received = Received("scatter", tensor)
+    received = call.receive(tensor)
     request = call.communicator.Iscatterv(source, message(received.array), root)
     return call.start([request], [received.finish], async_op)
 
@@ -196,7 +196,7 @@ def reduce_scatter_tensor(
     if call is None:
         return None
     _check_size("input", input, output, call)
-    received = Received("reduce_scatter_tensor", output)
+    received = call.receive(output)
     request = call.communicator.Ireduce_scatter_block(
         message(elements_of(input)), message(received.array), operation
     )
@@ -219,7 +219,7 @@ def reduce_scatter(
     if call is None:
         return None
     _check_list("input_list", input_list, output, call, call.group.rank())
-    received = Received("reduce_scatter", output)
+    received = call.receive(output)
     counts = [tensor.numel() for tensor in input_list]
     request = call.communicator.Ireduce_scatter(
         message(joined(input_list)), message(received.array), counts, operation
@@ -247,7 +247,7 @@ def all_to_all_single(
         return None
     sent = _splits("input", input, input_split_sizes, call)
     awaited = _splits("output", output, output_split_sizes, call)
-    received = Received("all_to_all_single", output)
+    received = call.receive(output)
     request = call.communicator.Ialltoallv(_vector(elements_of(input), sent), _vector(received.array, awaited))
     return call.start([request], [received.finish], async_op)
 
@@ -268,7 +268,7 @@ def all_to_all(
         return None
     for name, tensors in ("output_tensor_list", output_tensor_list), ("input_tensor_list", input_tensor_list):
         _check_length(name, tensors, call)
-    received = Received("all_to_all", *output_tensor_list)
+    received = call.receive(*output_tensor_list)
     request = call.communicator.Ialltoallv(
         _parts(joined(input_tensor_list), input_tensor_list), _parts(received.array, output_tensor_list)
     )

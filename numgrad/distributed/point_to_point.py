@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from .buffers import Received, check_tensors, elements_of
+from .buffers import check_tensors, elements_of
 from .calls import Call, begin_message, rank_in
 from .groups import group_or_default
 from .mpi import datatype_of, message, mpi
@@ -123,7 +123,7 @@ def _receive(
         return None, [], [], None
     anyone = src is None and group_src is None
     source = mpi().ANY_SOURCE if anyone else rank_in(call.group, "src", src, group_src)
-    received = Received(name, tensor)
+    received = call.receive(tensor)
     status = mpi().Status()
     request = _WithStatus(call.communicator.Irecv(message(received.array), source, tag), status)
 

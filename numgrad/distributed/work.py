@@ -9,6 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from ..autograd.locations import Location
+from ..futures import Future
+from ..tensors.tensor import Tensor
 from .contact import Contact
 
 __all__ = ["DistBackendError", "DistError", "Work"]
@@ -57,6 +59,8 @@ class Work:
         self._contact = contact
         self._requests: list[Any] = []
         self._finish: list[Callable[[], None]] = []
+        #: The tensors that the call changes.
+        self.tensors: list[Tensor] = []
 
     def start(self, requests: Sequence[Any], finish: Sequence[Callable[[], None]] = ()) -> None:
         """Take over MPI's requests, and functions to be called in order when all are complete."""
@@ -77,6 +81,10 @@ class Work:
         for function in finish:
             function()
         return True
+
+    def get_future(self) -> Future[list[Tensor]]:
+        """Return the future of the tensors of the call."""
+        return _FutureOfWork(self)
 
     def is_success(self) -> bool:
         """Return True if the communication is complete."""
@@ -111,3 +119,21 @@ class Work:
             raise DistBackendError(f"{self.describe()} waits in vain: {in_vain}")
         if elapsed > limit:
             raise DistBackendError(f"{self.describe()} timed out after {limit:g} s: {self._contact.ask(self)}")
+
+
+class _FutureOfWork(Future[list[Tensor]]):
+    """Future of the tensors that a call changes."""
+
+    def __init__(self, work: Work):
+        super().__init__()
+        self._work = work
+
+    def done(self) -> bool:
+        if not self._is_set and self._work.is_completed():
+            self.set_result(self._work.tensors)
+        return self._is_set
+
+    def _finish(self) -> None:
+        if not self._is_set:
+            self._work.wait()
+            self.set_result(self._work.tensors)

@@ -12,7 +12,7 @@ from ..nn.modules.attributes import has_registration_hooks
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from ..tensors.tensor import Tensor
-from .captured import Capture
+from .captured import Capture, hooks_after_accumulation
 from .environment import Environment
 from .node import GraphInput, freed_by, nodes_of
 from .object_kinds import is_immutable
@@ -26,25 +26,31 @@ def has_attributes(tensor: Tensor) -> bool:
     return not _MARKS.issuperset(tensor.__dict__)
 
 
-def has_hooks(environment: Environment, inputs: Iterable[Tensor] = (), of_tensors: bool = True) -> bool:
+def has_hooks(
+    environment: Environment, inputs: Iterable[Tensor] = (), of_tensors: bool = True, walks: bool = True
+) -> bool:
     """Return True if a module or an optimizer in the environment has hooks.
 
-    With ``of_tensors``, tensors in the environment and arguments count, too.
+    With ``of_tensors``, tensors in the environment and arguments count, too.  Unless the program ``walks`` a graph, it
+    runs no hooks that tensors in the environment have for the time after accumulation.
     """
-    tensors = [*inputs, *[source.value for source in environment.tensors.values()]] if of_tensors else []
+    tensors = [source.value for source in environment.tensors.values()] if of_tensors else []
     return (
         every_module.has_hooks
         or has_registration_hooks()
         or any(module_has_hooks(source.value) for source in environment.modules.values())
-        or any(map(has_tensor_hooks, tensors))
+        or any(has_tensor_hooks(tensor, walks) for tensor in tensors)
+        or any(map(has_tensor_hooks, inputs))
         or any(optimizer_has_hooks(source.value) for source in environment.optimizers.values())
     )
 
 
-def has_tensor_hooks(argument: Tensor) -> bool:
+def has_tensor_hooks(argument: Tensor, after_accumulation: bool = True) -> bool:
     """Return True if an argument is a leaf with hooks, which backward within a program would call."""
     hooks = argument._hooks
-    return argument._edge is None and hooks is not None and (bool(hooks.post_accumulate) or not hooks.is_idle())
+    if hooks is None or argument._edge is not None:
+        return False
+    return not hooks.is_idle() or (after_accumulation and bool(hooks.post_accumulate))
 
 
 def module_has_hooks(module: Any) -> bool:
@@ -82,11 +88,15 @@ def check_graph(captured: Capture) -> None:
     graph_inputs = [node for node in nodes if node.__class__ is GraphInput]
     attached = [node.attached for node in nodes if node.__class__ is not GraphInput and node.attached is not None]
     reason = None
+    walks = captured.recorder.walks
     if any(node.passed for node in graph_inputs):
         reason = "backward goes on to the graph of an argument"
+    elif walks and any(before.hooks for before in captured.states.values()):
+        reason = "hooks are Python that is called in between"
     elif (
         any(node.hooked for node in graph_inputs) or not all(each.is_idle() for each in attached)
-        or has_hooks(captured.environment, captured.inputs)
+        or any(before.hooks != hooks_after_accumulation(before.tensor) for before in captured.states.values())
+        or has_hooks(captured.environment, captured.inputs, walks=walks)
     ):
         reason = "hooks or retain_grad() are added to a tensor that existed before the call, which a replay does not do"
     reason = reason or _lost_in_replay([result for result in captured.results() if id(result) not in captured.states])

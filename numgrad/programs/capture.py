@@ -154,7 +154,7 @@ def _obstacle(captured: Capture, reached: Environment) -> str | None:
         return "an argument shares its array with a tensor that is not an argument"
     if any(map(has_attributes, inputs)):
         return "an argument is a tensor with additional attributes, which may differ in each call"
-    if has_hooks(environment, inputs):
+    if has_hooks(environment, inputs, walks=False):
         return "hooks are Python that is called in between"
     if environment.is_listed:
         roots = {id(root_of(tensor._storage)) for tensor in inputs}

@@ -16,6 +16,12 @@ from .recorder import Recorder
 from .trees import tensors_in
 
 
+def hooks_after_accumulation(tensor: Tensor) -> tuple[int, ...]:
+    """Return the keys of the hooks that a tensor has for the time after accumulation into its gradient."""
+    hooks = tensor._hooks
+    return () if hooks is None or hooks.post_accumulate is None else tuple(hooks.post_accumulate)
+
+
 @dataclass(slots=True)
 class TensorState:
     """The state of a tensor at one moment."""
@@ -28,6 +34,7 @@ class TensorState:
     offset: int
     edge: Any
     requires_grad: int
+    hooks: tuple[int, ...]
 
     @classmethod
     def of(cls, tensor: Tensor) -> TensorState:
@@ -36,7 +43,7 @@ class TensorState:
         version = counter[0] if counter.__class__ is list else 0
         return cls(
             tensor, tensor._grad, version, tensor._storage, tensor._layout, tensor._offset, tensor._edge,
-            tensor._requires_grad,
+            tensor._requires_grad, hooks_after_accumulation(tensor),
         )
 
     def has_moved(self) -> bool:

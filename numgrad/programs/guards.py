@@ -47,6 +47,7 @@ class Guard:
         self._is_listed = captured.environment.is_listed
         self._count = module_changes if self._is_listed else rare_changes
         self._changes = self._count()
+        self._walks = captured.recorder.walks
         self._of_libraries: set[str] = set()
         self._inputs = {id(tensor) for tensor in captured.inputs}
         self._compared: list[str] = []  # expressions for tensors that may be compared with arguments
@@ -106,7 +107,7 @@ class Guard:
     def _is_unchanged(self) -> bool:
         """Return True if none of the rare changes since the last check has changed the environment."""
         changes = self._count()
-        if has_hooks(self._environment) or not self._rare_hold():
+        if has_hooks(self._environment, walks=self._walks) or not self._rare_hold():
             return False
         self._changes = changes
         return True

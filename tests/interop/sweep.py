@@ -55,7 +55,8 @@ def cubes(a):
 
 def pool_of(kind):
     if kind == "loky":
-        return lambda calls: joblib.Parallel(2, backend="loky", batch_size=1)(joblib.delayed(train)(*call) for call in calls)
+        pool = joblib.Parallel(2, backend="loky", batch_size=1)
+        return lambda calls: pool(joblib.delayed(train)(*call) for call in calls)
     context = multiprocessing.get_context(kind)
 
     def run(calls):

@@ -48,8 +48,8 @@ def by_pickle(value):
 
 
 @pytest.mark.parametrize("function", [
-    torch.tanh, torch.clamp, torch.arccos_, torch.Tensor.add_, torch.Tensor.addmm_, functional.softsign, functional.relu,
-    torch.special.bessel_j0, torch.linalg.solve, leaky, powered, total, doubled,
+    torch.tanh, torch.clamp, torch.arccos_, torch.Tensor.add_, torch.Tensor.addmm_, functional.softsign,
+    functional.relu, torch.special.bessel_j0, torch.linalg.solve, leaky, powered, total, doubled,
 ])  # fmt: skip
 def test_functions_are_pickled_by_name(function):
     assert by_pickle(function) is function
@@ -101,10 +101,8 @@ def test_pools_of_processes(tmp_path):
     program = Path(__file__).with_name("sweep.py")
     copied = tmp_path / program.name  # whose directory is not on the path of the processes
     copied.write_text(program.read_text())
-    path = os.pathsep.join([*sys.path, os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, copied, *kinds, "loky"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
-    )  # fmt: skip
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, copied, *kinds, "loky"], env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     *pools, loky = map(ast.literal_eval, done.stdout.splitlines())
     # the derivative of huber is -1 beyond the threshold, that of the energy 1, and that of cubes 3/4

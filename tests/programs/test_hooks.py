@@ -248,3 +248,45 @@ def test_registration_hooks_run_in_each_call():
         for _ in range(3):
             compiled(numgrad.ones(2))
     assert len(seen) == 3
+
+
+@compared_with_eager
+def test_hooks_after_accumulation_before_and_after_recording(compiled, see):
+    model, seen = nn.Linear(2, 2), []
+    model.weight.register_post_accumulate_grad_hook(lambda weight: seen.append(weight.grad.sum().item()))
+    f = compiled(model)
+    for number in range(5):
+        if number == 3:
+            model.bias.register_post_accumulate_grad_hook(lambda bias: seen.append(bias.grad.sum().item()))
+        model.zero_grad()
+        f(ramp(2)).sum().backward()
+        see(seen)
+
+
+@compared_with_eager(falls_back=True)
+def test_hooks_after_accumulation_within(compiled, see):
+    model, seen = nn.Linear(2, 2), []
+    model.weight.register_post_accumulate_grad_hook(lambda weight: seen.append(weight.grad.sum().item()))
+
+    @compiled
+    def step(x):
+        model.zero_grad()
+        model(x).sum().backward()
+
+    for number in range(3):
+        step(ramp(2))
+        see(seen)
+
+
+@compared_with_eager(falls_back=True)
+def test_hooks_after_accumulation_added_within(compiled, see):
+    model, seen = nn.Linear(2, 2), []
+
+    @compiled
+    def f(x):
+        model.weight.register_post_accumulate_grad_hook(lambda weight: seen.append(1))
+        return model(x)
+
+    for number in range(3):
+        f(ramp(2)).sum().backward()
+        see(len(seen))

@@ -88,14 +88,18 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         learns = self.training and self.track_running_stats
-        share = self.momentum or 0.0
-        if learns and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                share = 1.0 / float(self.num_batches_tracked)
+        share = self._count_batch() if learns else 0.0
         running = (self.running_mean, self.running_var) if learns or not self.training else (None, None)
         of_batch = self.training or (self.running_mean is None and self.running_var is None)
         return functional.batch_norm(input, *running, self.weight, self.bias, of_batch, share, self.eps)
+
+    def _count_batch(self) -> float:
+        """Count a batch, and return the weight of its statistics in the running ones."""
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                return 1.0 / float(self.num_batches_tracked)
+        return self.momentum or 0.0
 
 
 class BatchNorm1d(_BatchNorm):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 
+from ... import distributed
 from ...random import Generator
 from .sampler import Sampler, permutation
 
@@ -17,15 +18,15 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: the data set, of which only the length is used.
-        num_replicas: the number of processes that share the indices.
-        rank: the number of this process.
+        num_replicas: the number of processes that share the indices, by default all.
+        rank: the number of this process among them.
         shuffle: read the indices in random order, a different one for each epoch set by :meth:`set_epoch`.
         seed: the seed of that order, which must be the same in all processes.
         drop_last: drop the last indices instead of repeating the first.
 
     Raises:
-        RuntimeError: ``num_replicas`` or ``rank`` is not given, as there is no process group to obtain them from.
-        ValueError: ``rank`` is not in [0, num_replicas - 1].
+        RuntimeError: ``num_replicas`` or ``rank`` is not given, and mpi4py is not installed.
+        ValueError: one is not given, and there is no process group; or ``rank`` is not in [0, num_replicas - 1].
 
     Example:
         >>> import numgrad
@@ -37,8 +38,10 @@ class DistributedSampler(Sampler[int]):
         self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
         seed: int = 0, drop_last: bool = False,
     ) -> None:  # fmt: skip
-        if num_replicas is None or rank is None:
+        if (num_replicas is None or rank is None) and not distributed.is_available():
             raise RuntimeError("Requires distributed package to be available: without it, give num_replicas and rank")
+        num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+        rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .modules.module import Module
+from ..modules.module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel"]
 
 
 class DataParallel(Module):
@@ -35,16 +35,3 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the module's output."""
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(Module):
-    """Unsupported: numgrad has no distributed training.
-
-    Raises:
-        NotImplementedError: always.
-    """
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any):
-        raise NotImplementedError(
-            "numgrad has no DistributedDataParallel: torch.distributed.is_available() is False; train the module itself"
-        )

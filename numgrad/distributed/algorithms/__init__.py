@@ -1,0 +1,1 @@
+"""``torch.distributed.algorithms``: parts of distributed training."""

@@ -1,0 +1,259 @@
+"""``DistributedDataParallel``: training of one module by several processes, each with its own part of the batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ... import distributed
+from ...autograd.grad_mode import is_grad_enabled, no_grad
+from ...distributed.algorithms.join import Join, Joinable, JoinHook
+from ...distributed.groups import default_group
+from ...ops.creation.from_data import tensor as new_tensor
+from ...ops.shapes.joining import cat
+from ...tensors.tensor import Tensor
+from ...utils._pytree import tree_leaves
+from ..modules.module import Module
+from ..parameter import is_lazy
+from .reducer import Hook, Reducer
+
+__all__ = ["DistributedDataParallel"]
+
+#: Sizes of buckets in MiB: the first, which is ready first, and the others by default.
+_FIRST, _OTHERS = 1, 25
+
+
+class DistributedDataParallel(Module, Joinable):
+    """A wrapper that averages the gradients of ``module`` over the processes of a group.
+
+    Every process calls it with its own part of the batch.  Parameters and buffers begin as those of rank 0.  In the
+    backward pass, gradients are averaged in buckets, while the pass computes others; so all processes have the same
+    gradients, and after an optimizer's step the same parameters.  With equal parts, and a loss that is a mean, these
+    are those of one process with the whole batch, up to rounding.  A run with the same number of processes gives the
+    same bits.
+
+    ``state_dict`` has the module's names after ``module.``; that of the attribute ``module`` has the module's own.
+
+    The module may be compiled, ``DistributedDataParallel(numgrad.compile(module))``: its gradients are then ready all
+    at once, when its program ends.  A function that calls the backward pass of this class cannot be recorded.
+
+    Args:
+        module: the module, which has the same parameters on all ranks.
+        device_ids, output_device: the one GPU of this process, where the module already is.
+        dim: accepted for compatibility with PyTorch.
+        broadcast_buffers: overwrite buffers with those of rank 0 before each call.
+        init_sync: overwrite parameters and buffers with those of rank 0 now.
+        process_group: the group, by default all processes.
+        bucket_cap_mb: the size of a bucket in MiB.
+        find_unused_parameters: find the parameters that the outputs of a call do not depend on, which keep their
+            gradients if no rank uses them.  Without it, every parameter must get a gradient in each pass.
+        check_reduction: accepted for compatibility with PyTorch.
+        gradient_as_bucket_view: let the gradients stay in the buckets, which saves memory and a copy.
+        static_graph: the same parameters are used in each pass, maybe several times.  The first pass finds them.
+
+    Raises:
+        RuntimeError: no parameter requires a gradient, or the ranks' parameters differ.
+        ValueError: there is no process group; several GPUs are given.
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
+        broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None,
+        bucket_cap_mb: float | None = None, find_unused_parameters: bool = False, check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False, static_graph: bool = False,
+    ):  # fmt: skip
+        super().__init__()
+        Joinable.__init__(self)
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError(f"device_ids can only be None or contain a single element, not {list(device_ids)}")
+        self.module = module
+        self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
+        self.broadcast_buffers = broadcast_buffers
+        self.bucket_bytes_cap = int((_OTHERS if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
+        self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.static_graph = static_graph
+        self.require_backward_grad_sync = True
+        self._connect(process_group)
+        if init_sync:
+            self._overwrite([*module.parameters(), *module.buffers()], 0)
+
+    def _connect(self, group: Any) -> None:
+        """Prepare the reductions in a group."""
+        self.process_group = default_group() if group is None else group
+        named = [(name, each) for name, each in self.module.named_parameters() if each.requires_grad or is_lazy(each)]
+        if not named:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
+                "gradient."
+            )
+        lazy = [name for name, parameter in named if is_lazy(parameter)]
+        if lazy:
+            raise RuntimeError(f"call the module once before it is distributed: {lazy[0]} has no shape yet")
+        self._check_parameters(named)
+        names, parameters = zip(*named, strict=True)
+        first = min(self.bucket_bytes_cap, _FIRST * 1024 * 1024)
+        self.reducer = Reducer(
+            parameters, names, self.process_group, first, self.bucket_bytes_cap, self.gradient_as_bucket_view,
+            self.find_unused_parameters, self.static_graph,
+        )
+
+    def _check_parameters(self, named: Sequence[tuple[str, Tensor]]) -> None:
+        own = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
+        every: list[Any] = [None] * distributed.get_world_size(self.process_group)
+        distributed.all_gather_object(every, own, group=self.process_group)
+        for rank, theirs in enumerate(every):
+            if theirs != every[0]:
+                differing = (pair for pair in zip(every[0], theirs, strict=False) if pair[0] != pair[1])
+                wanted, there = next(differing, (f"{len(every[0])} parameters", f"{len(theirs)} parameters"))
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but rank {rank} has {there}, and rank 0 has {wanted}"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("reducer", "process_group")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._connect(None)
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Return the module's output, whose backward pass averages the gradients."""
+        averages = is_grad_enabled() and self.require_backward_grad_sync
+        source = 0
+        if self._join_config.enable:
+            source = self._begin_joined(averages)
+        if self._sends_buffers:
+            self._overwrite([*self.module.buffers()], source)
+        outputs = self.module(*inputs, **kwargs)
+        if averages:
+            self.reducer.prepare([each for each in tree_leaves(outputs) if isinstance(each, Tensor)])
+        else:
+            self.reducer.is_armed = False
+        return outputs
+
+    @property
+    def _sends_buffers(self) -> bool:
+        return self.broadcast_buffers and self.require_backward_grad_sync and any(True for _ in self.module.buffers())
+
+    def _overwrite(self, tensors: Sequence[Tensor], source: int) -> None:
+        """Overwrite tensors with those of a rank of the group, all of one dtype in one call."""
+        kinds: dict[Any, list[Tensor]] = {}
+        for each in tensors:
+            kinds.setdefault((each.dtype, each.device), []).append(each.detach())
+        with no_grad():
+            for group in kinds.values():
+                whole = cat([each.reshape(-1) for each in group])
+                distributed.broadcast(whole, group=self.process_group, group_src=source)
+                for each, part in zip(group, whole.split([each.numel() for each in group]), strict=True):
+                    each.copy_(part.view(each.shape))
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Context manager for calls whose gradients are accumulated in each process, and averaged after a later call.
+
+        Example:
+            >>> from numgrad.nn.parallel import DistributedDataParallel
+            >>> def accumulate(model: DistributedDataParallel, parts, loss_of):
+            ...     with model.no_sync():
+            ...         for part in parts[:-1]:
+            ...             loss_of(model(part)).backward()
+            ...     loss_of(model(parts[-1])).backward()
+        """
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def register_comm_hook(self, state: Any, hook: Hook) -> None:
+        """Reduce buckets by ``hook(state, bucket)``, which starts a reduction and returns the future of the average.
+
+        ``numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks`` has such functions, for example
+        ``bf16_compress_hook``, which halves what is sent.
+        """
+        self.reducer.set_hook(state, hook)
+
+    # -- uneven inputs ---------------------------------------------------------------------------------------------
+
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Join:
+        """Return a context manager for training with different numbers of batches: see ``algorithms.join.Join``.
+
+        A rank without further batches takes part in the communication of the others with zeros.  At the end, all have
+        the parameters of the ranks that were last.
+
+        Args:
+            divide_by_initial_world_size: divide sums by the number of all ranks; otherwise, by that of ranks with a
+                batch.
+            enable: False if all have the same number of batches.
+            throw_on_early_termination: raise an error on all ranks as soon as one has no more batches.
+        """
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return the hooks that ``Join`` calls on a rank without further batches."""
+        return _JoinHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the tensors that ``Join`` sends."""
+        return next(self.module.parameters()).device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group of the processes that join."""
+        return self.process_group
+
+    def _begin_joined(self, averages: bool) -> int:
+        """Tell the ranks that have joined what this call does; return the rank whose buffers are sent."""
+        Join.notify_join_context(self)
+        if not self._divides_by_all:
+            self.reducer.divisor = self._count(True)
+        self._count(averages)
+        return self._last_rank(True) if self._sends_buffers else 0
+
+    #: True if sums are divided by the number of all ranks, also of those that have joined.
+    _divides_by_all = True
+
+    def _count(self, value: bool) -> int:
+        """Return the number of ranks for which ``value`` is True."""
+        count = new_tensor([int(value)])
+        distributed.all_reduce(count, group=self.process_group)
+        return int(count.item())
+
+    def _last_rank(self, value: bool) -> int:
+        """Return the last rank of the group for which ``value`` is True."""
+        rank = new_tensor([distributed.get_rank(self.process_group) if value else -1])
+        distributed.all_reduce(rank, distributed.ReduceOp.MAX, group=self.process_group)
+        return int(rank.item())
+
+
+class _JoinHook(JoinHook):
+    """The part of a rank without further batches in the communication of the others."""
+
+    def __init__(self, model: DistributedDataParallel, divides_by_all: bool):
+        self._model = model
+        model._divides_by_all = divides_by_all
+
+    def main_hook(self) -> None:
+        model = self._model
+        if not model._divides_by_all:
+            model.reducer.divisor = model._count(False)
+        averages = model._count(False)
+        if model._sends_buffers:
+            model._overwrite([*model.module.buffers()], model._last_rank(False))
+        if averages:
+            model.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        model = self._model
+        model.reducer.divisor = distributed.get_world_size(model.process_group)
+        source = model._last_rank(is_last_joiner)
+        model._overwrite([*model.module.parameters(), *model.module.buffers()], source)

@@ -1,0 +1,288 @@
+"""Reduction of gradients over ranks while the backward pass continues.
+
+Note [Buckets become ready]
+Each parameter has a hook, which runs when its gradient is complete.  It copies the gradient to its place in a bucket;
+the reduction of a bucket with all its gradients is started and not waited for.  MPI makes progress between the nodes of
+the pass (``between_nodes``).  At the end of the pass all reductions are awaited, and the averages become the gradients.
+All ranks start the reductions in the order of the buckets, whatever order their own gradients come in.  The order is at
+first that of the parameters from last to first, and from the second pass on the order in which the gradients of rank 0
+became ready in the first.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ... import distributed
+from ...autograd.grad_mode import no_grad
+from ...autograd.node import AccumulateGrad, edge_of
+from ...autograd.order import between_nodes, nodes_behind
+from ...autograd.variable import Variable
+from ...core.types import int32
+from ...futures import Future
+from ...ops.creation.from_data import tensor as new_tensor
+from ...tensors.tensor import Tensor
+from .buckets import GradBucket, bucket_assignment
+
+__all__ = ["Reducer"]
+
+#: A function ``hook(state, bucket)`` that starts the reduction of a bucket and returns the future of its buffer.
+Hook = Callable[[Any, GradBucket], Future[Tensor]]
+
+
+class Reducer:
+    """Reduction of the gradients of some parameters.
+
+    Args:
+        parameters: the parameters.
+        names: their names, for messages.
+        group: the process group.
+        first, most: sizes of buckets in bytes, see ``bucket_assignment``.
+        keeps_views: True if the gradients stay in the buckets instead of being copied out of them.
+        finds_unused: True if parameters may get no gradient, different ones in each pass.
+        static: True if the same parameters get no gradient in each pass.
+
+    Attributes:
+        buckets: the buckets in the order of reductions.
+        divisor: the number by which sums are divided.
+        is_armed: True if the next backward pass reduces gradients.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, first: int, most: int,
+        keeps_views: bool, finds_unused: bool, static: bool,
+    ):  # fmt: skip
+        self.parameters, self.names, self.group = [*parameters], [*names], group
+        self.divisor = distributed.get_world_size(group)
+        self._sizes = first, most
+        self._keeps_views, self._finds_unused, self._static = keeps_views, finds_unused, static
+        self._hook: Hook | None = None
+        self._state: Any = None
+        self._arrivals: list[int] | None = []  # the order of gradients in the first pass; None afterwards
+        self._unused: set[int] = set()  # of this rank, in this pass
+        self._known_unused: set[int] | None = None  # with ``static``, after the first pass
+        self._used_by: Any = None  # for each parameter, the number of ranks that use it, and the handle of this sum
+        self._ready: set[int] = set()
+        self._started = 0  # the number of buckets whose reduction was started
+        self._has_begun = False  # the present pass has reached a parameter
+        self.is_armed = False
+        self._lay_out(range(len(parameters) - 1, -1, -1))
+        reducer = weakref.ref(self)
+        for number, parameter in enumerate(parameters):
+            parameter.register_post_accumulate_grad_hook(_Hook(reducer, number))
+
+    def _lay_out(self, order: Iterable[int]) -> None:
+        assigned = bucket_assignment([*order], self.parameters, *self._sizes)
+        self.buckets = [GradBucket(each, [self.parameters[number] for number in each]) for each in assigned]
+        self._places: dict[int, tuple[GradBucket, Tensor]] = {}
+        for position, bucket in enumerate(self.buckets):
+            bucket.place(position, position == len(self.buckets) - 1)
+            self._places.update(
+                {number: (bucket, view) for number, view in zip(bucket.indices, bucket.views, strict=True)}
+            )
+
+    def set_hook(self, state: Any, hook: Hook) -> None:
+        """Use a function instead of the average.
+
+        Raises:
+            RuntimeError: there is one already.
+            TypeError: it is not callable.
+        """
+        if self._hook is not None:
+            raise RuntimeError("register_comm_hook can only be called once: there is a communication hook already")
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        self._state, self._hook = state, hook
+
+    # -- a pass ----------------------------------------------------------------------------------------------------
+
+    def prepare(self, outputs: Sequence[Tensor]) -> None:
+        """Expect a backward pass from tensors among these.
+
+        Raises:
+            RuntimeError: some parameters had no gradient in the previous pass, so that it was not finished.
+        """
+        if self._has_begun:
+            missing = [name for number, name in enumerate(self.names) if number not in self._ready]
+            raise RuntimeError(
+                "Expected to have finished reduction in the prior iteration before starting a new one: no gradient has "
+                f"reached {', '.join(missing)}. If parameters take no part in the loss, construct "
+                "DistributedDataParallel with find_unused_parameters=True; and all outputs of forward that depend on "
+                "parameters must take part in it"
+            )
+        self._ready.clear()
+        self._started = 0
+        for bucket in self.buckets:
+            bucket.missing, bucket.future = len(bucket.indices), None
+        self._unused = set()
+        if self._static:
+            self._unused = set(self._known_unused or ())
+        elif self._finds_unused:
+            self._unused = self._unreachable(outputs)
+        self.is_armed = True
+        between_nodes.add(weakref.WeakMethod(self.progress, between_nodes.discard))
+
+    def _unreachable(self, outputs: Sequence[Tensor]) -> set[int]:
+        """Return the parameters that no output depends on."""
+        edges = [edge_of(output) for output in outputs if output.requires_grad]
+        nodes = nodes_behind([edge[0] for edge in edges if edge is not None])
+        used = {id(node.variable) for node in nodes if isinstance(node, AccumulateGrad)}
+        return {number for number, parameter in enumerate(self.parameters) if id(parameter) not in used}
+
+    def receive(self, number: int) -> None:
+        """Take the gradient of a parameter, which is complete."""
+        if not self.is_armed:
+            return
+        if number in self._ready:
+            raise RuntimeError(
+                f"Expected to mark a variable ready only once: the gradient of {self.names[number]} was computed twice "
+                "after one call of forward. This happens if a parameter is used in several backward passes, such as "
+                "with checkpoints that run again within the pass: use static_graph=True for these"
+            )
+        if not self._has_begun:
+            self._has_begun = True
+            if self._waits_for_the_end:
+                Variable._execution_engine.queue_callback(self._start_at_the_end)
+            else:
+                self._begin()
+        if self._arrivals is not None:
+            self._arrivals.append(number)
+        if self._waits_for_the_end:
+            self._ready.add(number)
+        else:
+            self._add(number)
+
+    @property
+    def _waits_for_the_end(self) -> bool:
+        """True in the first pass of a static graph, in which unused parameters are found."""
+        return self._static and self._known_unused is None
+
+    def _begin(self) -> None:
+        """Begin the reductions of a pass: unused parameters are ready."""
+        if self._finds_unused or self._static:
+            used = [number not in self._unused for number in range(len(self.parameters))]
+            self._sum_used(used)
+        for number in sorted(self._unused):
+            self._add(number)
+
+    def _sum_used(self, used: Sequence[bool]) -> None:
+        counts = new_tensor([int(each) for each in used], dtype=int32)
+        self._used_by = counts, distributed.all_reduce(counts, group=self.group, async_op=True)
+
+    def _start_at_the_end(self) -> None:
+        seen, self._ready = self._ready, set()
+        self._known_unused = self._unused = {*range(len(self.parameters))} - seen
+        self._begin()
+        for number in sorted(seen):
+            self._add(number)
+
+    def _add(self, number: int) -> None:
+        """Put a gradient, or zeros, into its bucket, and start the reductions of complete buckets."""
+        self._ready.add(number)
+        bucket, view = self._places[number]
+        gradient = self.parameters[number].grad
+        with no_grad():
+            if gradient is None:
+                view.zero_()
+            elif gradient is not view:
+                view.copy_(gradient)
+        bucket.missing -= 1
+        while self._started < len(self.buckets) and not self.buckets[self._started].missing:
+            bucket = self.buckets[self._started]
+            self._started += 1
+            bucket.future = self._reduced(bucket)
+            if bucket.is_last():
+                Variable._execution_engine.queue_callback(self._finish)
+
+    def _reduced(self, bucket: GradBucket) -> Future[Tensor]:
+        """Start the reduction of a bucket."""
+        if self._hook is not None:
+            return self._hook(self._state, bucket)
+        work: Any = distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+        return work.get_future().then(self._averaged)
+
+    def _averaged(self, future: Future[list[Tensor]]) -> Tensor:
+        with no_grad():
+            return future.value()[0].div_(self.divisor)
+
+    def progress(self) -> None:
+        """Let the reductions that are underway make progress."""
+        for bucket in self.buckets[: self._started]:
+            if bucket.future is not None and not bucket.future.done():
+                return
+
+    def _finish(self) -> None:
+        """Wait for the reductions, and put the results into the gradients."""
+        unused = self._await()
+        with no_grad():
+            for bucket in self.buckets:
+                for number, view in zip(bucket.indices, bucket.views, strict=True):
+                    parameter = self.parameters[number]
+                    if number in unused:
+                        continue
+                    if self._keeps_views:
+                        parameter.grad = view
+                    elif parameter.grad is None:
+                        parameter.grad = view.clone()
+                    else:
+                        parameter.grad.copy_(view)
+        self._rebuild()
+
+    def _await(self) -> set[int]:
+        """Wait for the reductions and end the pass; return the parameters that no rank has used."""
+        for bucket in self.buckets:
+            assert bucket.future is not None
+            reduced = bucket.future.wait()
+            if isinstance(reduced, (list, tuple)):
+                reduced = reduced[0]
+            if reduced is not bucket.buffer():
+                bucket.set_buffer(reduced)
+            bucket.future = None
+        unused: set[int] = set()
+        if self._used_by is not None:
+            counts, work = self._used_by
+            work.wait()
+            unused = {number for number, count in enumerate(counts.tolist()) if not count}
+            self._used_by = None
+        self.is_armed = self._has_begun = False
+        between_nodes.discard(weakref.WeakMethod(self.progress))
+        return unused
+
+    def _rebuild(self) -> None:
+        """Lay the buckets out in the order of the gradients of rank 0, after the first pass."""
+        if self._arrivals is None:
+            return
+        rest = [number for number in range(len(self.parameters) - 1, -1, -1) if number not in self._arrivals]
+        order = [[*self._arrivals, *rest]]
+        self._arrivals = None
+        if self._finds_unused:  # there is no order
+            return
+        distributed.broadcast_object_list(order, group=self.group, group_src=0)
+        self._lay_out(order[0])
+
+    def shadow(self) -> None:
+        """Take part in the reductions of a pass of other ranks with zeros, when this rank has no more inputs."""
+        self.prepare([])
+        with no_grad():
+            if self._finds_unused or self._static:
+                self._sum_used([False] * len(self.parameters))
+            for bucket in self.buckets:
+                bucket.buffer().zero_()
+                bucket.future = self._reduced(bucket)
+        self._started = len(self.buckets)
+        self._await()
+        self._rebuild()
+
+
+class _Hook:
+    """Hook of a parameter; copies of the parameter, which another reducer may have, keep none."""
+
+    def __init__(self, reducer: weakref.ref[Reducer], number: int):
+        self._reducer, self._number = reducer, number
+
+    def __call__(self, parameter: Tensor) -> None:
+        reducer = self._reducer()
+        if reducer is not None:
+            reducer.receive(self._number)

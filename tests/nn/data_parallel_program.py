@@ -1,0 +1,199 @@
+"""Checks of ``DistributedDataParallel`` that several processes run together, started by mpiexec.
+
+Each check runs on all ranks.  Rank 0 prints the names of those that passed.
+"""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import numgrad as torch
+import numgrad.distributed as dist
+from numgrad import nn
+from numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook, bf16_compress_hook
+from numgrad.nn.functional import cross_entropy
+from numgrad.nn.parallel import DistributedDataParallel
+
+FEATURES, CLASSES, BATCH, STEPS = 3, 2, 12, 3
+SMALL = 1e-4  # MiB of a bucket, which has one or two parameters
+
+
+def batches(seed=0, size=BATCH):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(STEPS):
+        yield torch.randn(size, FEATURES, generator=generator), torch.randint(CLASSES, (size,), generator=generator)
+
+
+def own(tensor):
+    """This rank's part of a batch."""
+    return tensor[dist.get_rank() :: dist.get_world_size()]
+
+
+def mean_of_ranks(value):
+    value = value.detach().clone()
+    dist.all_reduce(value, dist.ReduceOp.AVG)
+    return value
+
+
+def network(seed):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, CLASSES))
+
+
+def train(model, share=lambda tensor: tensor):
+    """The losses of some steps, and the parameters after them."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    losses = []
+    for x, y in batches():
+        loss = cross_entropy(model(share(x)), share(y))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(mean_of_ranks(loss).item())
+    return losses, torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()])
+
+
+def check_losses_of_one_process():
+    expected, expected_parameters = train(network(0))
+    found = []
+    for options in ({}, {"gradient_as_bucket_view": True}, {"find_unused_parameters": True}, {"static_graph": True}):
+        model = DistributedDataParallel(network(dist.get_rank()), bucket_cap_mb=SMALL, **options)
+        assert len(model.reducer.buckets) > 2
+        losses, parameters = train(model, own)
+        np.testing.assert_allclose(losses, expected, rtol=1e-6)
+        np.testing.assert_allclose(parameters, expected_parameters, rtol=1e-5, atol=1e-6)
+        found.append(parameters)
+    assert all(torch.equal(found[0], other) for other in found)  # the same bits each time
+    others = [torch.empty_like(found[0]) for _ in range(dist.get_world_size())]
+    dist.all_gather(others, found[0])
+    assert all(torch.equal(found[0], other) for other in others)
+
+
+def check_buckets_follow_the_order_of_gradients():
+    class Reversed(nn.Module):
+        """A module whose parameters are used in the order opposite to that of their registration."""
+
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(FEATURES, FEATURES, bias=False) for _ in range(3)])
+
+        def forward(self, x):
+            for layer in reversed(self.layers):
+                x = layer(x)
+            return x
+
+    model = DistributedDataParallel(Reversed(), bucket_cap_mb=SMALL / 10)
+    model(torch.ones(1, FEATURES)).sum().backward()
+    assert [bucket.indices for bucket in model.reducer.buckets] == [[0], [1], [2]]
+
+
+def check_accumulation_without_communication():
+    model, alone = DistributedDataParallel(network(0)), network(0)
+    parts = [*batches()]
+    for x, y in parts:
+        cross_entropy(alone(x), y).backward()
+    with model.no_sync():
+        for x, y in parts[:-1]:
+            cross_entropy(model(own(x)), own(y)).backward()
+    cross_entropy(model(own(parts[-1][0])), own(parts[-1][1])).backward()
+    for parameter, other in zip(model.parameters(), alone.parameters(), strict=True):
+        np.testing.assert_allclose(parameter.grad, other.grad, rtol=1e-5, atol=1e-6)
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.branches = nn.ModuleList([nn.Linear(1, 1, bias=False) for _ in range(3)])
+
+    def forward(self, x, branch):
+        return self.branches[branch](x)
+
+
+def check_unused_parameters():
+    rank, size = dist.get_rank(), dist.get_world_size()
+    model = DistributedDataParallel(Branches(), find_unused_parameters=True, bucket_cap_mb=SMALL / 100)
+    model(torch.full((1, 1), 6.0), min(rank, 1)).sum().backward()
+    gradients = [branch.weight.grad for branch in model.module.branches]
+    assert [None if each is None else each.item() for each in gradients] == [6 / size, 6 * (size - 1) / size, None]
+
+    model = DistributedDataParallel(Branches())
+    model(torch.ones(1, 1), 0).sum().backward()
+    with pytest.raises(RuntimeError, match=re.escape("no gradient has reached branches.1.weight, branches.2.weight")):
+        model(torch.ones(1, 1), 0)
+
+
+def check_uneven_inputs():
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for all_ranks in True, False:
+        model = DistributedDataParallel(nn.Linear(1, 1, bias=False), bucket_cap_mb=SMALL)
+        nn.init.zeros_(model.module.weight)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        with model.join(divide_by_initial_world_size=all_ranks):
+            for _ in range(rank + 1):
+                optimizer.zero_grad()
+                model(torch.ones(1, 1)).sum().backward()
+                optimizer.step()
+        # in step k, size - k ranks have an input, and each of their gradients is 1
+        steps = sum((size - k) / size for k in range(size)) if all_ranks else size
+        np.testing.assert_allclose(model.module.weight.item(), -steps, rtol=1e-6)
+
+    with pytest.raises(RuntimeError, match=re.escape("exhausted inputs")):
+        with model.join(throw_on_early_termination=True):
+            for _ in range(rank + 1):
+                model(torch.ones(1, 1)).sum().backward()
+
+
+def check_communication_hooks():
+    gradients = []
+    for hook in None, allreduce_hook, bf16_compress_hook:
+        model = DistributedDataParallel(network(0), bucket_cap_mb=SMALL)
+        if hook is not None:
+            model.register_comm_hook(None, hook)
+        x, y = next(batches())
+        cross_entropy(model(own(x)), own(y)).backward()
+        gradients.append(torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]))
+    np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-5, atol=1e-7)
+    assert not torch.equal(gradients[2], gradients[0])
+    np.testing.assert_allclose(gradients[2], gradients[0], atol=float(gradients[0].abs().max()) / 64)
+
+
+def check_buffers_and_copies():
+    model = DistributedDataParallel(nn.BatchNorm1d(1))
+    model(torch.full((2, 1), float(dist.get_rank())))
+    model(torch.zeros(2, 1))  # begins with the running mean of rank 0
+    assert model.module.running_mean.item() == 0
+    assert next(iter(model.state_dict())) == "module.weight"
+    for other in pickle.loads(pickle.dumps(model)), copy.deepcopy(model):
+        other(torch.tensor([[0.0], [1.0 + dist.get_rank()]])).sum().backward()
+        assert torch.equal(mean_of_ranks(other.module.bias.grad), other.module.bias.grad)
+        assert model.module.bias.grad is None
+
+
+def check_compiled_modules():
+    expected, expected_parameters = train(network(0))
+    losses, parameters = train(DistributedDataParallel(torch.compile(network(0))), own)
+    np.testing.assert_allclose(losses, expected, rtol=1e-6)
+    np.testing.assert_allclose(parameters, expected_parameters, rtol=1e-5, atol=1e-6)
+
+
+def check_models_that_differ():
+    with pytest.raises(RuntimeError, match=re.escape("rank 1 has ('weight', (2, 1)")):
+        DistributedDataParallel(nn.Linear(1, 1 + dist.get_rank()))
+
+
+def check_shares_of_a_data_set():
+    sampler = torch.utils.data.DistributedSampler(range(10), shuffle=False)
+    assert next(iter(sampler)) == dist.get_rank()
+
+
+if __name__ == "__main__":
+    dist.init_process_group("mpi")
+    for name, check in [*globals().items()]:
+        if name.startswith("check_"):
+            check()
+            if dist.get_rank() == 0:
+                print(name)
+    dist.destroy_process_group()

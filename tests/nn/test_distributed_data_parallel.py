@@ -1,0 +1,26 @@
+"""``DistributedDataParallel`` in several processes: see ``data_parallel_program`` for the checks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("data_parallel_program.py")
+CHECKS = [
+    line.removeprefix("def ").removesuffix("():") for line in PROGRAM.read_text().splitlines() if "def check_" in line
+]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_programs_of_several_processes(ranks):
+    launcher = shutil.which("mpiexec", path=os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
+    variables = {**os.environ, "NUMBA_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [launcher, "-n", str(ranks), sys.executable, PROGRAM], env=variables, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == CHECKS
