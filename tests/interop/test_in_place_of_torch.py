@@ -144,7 +144,7 @@ def test_data_parallel_calls_its_module():
     inner.load_state_dict(state)
     with pytest.raises(NotImplementedError, match="on one GPU, not on 2"):
         nn.DataParallel(inner, device_ids=[0, 1])
-    with pytest.raises(NotImplementedError, match="has no DistributedDataParallel"):
+    with pytest.raises(ValueError, match="call init_process_group"):
         nn.parallel.DistributedDataParallel(inner)
 
 
