@@ -31,6 +31,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.np.ufunc.parallel import _launch_threads
 
 from . import cache, overloads, progress
@@ -62,7 +63,7 @@ class Kernel:
     """
 
     __slots__ = (
-        "__weakref__", "_inspected", "_library", "_symbol", "arguments", "entry", "facts", "name", "origin", "parallel",
+        "__weakref__", "_library", "_symbol", "arguments", "entry", "facts", "name", "origin", "parallel",
         "seconds", "text",
     )
 
@@ -79,7 +80,6 @@ class Kernel:
         self.origin = origin  # "compiled" or "loaded": how this process obtained the kernel
         self.seconds = seconds  # seconds that this took
         self._library, self._symbol = library, symbol  # the owner of the machine code, and the function's name in it
-        self._inspected = library if origin == "compiled" else None
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
@@ -96,19 +96,17 @@ class Kernel:
         return self._library.get_pointer_to_function(self._symbol)
 
     def llvm(self) -> str:
-        """Return the optimised LLVM IR.  A kernel that was loaded from disk is compiled again in memory for this."""
-        return self._inspectable().get_llvm_str()
+        """Return the optimised LLVM IR."""
+        return str(self._optimised())
 
     def assembly(self) -> str:
-        """Return the assembly that LLVM generates.  A kernel loaded from disk is compiled again in memory for this."""
-        return self._inspectable().get_asm_str()
+        """Return the assembly that LLVM generates."""
+        return target_context().codegen()._tm.emit_assembly(self._optimised())
 
-    def _inspectable(self) -> Any:
-        with lock, _interrupts_wait():
-            if self._inspected is None:
-                stem = f"{self.name}_{_digest(self.name, self.text, self.arguments, self.parallel)}_again"
-                self._inspected, _ = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel)
-            return self._inspected
+    def _optimised(self) -> Any:
+        """Return LLVM's module, which is kept on disk beside the machine code."""
+        with lock, global_compiler_lock:
+            return self._library._get_module_for_linking()
 
 
 def compile_kernel(

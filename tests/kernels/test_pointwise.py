@@ -452,7 +452,7 @@ NOT_VECTORISED = {
 
 @pytest.fixture(scope="module")
 def table():
-    """The float32 kernels of the table's pointwise operations, compiled afresh by two processes."""
+    """The float32 kernels of the table's pointwise operations, made by two processes."""
     roots = [str(Path(package.__file__).parents[1]) for package in (numgrad_kernels, numgrad)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(roots)}
     processes = []
