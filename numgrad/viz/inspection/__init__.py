@@ -23,8 +23,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
 
     Each kernel has its generated Python text, Numba's types, LLVM's code and the machine code with its vector width,
     the text for NVIDIA's GPUs and their assembly, PTX (for pointwise kernels; PTX needs the extra ``cuda``), and the
-    time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in memory, when
-    its machine code is requested.  A kernel that ran on a GPU has its text, its PTX and its time by the GPU's clock.
+    time, bytes and bandwidth of its last run.  A kernel that ran on a GPU has its text, its PTX and its time by the
+    GPU's clock.
 
     Operations of numgrad run three times, because the first run meets cold memory, unless they change their arguments
     or draw random numbers.  Everything else runs once, with the effects of an ordinary call on tensors and the random
