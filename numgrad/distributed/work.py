@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -18,10 +17,9 @@ __all__ = ["DistBackendError", "DistError", "Work"]
 #: Seconds after which a waiting call looks for messages of other ranks, and seconds between looks.
 _FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 0.05
 
-#: Seconds that a call waits without sleeping if no other rank needs the processor, and seconds that it then sleeps.
-_SPIN, _SLEEP = 2.0, 0.0002
-
-_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
+#: Seconds that a call waits without sleeping, if no other rank needs the processor; seconds of each sleep after that,
+#: short because large messages make no progress in it; and seconds of each sleep of a call that waits for long.
+_SPIN, _NAP, _SLEEP = 0.0002, 0.00001, 0.0005
 
 
 class DistError(RuntimeError):
@@ -107,10 +105,8 @@ class Work:
             if now > look:
                 look = now + _BETWEEN_LOOKS
                 self._look(now - start, limit)
-            if self._contact.own_processor and now < start + _SPIN:
-                _let_others_run()
-            else:
-                time.sleep(_SLEEP)
+            if not self._contact.own_processor or now > start + _SPIN:
+                time.sleep(_NAP if now < start + 1 else _SLEEP)
         return True
 
     def _look(self, elapsed: float, limit: float) -> None:

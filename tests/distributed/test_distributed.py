@@ -22,14 +22,12 @@ def launch(processes, program, *arguments):
     return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize(("program", "processes"), [("collectives", 3), ("adjoints", 4)])
+@pytest.mark.parametrize(("program", "processes"), [("example", 2), ("collectives", 3), ("adjoints", 4)])
 def test_programs(program, processes):
     """All ranks check what they exchange."""
     run = launch(processes, f"{program}.py")
     assert run.returncode == 0, run.stderr
-    assert sorted(run.stdout.split("\n")[:-1]) == [
-        f"rank {rank} of {processes} has checked the {program}" for rank in range(processes)
-    ]
+    assert run.stdout.endswith(f"{processes} ranks have checked the {program}\n")
 
 
 @pytest.mark.parametrize(

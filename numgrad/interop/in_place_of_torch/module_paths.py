@@ -31,7 +31,6 @@ def _found_in(*sources: str) -> _Contents:
 _FUNC = _found_in("func", "utils._pytree")
 _DYNAMO = _found_in(f"{_HERE}.dynamo", "compiler")
 _SETTINGS = _found_in(f"{_HERE}.dynamo")
-_DISTRIBUTED = _Contents((), "distributed computing")
 
 #: The modules by PyTorch's names.
 _MODULES = {
@@ -53,9 +52,7 @@ _MODULES = {
     "torch._jit_internal": _found_in("jit", f"{_HERE}.internals"),
     "torch._tensor": _found_in(""),
     "torch._utils": _found_in(f"{_HERE}.internals"),
-    "torch.distributed.nn": _DISTRIBUTED,
-    "torch.distributed.nn.functional": _DISTRIBUTED,
-    "torch.distributed.optim": _DISTRIBUTED,
+    "torch.distributed.optim": _Contents((), "optimizers of parameters that are spread over processes"),
     "torch.functional": _found_in(""),
     "torch.futures": _Contents((), "futures: jit.fork() calls its function at once"),
     "torch.fx": _Contents((f"{_HERE}.tracing",), "symbolic traces"),

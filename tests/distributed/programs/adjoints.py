@@ -140,4 +140,6 @@ assert rank or numgrad.equal(x.grad, numgrad.full((3,), float(size), dtype=numgr
 x = numgrad.complex(random(2), random(2)).requires_grad_()
 (F.all_reduce(x) * (1 + 1j)).real.sum().backward()
 assert numgrad.allclose(x.grad, numgrad.full((2,), size * (1 - 1j), dtype=x.dtype))
-print(f"rank {rank} of {size} has checked the adjoints")
+dist.barrier()
+if rank == 0:
+    print(f"{size} ranks have checked the adjoints")

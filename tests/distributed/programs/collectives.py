@@ -200,4 +200,6 @@ else:
     dist.recv(x, 0) if rank == 1 else time.sleep(4)
     dist.barrier()
 assert context_of(None).get_start_method() == "spawn"
-print(f"rank {rank} of {size} has checked the collectives")
+dist.barrier()
+if rank == 0:
+    print(f"{size} ranks have checked the collectives")
