@@ -66,8 +66,8 @@ IMPORTED = {
 
 #: Modules that affect machine code only through the kernels' texts, which the digests cover.
 WRITING = (
-    "cache", "dispatchers", "facts", "formulas", "inline", "merged", "pointwise", "progress", "rejection", "source",
-    "syntax", "updates",
+    "cache", "dispatchers", "facts", "formulas", "inline", "merged", "pointwise", "procedures", "progress", "rejection",
+    "source", "syntax", "updates",
 )  # fmt: skip
 
 

@@ -21,16 +21,27 @@ class StoredOverloads:
 
     cache_path = None
 
-    def __init__(self, name: str, text: str, options: dict[str, Any]):
-        self._name, self._parts = name, (name, text, repr(sorted(options.items())))
+    def __init__(self, function: Any, text: str, options: dict[str, Any]):
+        self._function, self._name = function, function.__name__
+        self._parts = self._name, text, repr(sorted(options.items()))
 
     @functools.cached_property
     def stem(self) -> str:
         """The beginning of the names of the files."""
         return f"{self._name}_{_digest(environment(), *self._parts)}"
 
+    def digest(self, signature: Any) -> str:
+        """Return a text that differs for different machine code."""
+        return _digest(self.stem, repr(signature))
+
+    def _procedures(self) -> dict[str, Any]:
+        """Return the procedures that the function may call, by the names that it calls them by."""
+        known = self._function.__globals__
+        named = {name: known.get(name) for name in self._function.__code__.co_names}
+        return {name: each for name, each in named.items() if hasattr(each, "symbols")}
+
     def _file(self, signature: Any) -> tuple[str, str]:
-        digest = _digest(self.stem, repr(signature))
+        digest = self.digest(signature)
         return f"{self.stem}_{digest}.bin", digest
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -39,13 +50,18 @@ class StoredOverloads:
         if payload is None:
             return None
         context.refresh()
-        return CompileResult._rebuild(context, *pickle.loads(payload))
+        called, state = pickle.loads(payload)
+        for name, procedure in self._procedures().items():  # whose symbols the machine code contains
+            for arguments in called[name]:
+                procedure.symbol(arguments)
+        return CompileResult._rebuild(context, *state)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Write a compiled function, unless it contains addresses of this process."""
         if not compiled.lifted and not compiled.library.has_dynamic_globals:
-            name, digest = self._file(signature)
-            cache.save(name, cache.sealed(dumps(compiled._reduce()), digest))
+            file, digest = self._file(signature)
+            called = {name: [*each.symbols] for name, each in self._procedures().items()}
+            cache.save(file, cache.sealed(dumps((called, compiled._reduce())), digest))
 
     def flush(self) -> None:
         """Do nothing: the names of the files depend on all that the code depends on."""
@@ -61,7 +77,7 @@ def stored_dispatcher(function: Any, text: str, **options: Any) -> Any:
     ``text`` is different where the machine code is; ``options`` are those of ``numba.njit``.
     """
     dispatcher = numba.njit(**options)(function)
-    dispatcher._cache = StoredOverloads(function.__name__, text, options)
+    dispatcher._cache = StoredOverloads(function, text, options)
     return dispatcher
 
 
@@ -70,9 +86,9 @@ def stored_module(name: str, text: str, scope: dict[str, Any], about: str, **opt
 
     ``scope`` has what the module refers to, and ``about`` describes that; ``options`` are those of ``numba.njit``.
     """
-    cache_of = StoredOverloads(name, f"{text}\0{about}", options)
-    module = store._module(cache_of.stem)
-    file = f"<{cache_of.stem}>"
+    stem = f"{name}_{_digest(store._environment(), text, about, repr(sorted(options.items())))}"
+    module = store._module(stem)
+    file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     vars(module).update(scope)
     exec(compile(text, file, "exec"), vars(module))

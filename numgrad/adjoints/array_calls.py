@@ -6,7 +6,7 @@ import ast
 
 from numba.core import types
 
-from .elements import ELEMENTWISE, stored
+from .elements import ELEMENTWISE, TESTS, stored
 from .gathering import JOINING, Gathering
 from .hoisting import chosen_element
 from .library import LIBRARY
@@ -48,6 +48,8 @@ class ArrayCalls(Gathering):
                 return self._subscript(node, before)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple):
             return ast.Tuple([*node.left.elts, *(self.elements_of(node.right) or [])], ast.Load())
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and self.is_test(node.operand):
+            return ast.UnaryOp(ast.Not(), node.operand)  # of a single element, ~ is that of an integer
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return self._from_library("np.dot", [node.left, node.right], before)
         if isinstance(node, ast.IfExp) and self.rank(node) and not self.rank(node.test):
@@ -98,7 +100,7 @@ class ArrayCalls(Gathering):
         if function == "np.sort" and [*map(self.rank, arguments)] == [1]:
             array = name(self._named(arguments[0], before))
             order = self._created("np.argsort", node, [array], before)
-            return self.gathered(array.id, 0, text(order), before)
+            return self.gathered(array.id, 0, [text(order)], before)
         if function == "np.flip" and [*map(self.rank, arguments)] == [1]:
             array = name(self._named(arguments[0], before))
             return self._viewed(f"{array.id}[::-1]", array.id, 1, before)
@@ -119,15 +121,18 @@ class ArrayCalls(Gathering):
         if function in ("np.ravel", "np.reshape", "np.transpose"):
             return self._reshaped(function, arguments, before)
         if function in ("np.full", "np.full_like"):
-            return self._filled(function, arguments, before)
+            dtypes = [value for each, value in keywords.items() if each == "dtype"]
+            return self._filled(function, [*arguments, *dtypes], before)
         if function in CREATED | OPAQUE:
             return self._created(function, node, arguments, before)
         ranks = tuple(map(self.rank, arguments))
-        if (function, ranks) in LIBRARY:
+        if function in ("np.trapezoid", "np.trapz"):
+            return self._trapezoid(arguments, keywords, before)
+        if (function, ranks) in LIBRARY and not keywords:
             return self._from_library(function, arguments, before)
         base = base_of(function)
         if base in CONSTANT or (base in ELEMENTWISE and not node.keywords):
-            if base in ELEMENTWISE:
+            if base in ELEMENTWISE | TESTS:
                 return node
             arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
             return located(ast.Call(expression(function), arguments, node.keywords), node)
@@ -143,6 +148,16 @@ class ArrayCalls(Gathering):
             if not is_none(bound):
                 value = ast.Call(expression(function), [value, bound], [])
         return value
+
+    def _trapezoid(
+        self, arguments: list[ast.expr], keywords: dict[str | None, ast.expr], before: list[ast.stmt]
+    ) -> ast.expr:
+        given = {**dict(zip(("y", "x", "dx"), arguments, strict=False)), **keywords}
+        places = given.get("x", ast.Constant(None))
+        if not is_none(places):
+            return self._from_library("np.trapezoid", [given["y"], places], before)
+        area = self._from_library("np.trapezoid", [given["y"]], before)
+        return ast.BinOp(given.get("dx", ast.Constant(1.0)), ast.Mult(), area)
 
     def _elementwise_choice(self, arguments: list[ast.expr], before: list[ast.stmt]) -> ast.expr:
         choice = ast.IfExp(*arguments)
@@ -190,15 +205,31 @@ class ArrayCalls(Gathering):
         elif (parts := self.elements_of(arguments[0])) is not None:
             rank = len(parts)
         if function in {*INTEGERS, "np.arange"}:
-            dtype = self.dtype(ast.Tuple(arguments)).removeprefix("np.") if function == "np.arange" else "int64"
+            whole = function != "np.arange" or all(map(self._is_integer, arguments))
+            dtype = "int64" if whole else self.dtype(ast.Tuple(arguments)).removeprefix("np.")
             arguments = [name(self._named(each, before)) if self.rank(each) else each for each in arguments]
-        elif dtype_arguments and function != "np.linspace":
+            dtype_arguments = [each.value for each in node.keywords if each.arg == "dtype"]
+        if dtype_arguments and function not in {*INTEGERS, "np.linspace"}:
             named = text(dtype_arguments[-1])
             dtype = str(self.kinds[named.removesuffix(".dtype")].dtype) if named.endswith(".dtype") else (
-                {"float": "float64", "int": "int64", "bool": "bool_"}.get(named, named.removeprefix("np.")))
+                _numpy_name(named).removeprefix("np."))
         new = self._new("array", rank, "np." + dtype)
         before.append(assign(new, ast.Call(expression(function), arguments, node.keywords), node))
         return name(new)
+
+    def _is_integer(self, node: ast.expr) -> bool:
+        """Return True for a number that is clearly an integer."""
+        if isinstance(node, ast.BinOp):
+            return not isinstance(node.op, ast.Div) and self._is_integer(node.left) and self._is_integer(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return self._is_integer(node.operand)
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.value, ast.Attribute)  # of a shape
+        if isinstance(node, ast.Call):
+            return base_of(text(node.func)) in ("len", "int")
+        if isinstance(node, ast.Name):
+            return isinstance(self.kinds.get(node.id), types.Integer)
+        return isinstance(node, ast.Attribute) or (isinstance(node, ast.Constant) and isinstance(node.value, int))
 
     def _literal(self, values: ast.List, before: list[ast.stmt]) -> ast.expr:
         rows = [each.elts if isinstance(each, ast.List) else None for each in values.elts]
@@ -257,9 +288,11 @@ class ArrayCalls(Gathering):
             array = self._named(arguments[0], before)
             new = self._new("array", self.kinds[array].ndim, str(self.kinds[array].dtype))
             creation = f"np.empty_like({array})"
+            if len(arguments) > 2:
+                raise Refused("np.full_like with a dtype is not supported: use np.full")
         else:
             shape = arguments[0]
-            dtype = text(arguments[2]) if len(arguments) > 2 else self.dtype(arguments[1])
+            dtype = _numpy_name(text(arguments[2])) if len(arguments) > 2 else self.dtype(arguments[1])
             new = self._new("array", len(self.elements_of(shape) or [1]), dtype)
             creation = f"np.empty({text(shape)}, {dtype})"
         before += statements(f"{new} = {creation}")
@@ -324,3 +357,8 @@ class ArrayCalls(Gathering):
             f"{new}[{', '.join(kept)}] = {total}{divided}"
         ))
         return name(new)
+
+
+def _numpy_name(dtype: str) -> str:
+    """Return NumPy's name of a dtype that may be one of Python's types."""
+    return {"float": "np.float64", "int": "np.int64", "bool": "np.bool_"}.get(dtype, dtype)

@@ -19,7 +19,13 @@ from .partials import BINARY, CHOOSING, UNARY, base_of
 from .source import Refused, expression, indices_of, is_none, name, statements, text
 
 #: Functions of numbers that are applied to each element of an array.
-ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "sign", "isnan", "isinf", "isfinite"}
+ELEMENTWISE = {*UNARY, *BINARY, *CHOOSING, "floor", "ceil", "trunc", "rint", "sign"}
+
+#: Functions of numbers that return a truth value and are applied to each element of an array.
+TESTS = {"isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or", "logical_xor", "logical_not"}
+
+
+_BITWISE = ast.BitAnd, ast.BitOr, ast.BitXor
 
 
 class Elements(Hoister):
@@ -55,9 +61,22 @@ class Elements(Hoister):
             return self.rank(node.value) + sum(1 if is_none(each) else -1 for each in indices)
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp)):
             return max(self.rank(each) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
-        if isinstance(node, ast.Call) and base_of(text(node.func)) in ELEMENTWISE:
+        if isinstance(node, ast.Call) and base_of(text(node.func)) in ELEMENTWISE | TESTS:
             return max(map(self.rank, node.args))
         return 0
+
+    def is_test(self, node: ast.expr) -> bool:
+        """Return True if the value of an expression is a truth value, or an array of them."""
+        if isinstance(node, ast.Name):
+            kind = self.kinds.get(node.id)
+            return (kind.dtype if is_array(kind) else kind) == types.boolean
+        if isinstance(node, ast.BinOp):
+            return self.is_test(node.left) and self.is_test(node.right) and isinstance(node.op, _BITWISE)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not) or (isinstance(node.op, ast.Invert) and self.is_test(node.operand))
+        if isinstance(node, ast.Call):
+            return base_of(text(node.func)) in TESTS
+        return isinstance(node, (ast.Compare, ast.BoolOp))
 
     def elements_of(self, node: ast.expr) -> list[ast.expr] | None:
         """Return the elements of a tuple or of the shape of an array; None for other values."""
@@ -67,6 +86,8 @@ class Elements(Hoister):
 
     def dtype(self, node: ast.expr) -> str:
         """Return the source of the dtype of an array expression."""
+        if self.is_test(node):
+            return "np.bool_"
         names = set()
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and (kind := self.kinds.get(each.id)) is not None:
@@ -74,9 +95,7 @@ class Elements(Hoister):
             elif isinstance(each, ast.Constant) and isinstance(each.value, float):
                 names.add("float64")
         numeric = [each for each in names if each.startswith(("float", "int", "uint", "bool"))]
-        if isinstance(node, (ast.Compare, ast.BoolOp)):
-            return "np.bool_"
-        result = np.result_type(*[np.dtype(each) for each in numeric]) if numeric else np.dtype("float64")
+        result = np.result_type(*map(np.dtype, numeric)) if numeric else np.dtype("float64")
         widened = [isinstance(each, ast.Div) or _makes_floats(each) for each in ast.walk(node)]
         if result.kind != "f" and any(widened):
             result = np.dtype("float64")

@@ -16,47 +16,61 @@ JOINING: dict[str, int | None] = {
 }
 
 
+#: An array, the first of the axes along which elements are picked, and the positions along each of these axes.
+Picked = tuple[str, int, list[str]]
+
+
 class Gathering(Elements):
     """Rewriter of the parts of array expressions that pick elements or join arrays."""
 
-    def picked(self, node: ast.Subscript, before: list[ast.stmt]) -> tuple[str, int, str] | None:
-        """Return an array, one of its axes and the positions along it, if an array is among the indices of ``node``."""
+    def picked(self, node: ast.Subscript, before: list[ast.stmt]) -> Picked | None:
+        """Return the array and the picked positions, if an array is among the indices of ``node``."""
         indices = indices_of(node)
         found = [number for number, each in enumerate(indices) if not isinstance(each, ast.Slice) and self.rank(each)]
         if not found:
             return None
-        array, index = self._named(node.value, before), self._named(indices[found[0]], before)
+        array = self._named(node.value, before)
         others = [each for each in indices if is_none(each) or text(each) == "..."]
-        if len(found) > 1 or self.kinds[index].ndim > 1 or others:
+        picking = [number for number, each in enumerate(indices) if not isinstance(each, ast.Slice)]
+        apart = picking[-1] - picking[0] >= len(picking)  # then the picked axis would be the first one
+        if any(self.rank(indices[number]) > 1 for number in found) or others or apart:
             raise Refused(f"the index of {text(node)} is not supported: use a loop")
-        if isinstance(self.kinds[index].dtype, types.Boolean):
-            axis_length = f"{array}.shape[{found[0]}]"
-            positions = self._new("positions", 1, "np.int64")
-            before += statements(
-                f"same_length({index}.shape[0], {axis_length})\n{positions} = np.flatnonzero({index})"
-            )
-            index = positions
-        if len(indices) > 1:
-            indices[found[0]] = ast.Slice()
+        positions = [self._positions(indices[number], f"{array}.shape[{number}]", before) for number in found]
+        before += [each for other in positions[1:] for each in statements(
+            f"same_length({positions[0]}.shape[0], {other}.shape[0])"
+        )]
+        if len(indices) > len(found):
+            for number in found:
+                indices[number] = ast.Slice()
             rest = ast.Subscript(name(array), ast.Tuple(indices, ast.Load()), ast.Load())
             array = text(self._viewed(text(rest), array, self.rank(rest), before))
-        return array, sum(isinstance(each, ast.Slice) for each in indices[: found[0]]), index
+        return array, sum(isinstance(each, ast.Slice) for each in indices[: found[0]]), positions
 
-    def gathered(self, array: str, axis: int, index: str, before: list[ast.stmt]) -> ast.expr:
+    def _positions(self, index: ast.expr, length: str, before: list[ast.stmt]) -> str:
+        """Return the name of an array of positions along an axis."""
+        own = self._named(index, before)
+        if not isinstance(self.kinds[own].dtype, types.Boolean):
+            return own
+        positions = self._new("positions", 1, "np.int64")
+        before += statements(f"same_length({own}.shape[0], {length})\n{positions} = np.flatnonzero({own})")
+        return positions
+
+    def gathered(self, array: str, axis: int, positions: list[str], before: list[ast.stmt]) -> ast.expr:
         """Return a new array of the picked elements."""
-        rank = self.kinds[array].ndim
-        new = self._new("gathered", rank, str(self.kinds[array].dtype))
-        places, lengths, there = self._picking(array, axis, index)
+        places, lengths, there = self._picking(array, axis, positions)
+        new = self._new("gathered", len(places), str(self.kinds[array].dtype))
         before += statements(f"{new} = np.empty(({', '.join(lengths)},), {array}.dtype)")
         target = stored(expression(f"{new}[{', '.join(places)}]"))
         before += self._nest(places, lengths, [ast.Assign([target], expression(there))])
         return name(new)
 
-    def scattered(self, array: str, axis: int, index: str, value: ast.expr, done: list[ast.stmt]) -> None:
+    def scattered(
+        self, array: str, axis: int, positions: list[str], value: ast.expr, done: list[ast.stmt]
+    ) -> None:
         """Assign to the picked elements."""
-        places, lengths, there = self._picking(array, axis, index)
+        places, lengths, there = self._picking(array, axis, positions)
         if self.rank(value):  # all of it is computed first, since it may depend on the array
-            new = self._new("array", self.kinds[array].ndim, str(self.kinds[array].dtype))
+            new = self._new("array", len(places), str(self.kinds[array].dtype))
             done += statements(f"{new} = np.empty(({', '.join(lengths)},), {array}.dtype)")
             self._loops(new, value, done)
             value = expression(f"{new}[{', '.join(places)}]")
@@ -64,14 +78,15 @@ class Gathering(Elements):
             value = self._held(value, done)
         done += self._nest(places, lengths, [ast.Assign([stored(expression(there))], value)])
 
-    def _picking(self, array: str, axis: int, index: str) -> tuple[list[str], list[str], str]:
+    def _picking(self, array: str, axis: int, positions: list[str]) -> tuple[list[str], list[str], str]:
         """Return counters for the picked elements, their bounds, and the source of the element at the counters."""
-        rank = self.kinds[array].ndim
+        rank = self.kinds[array].ndim - len(positions) + 1
         places = [self.names.fresh("ijklmn"[each]) for each in range(rank)]
-        lengths = [f"{array}.shape[{each}]" for each in range(rank)]
-        lengths[axis] = f"{index}.shape[0]"
+        more = len(positions) - 1
+        lengths = [f"{array}.shape[{each if each < axis else each + more}]" for each in range(rank)]
+        lengths[axis] = f"{positions[0]}.shape[0]"
         there = [*places]
-        there[axis] = f"{index}[{places[axis]}]"
+        there[axis : axis + 1] = [f"{each}[{places[axis]}]" for each in positions]
         return places, lengths, f"{array}[{', '.join(there)}]"
 
     def _held(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:

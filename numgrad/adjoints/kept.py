@@ -15,7 +15,7 @@ from .procedures import RULES, source_of_files
 from .source import compiled, names_in
 from .support import same_length
 
-_OPTIONS = {"error_model": "numpy", "nogil": True}
+_OPTIONS = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 
 def dispatcher(source: str, title: str, namespace: dict[str, Any]) -> Any:

@@ -101,6 +101,35 @@ def differences(a: Any) -> Any:
     return out
 
 
+def rolled(a: Any, shift: Any) -> Any:
+    out = np.empty(a.shape[0], a.dtype)
+    for i in range(a.shape[0]):
+        out[i] = a[(i - shift) % a.shape[0]]
+    return out
+
+
+def median(a: Any) -> Any:
+    order = np.argsort(a)
+    n = a.shape[0]
+    if n % 2 == 1:
+        return a[order[n // 2]]
+    return 0.5 * (a[order[n // 2 - 1]] + a[order[n // 2]])
+
+
+def area(y: Any) -> Any:
+    total = 0.0
+    for i in range(1, y.shape[0]):
+        total += 0.5 * (y[i] + y[i - 1])
+    return total
+
+
+def area_over(y: Any, x: Any) -> Any:
+    total = 0.0
+    for i in range(1, y.shape[0]):
+        total += 0.5 * (x[i] - x[i - 1]) * (y[i] + y[i - 1])
+    return total
+
+
 def interpolated(x: Any, places: Any, values: Any) -> Any:
     last = places.shape[0] - 1
     if x <= places[0]:
@@ -157,9 +186,9 @@ def inverse(a: Any) -> Any:
 
 
 def determinant(a: Any) -> Any:
-    out = np.empty(1, a.dtype)
+    out = np.empty((1, 1), a.dtype)
     determinant_into(out, a)
-    return out[0]
+    return out[0, 0]
 
 
 #: For each function and the numbers of dimensions of its arguments: the loops, and the dimensions of the result.
@@ -176,6 +205,10 @@ LIBRARY: dict[tuple[str, tuple[int, ...]], tuple[Callable[..., Any], int]] = {
     ("np.cumsum", (1,)): (cumulative_sum, 1),
     ("np.cumprod", (1,)): (cumulative_product, 1),
     ("np.diff", (1,)): (differences, 1),
+    ("np.roll", (1, 0)): (rolled, 1),
+    ("np.median", (1,)): (median, 0),
+    ("np.trapezoid", (1,)): (area, 0),
+    ("np.trapezoid", (1, 1)): (area_over, 0),
     ("np.interp", (0, 1, 1)): (interpolated, 0),
     ("np.linalg.norm", (1,)): (norm_of_vector, 0),
     ("np.linalg.norm", (2,)): (norm_of_matrix, 0),

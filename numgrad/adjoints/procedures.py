@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import stored_dispatcher
+from ..devices import Procedure
 
 #: Beginning of the names of procedures and rules in generated code.  No other names begin like this.
 PREFIX = "numgrad_"
@@ -28,7 +28,7 @@ RULES: dict[Callable[..., Any], dict[str, Any]] = {}
 def procedure(function: Callable[..., Any]) -> Any:
     """Compile a procedure, or a rule of one, when it is first called."""
     RULES[function] = {}
-    return stored_dispatcher(function, source_of_files(), error_model="numpy")
+    return Procedure(function, source_of_files(), error_model="numpy")
 
 
 @functools.cache
@@ -57,27 +57,27 @@ def call_of(statement: ast.stmt) -> ast.Call | None:
 
 @procedure
 def push(tape: Any, at: int, array: Any) -> None:
-    """Store the elements of an array on a tape, if there is room."""
-    flat = array.reshape(array.size)
-    if at + flat.shape[0] <= tape.shape[0]:
-        for i in range(flat.shape[0]):
-            tape[at + i] = flat[i]
+    """Store the elements of a matrix on a tape, if there is room."""
+    if at + array.size <= tape.shape[0]:
+        for i in range(array.shape[0]):
+            for j in range(array.shape[1]):
+                tape[at + i * array.shape[1] + j] = array[i, j]
 
 
 @procedure
 def pop(array: Any, tape: Any, at: int) -> None:
-    """Restore the elements of an array from a tape."""
-    flat = array.reshape(array.size)
-    for i in range(flat.shape[0]):
-        flat[i] = tape[at + i]
+    """Restore the elements of a matrix from a tape."""
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            array[i, j] = tape[at + i * array.shape[1] + j]
 
 
 @procedure
 def clear(array: Any) -> None:
-    """Set the elements of an array to zero."""
-    flat = array.reshape(array.size)
-    for i in range(flat.shape[0]):
-        flat[i] = 0.0
+    """Set the elements of a matrix to zero."""
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            array[i, j] = 0.0
 
 
 @procedure
@@ -253,25 +253,25 @@ def determinant_into(out: Any, a: Any) -> None:
                 factor = left[i, k] / left[k, k]
                 for j in range(k + 1, n):
                     left[i, j] -= factor * left[k, j]
-    out[0] = product
+    out[0, 0] = product
 
 
 @rule(determinant_into, "a")
 def determinant_by_a(a_b: Any, out: Any, out_b: Any, a: Any) -> None:
     n = a.shape[0]
-    if out[0] != 0.0:
+    if out[0, 0] != 0.0:
         inverse = np.empty((n, n), a.dtype)
         inverse_into(inverse, a)
         for i in range(n):
             for j in range(n):
-                a_b[i, j] += out_b[0] * out[0] * inverse[j, i]
+                a_b[i, j] += out_b[0, 0] * out[0, 0] * inverse[j, i]
     else:
         minor = np.empty((n - 1, n - 1), a.dtype)
-        value = np.empty(1, a.dtype)
+        value = np.empty((1, 1), a.dtype)
         for i in range(n):
             for j in range(n):
                 for k in range(n - 1):
                     for m in range(n - 1):
                         minor[k, m] = a[k + (1 if k >= i else 0), m + (1 if m >= j else 0)]
                 determinant_into(value, minor)
-                a_b[i, j] += value[0] * out_b[0] * (1 - 2 * ((i + j) % 2))
+                a_b[i, j] += value[0, 0] * out_b[0, 0] * (1 - 2 * ((i + j) % 2))

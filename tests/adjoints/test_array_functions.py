@@ -97,8 +97,30 @@ def views(x, A):
     return x, A.T, y[::-1], A[1] * A[0]
 
 
+def conditions(x, A):
+    inside = (x > 0.0) & (x < 1.0) | np.isnan(x)
+    y = np.where(~inside, x * x, x[1] * x) + A[0, 0] * np.arange(len(x))
+    return y[np.logical_or(inside, x > 2.0)], x[0] * np.full(2, 3, dtype=np.float64)
+
+
+def several_indices(x, A):
+    i, j = np.array([1, 0, 1]), np.array([2, 2, 0])
+    B = A * A
+    B[i, j] *= A[j % 2, i] * x[:3]
+    C = np.ones((2, 3, 4)) * x
+    C[0, np.array([False, True, True]), j[:2]] = A[0, :2]
+    return B, C[:, j, i], A[np.argsort(A[:, 0]), 1]
+
+
+def ordered(x, A):
+    return np.roll(x, -1) * np.roll(A[0], 4)[0], np.median(x), np.median(A[0]), np.trapezoid(x, dx=0.5), np.trapezoid(
+        A[0] * A[1], x[:3]
+    )
+
+
 FUNCTIONS = [
     masked, rows_and_columns, clipped, sorted_and_flipped, joined, new_axes, along_axes, products, tuples, views,
+    conditions, several_indices, ordered,
 ]
 
 

@@ -62,7 +62,18 @@ def all_places(x):
     return total
 
 
+def sum_of_absolutes(x):
+    return np.linalg.norm(x, ord=1)
+
+
+def indices_apart(x):
+    A = np.ones((2, 3, 2)) * x
+    return np.sum(A[0, :, np.array([0, 1])] * x[0])
+
+
 @pytest.mark.parametrize(("function", "line", "reason"), [
+    (sum_of_absolutes, "return np.linalg.norm(x, ord=1)", "the derivative of np.linalg.norm is not known"),
+    (indices_apart, "return np.sum(A[0, :, np.array([0, 1])] * x[0])", "use a loop"),
     (flat, "for each in x.flat:", "only numbers and arrays of real numbers"),
     (real_part, "return x[0].real", "derivative of x[0].real"),
     (all_places, "for place in np.ndindex(x.shape):", "Numba cannot infer its types"),
