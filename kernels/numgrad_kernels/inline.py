@@ -242,6 +242,15 @@ def function_in(compute: np.dtype, function: Callable[..., Any]) -> Callable[...
 
     Keyword-only parameters become positional ones, with their defaults.
     """
+    text, imports = text_in(compute, function)
+    scope: dict[str, Any] = {compute.name: compute.type, "inf": math.inf, "nan": math.nan}
+    scope |= {name: getattr(scalar, name) for name in imports}
+    exec(compile(text, f"<{function.__name__} in {compute.name}>", "exec"), scope)
+    return scope["element"]
+
+
+def text_in(compute: np.dtype, function: Callable[..., Any]) -> tuple[str, list[str]]:
+    """Return the text of the function that ``function_in`` returns, and the functions of ``scalar`` that it calls."""
     defaults = function.__kwdefaults__ or {}
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -250,11 +259,8 @@ def function_in(compute: np.dtype, function: Callable[..., Any]) -> Callable[...
     lines = [f"{name} = {compute.name}({name})" for name in (*names, *defaults)]
     lines += [*inliner.statements, f"return {value}"]
     parameters = [*names, *[f"{name}={default!r}" for name, default in defaults.items()]]
-    scope: dict[str, Any] = {compute.name: compute.type, "inf": math.inf, "nan": math.nan}
-    scope |= {name: getattr(scalar, name) for name in inliner.imports}
     text = f"def element({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines)
-    exec(compile(text, f"<{function.__name__} in {compute.name}>", "exec"), scope)
-    return scope["element"]
+    return text, sorted(inliner.imports)
 
 
 def literals(compute: np.dtype, node: ast.expr) -> ast.expr:

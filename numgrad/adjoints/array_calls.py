@@ -152,7 +152,8 @@ class ArrayCalls(Gathering):
     def _trapezoid(
         self, arguments: list[ast.expr], keywords: dict[str | None, ast.expr], before: list[ast.stmt]
     ) -> ast.expr:
-        given = {**dict(zip(("y", "x", "dx"), arguments, strict=False)), **keywords}
+        given: dict[str | None, ast.expr] = dict(zip(("y", "x", "dx"), arguments, strict=False))
+        given |= keywords
         places = given.get("x", ast.Constant(None))
         if not is_none(places):
             return self._from_library("np.trapezoid", [given["y"], places], before)

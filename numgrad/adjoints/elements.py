@@ -68,7 +68,7 @@ class Elements(Hoister):
     def is_test(self, node: ast.expr) -> bool:
         """Return True if the value of an expression is a truth value, or an array of them."""
         if isinstance(node, ast.Name):
-            kind = self.kinds.get(node.id)
+            kind: Any = self.kinds.get(node.id)
             return (kind.dtype if is_array(kind) else kind) == types.boolean
         if isinstance(node, ast.BinOp):
             return self.is_test(node.left) and self.is_test(node.right) and isinstance(node.op, _BITWISE)

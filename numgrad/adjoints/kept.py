@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
+import math
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numba import njit, typeof
+from numba.core.registry import CPUDispatcher
 
-from ..devices import stored_module
+from ..devices import sources, stored_module, text_in
 from .procedures import RULES, source_of_files
 from .source import compiled, names_in
 from .support import same_length
@@ -21,7 +24,7 @@ _OPTIONS = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 def dispatcher(source: str, title: str, namespace: dict[str, Any]) -> Any:
     """Return the function of a source, compiled when it is first called.
 
-    Its machine code is kept if it follows from the source: it may call only functions of this package.
+    Its machine code is kept if it follows from the source: it may call functions of this package, and derivatives.
     """
     used = {each: namespace[each] for each in sorted(names_in(ast.parse(source)) & namespace.keys())}
     about = [_description(value) for value in used.values()]
@@ -36,5 +39,21 @@ def _description(value: Any) -> str | None:
         return f"{typeof(value)!r} {hashlib.sha256(value.tobytes()).hexdigest()} {value.shape}"
     if isinstance(value, (bool, int, float, np.generic)):
         return f"{type(value)} {value!r}"
+    if value is np.float32 or getattr(math, getattr(value, "__name__", ""), None) is value:
+        return value.__name__
+    if getattr(value, "__module__", None) == "numgrad.scalar":
+        texts = [text_in(np.dtype(compute), value.op.function) for compute in (np.float32, np.float64)]
+        return f"{value.__name__} {texts} {sources('numgrad_kernels.scalar ')}"
+    if isinstance(value, CPUDispatcher) and value is not same_length:
+        return _description_of_derivative(value.py_func)
     own = isinstance(value, ModuleType) or value is same_length or getattr(value, "py_func", None) in RULES
     return value.__name__ if own else None
+
+
+def _description_of_derivative(function: Any) -> str | None:
+    """Return the source of a derivative of a function of numbers, with descriptions of what it refers to."""
+    named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    used = {name: value for name, value in named.items() if value is not None}
+    about = [_description(value) for value in used.values()]
+    calls_procedures = any(getattr(value, "py_func", None) in RULES for value in used.values())
+    return None if None in about or calls_procedures else f"{inspect.getsource(function)} {[*used]} {about}"

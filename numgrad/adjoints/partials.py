@@ -56,8 +56,8 @@ CHOOSING = {"min": "<=", "max": ">=", "minimum": "<=", "maximum": ">=", "fmin": 
 CONSTANT = {
     "int", "len", "bool", "round", "floor", "ceil", "trunc", "rint", "sign", "int64", "int32", "int16", "int8",
     "uint8", "uint16", "uint32", "uint64", "isnan", "isinf", "isfinite", "searchsorted", "argmax", "argmin", "argsort",
-    "any", "all", "digitize", "logical_and", "logical_or", "logical_xor", "logical_not", "floor_divide", "count_nonzero", "signbit",
-    "isclose", "intp", "bool_",
+    "any", "all", "digitize", "logical_and", "logical_or", "logical_xor", "logical_not", "floor_divide",
+    "count_nonzero", "signbit", "isclose", "intp", "bool_",
 }
 
 

@@ -6,10 +6,12 @@ names for operations to call.  Functions that depend on no device are in this pa
 
 from numgrad_kernels import libm as libm
 from numgrad_kernels.cache import cache_directory as cache_directory
+from numgrad_kernels.cache import sources as sources
 from numgrad_kernels.dispatchers import stored_module as stored_module
 from numgrad_kernels.formulas import Formula as Formula
 from numgrad_kernels.formulas import FormulaError as FormulaError
 from numgrad_kernels.inline import function_in as function_in
+from numgrad_kernels.inline import text_in as text_in
 from numgrad_kernels.pointwise import Operand as Operand
 from numgrad_kernels.pointwise import PointwiseProgram as PointwiseProgram
 from numgrad_kernels.procedures import Procedure as Procedure

@@ -108,7 +108,7 @@ def several_indices(x, A):
     B = A * A
     B[i, j] *= A[j % 2, i] * x[:3]
     C = np.ones((2, 3, 4)) * x
-    C[0, np.array([False, True, True]), j[:2]] = A[0, :2]
+    C[:, np.array([1, 2]), j[:2]] = A[:, :2]
     return B, C[:, j, i], A[np.argsort(A[:, 0]), 1]
 
 
