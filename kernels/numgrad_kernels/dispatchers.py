@@ -86,7 +86,7 @@ def stored_module(name: str, text: str, scope: dict[str, Any], about: str, **opt
 
     ``scope`` has what the module refers to, and ``about`` describes that; ``options`` are those of ``numba.njit``.
     """
-    stem = f"{name}_{_digest(store._environment(), text, about, repr(sorted(options.items())))}"
+    stem = f"{name}_{_digest(environment(), text, about, repr(sorted(options.items())))}"
     module = store._module(stem)
     file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

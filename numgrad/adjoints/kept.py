@@ -39,15 +39,16 @@ def _description(value: Any) -> str | None:
         return f"{typeof(value)!r} {hashlib.sha256(value.tobytes()).hexdigest()} {value.shape}"
     if isinstance(value, (bool, int, float, np.generic)):
         return f"{type(value)} {value!r}"
-    if value is np.float32 or getattr(math, getattr(value, "__name__", ""), None) is value:
-        return value.__name__
+    title: str = getattr(value, "__name__", "")
+    if value is np.float32 or getattr(math, title, None) is value:
+        return title
     if getattr(value, "__module__", None) == "numgrad.scalar":
         texts = [text_in(np.dtype(compute), value.op.function) for compute in (np.float32, np.float64)]
-        return f"{value.__name__} {texts} {sources('numgrad_kernels.scalar ')}"
+        return f"{title} {texts} {sources('numgrad_kernels.scalar ')}"
     if isinstance(value, CPUDispatcher) and value is not same_length:
         return _description_of_derivative(value.py_func)
     own = isinstance(value, ModuleType) or value is same_length or getattr(value, "py_func", None) in RULES
-    return value.__name__ if own else None
+    return title if own else None
 
 
 def _description_of_derivative(function: Any) -> str | None:
