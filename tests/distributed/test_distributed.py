@@ -1,25 +1,9 @@
 """Programs in ``programs/``, in several processes that MPI's launcher starts."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-import numgrad
+from launching import launch
 
 pytestmark = pytest.mark.mpi
-
-PROGRAMS = Path(__file__).with_name("programs")
-
-
-def launch(processes, program, *arguments):
-    """Run a program with ``python -m numgrad launch``."""
-    packages = [str(Path(numgrad.__file__).parents[1]), str(Path(numgrad.__file__).parents[1] / "kernels")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(packages)}
-    command = [sys.executable, "-m", "numgrad", "launch", "--processes", str(processes), str(PROGRAMS / program)]
-    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(("program", "processes"), [("example", 2), ("collectives", 3), ("adjoints", 4)])
