@@ -75,17 +75,14 @@ class Contact:
     def check(self, waiting: Waiting) -> str | None:
         """Handle messages while a call waits; return the reason if it waits in vain."""
         self._handle(waiting)
-        for rank in waiting.peers:
-            if rank not in self._ended:
-                continue
-            counts, since = self._ended[rank]
-            if waiting.count is None:
-                in_vain = time.monotonic() > since + UNDERWAY
-            else:
-                in_vain = counts.get(waiting.group, 0) < waiting.count
-            if in_vain:
-                return f"rank {rank} has ended its program"
-        return None
+        ended = [rank for rank in waiting.peers if rank in self._ended]
+        if waiting.count is not None:
+            ended = [rank for rank in ended if self._ended[rank][0].get(waiting.group, 0) < waiting.count]
+        else:  # any of the peers may send a message, which may be underway
+            others = {*waiting.peers} - {self._communicator.Get_rank()}
+            if len(ended) < len(others) or time.monotonic() < max(self._ended[rank][1] for rank in ended) + UNDERWAY:
+                ended = []
+        return f"{named(ended)} ended the program" if ended else None
 
     def ask(self, waiting: Waiting) -> str:
         """Ask the other ranks where they are, and return the answers as text."""
@@ -102,7 +99,7 @@ class Contact:
         for rank in others:
             answer = self._answers.get(rank)
             if rank in self._ended:
-                missing.append(f"rank {rank} has ended its program")
+                missing.append(f"rank {rank} ended the program")
             elif answer is None:
                 missing.append(f"rank {rank} does not answer: it computes, or hangs")
             elif waiting.count is None or answer[:3] != (waiting.name, waiting.group, waiting.count):

@@ -84,6 +84,10 @@ class group(GroupMember):  # noqa: N801 - PyTorch's name
 #: The groups that this process belongs to; the first is the world.
 _groups: list[ProcessGroup] = []
 _made = 0  # the number of groups made by all ranks
+
+#: For each group that was destroyed, the number of collectives that this rank had begun.
+_past: dict[int, int] = {}
+
 _warned_of_backend = False
 
 
@@ -97,7 +101,7 @@ def init_process_group(
     MPI's launcher has started the processes and numbered them, so ``init_method``, ``store``, ``group_name``,
     ``pg_options`` and ``device_id`` are accepted and not used.  The environment variables ``RANK``, ``WORLD_SIZE``,
     ``LOCAL_RANK`` and ``LOCAL_WORLD_SIZE`` are set unless they are.  The processors of a machine are divided among its
-    processes unless ``NUMBA_NUM_THREADS`` is set.  From now on, an uncaught exception ends all processes.
+    processes, unless the number of threads is set, too.  From now on, an uncaught exception ends all processes.
 
     Args:
         backend: "mpi".  The names "gloo" and "nccl" choose MPI, too, and warn once.
@@ -142,7 +146,7 @@ def _next_number() -> int:
 def _leave() -> None:
     """Tell the other ranks that this one takes part in no more calls, and wait until they are done, too."""
     if _groups:
-        _groups[0].contact.end({each.number: each.count for each in _groups})
+        _groups[0].contact.end({**_past, **{each.number: each.count for each in _groups}})
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -164,6 +168,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         _groups.clear()
     else:
         _groups.remove(found)
+        _past[found.number] = found.count
         found.communicator.Free()
 
 

@@ -8,6 +8,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from ..settings import set_num_threads
 from .mpi import mpi
 
@@ -20,7 +22,8 @@ _aborts = False
 def number_processes(communicator: Any, expected: int = -1) -> bool:
     """Set ``RANK``, ``WORLD_SIZE``, ``LOCAL_RANK``, ``LOCAL_WORLD_SIZE``, unless they are, and the number of threads.
 
-    The processors of a machine are divided among its processes unless ``NUMBA_NUM_THREADS`` is set.
+    The processors of a machine are divided among its processes, unless ``NUMBA_NUM_THREADS`` is set, and, for products
+    of matrices, ``OMP_NUM_THREADS``, ``OPENBLAS_NUM_THREADS`` or ``MKL_NUM_THREADS``.
 
     Args:
         communicator: MPI's communicator of the processes.
@@ -52,9 +55,17 @@ def number_processes(communicator: Any, expected: int = -1) -> bool:
     for name, value in numbers.items():
         os.environ.setdefault(name, str(value))
     processors = _processors()
-    if "NUMBA_NUM_THREADS" not in os.environ and local_size > 1:
-        set_num_threads(max(1, processors // local_size))
+    if local_size > 1:
+        _limit_threads(max(1, processors // local_size))
     return local_size <= processors
+
+
+def _limit_threads(count: int) -> None:
+    """Run kernels and products of matrices on at most so many threads, unless the environment has their number."""
+    if "NUMBA_NUM_THREADS" not in os.environ:
+        set_num_threads(count)
+    if os.environ.keys().isdisjoint(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")):
+        threadpool_limits(count, "blas")
 
 
 def _processors() -> int:

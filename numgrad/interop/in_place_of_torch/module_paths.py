@@ -52,6 +52,7 @@ _MODULES = {
     "torch._jit_internal": _found_in("jit", f"{_HERE}.internals"),
     "torch._tensor": _found_in(""),
     "torch._utils": _found_in(f"{_HERE}.internals"),
+    "torch.distributed.distributed_c10d": _found_in("distributed"),
     "torch.distributed.optim": _Contents((), "optimizers of parameters that are spread over processes"),
     "torch.functional": _found_in(""),
     "torch.futures": _Contents((), "futures: jit.fork() calls its function at once"),
