@@ -163,6 +163,29 @@ def check_communication_hooks():
     np.testing.assert_allclose(gradients[2], gradients[0], atol=float(gradients[0].abs().max()) / 64)
 
 
+def check_statistics_of_all_ranks():
+    """SyncBatchNorm of parts is BatchNorm of the whole, with first and second derivatives."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(0)
+    layer = nn.BatchNorm1d(3, dtype=torch.float64)
+    nn.init.normal_(layer.weight)
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(copy.deepcopy(layer)))
+    whole = torch.randn(2 + 5 * size, 3, 4, dtype=torch.float64, requires_grad=True)
+    factor = torch.randn(2 + 5 * size, 3, 4, dtype=torch.float64)
+    mine = slice(0, 7) if rank == 0 else slice(2 + 5 * rank, 7 + 5 * rank)  # parts of different sizes
+    part = whole.detach()[mine].requires_grad_()
+    of_whole, of_part = layer(whole), model(part)
+    np.testing.assert_allclose(of_part.detach(), of_whole.detach()[mine], rtol=1e-12, atol=1e-13)
+    for name in "running_mean", "running_var", "num_batches_tracked":
+        np.testing.assert_allclose(getattr(model[0], name), getattr(layer, name), rtol=1e-12)
+    (slope,) = torch.autograd.grad((of_whole * factor).sum(), whole, create_graph=True)
+    (own_slope,) = torch.autograd.grad((of_part * factor[mine]).sum(), part, create_graph=True)
+    np.testing.assert_allclose(own_slope.detach(), slope.detach()[mine], rtol=1e-9, atol=1e-12)
+    (slope * factor.cos()).sum().backward()
+    (own_slope * factor[mine].cos()).sum().backward()
+    np.testing.assert_allclose(part.grad, whole.grad[mine], rtol=1e-8, atol=1e-11)
+
+
 def check_buffers_and_copies():
     model = DistributedDataParallel(nn.BatchNorm1d(1))
     model(torch.full((2, 1), float(dist.get_rank())))
