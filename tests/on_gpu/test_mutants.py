@@ -94,8 +94,8 @@ MUTANTS = [
     Mutant("a wrong rank", r"rank - \(0 if left else width\)", "rank - (0 if left else width - 1)", order),
     Mutant("ties on both sides", "ties = not left", "ties = False", order),
     Mutant("no barrier of a warp: digits", r"cuda\.syncwarp\(\)\n(?= +if i < end)", "pass\n", order, (1, 20_000),
-           (1, 400)),
-    Mutant("digits without a sign", r"(\w+) \| sign\d*", r"\1", order, (1, 20_000), (1, 400)),
+           (1, 270)),
+    Mutant("digits without a sign", r"(\w+) \| sign\d*", r"\1", order, (1, 20_000), (1, 270)),
     Mutant("a wrong step of columns", "else 1 << shift", "else 2 << shift", softmax_of_columns, (300, 20), (9, 4)),
 ]  # fmt: skip
 

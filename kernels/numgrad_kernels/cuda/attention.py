@@ -19,7 +19,17 @@ from ..facts import Out
 from ..scalar import exp
 from .adapter import cuda
 from .softmax import finite, larger
-from .tiles import add_products, adjacent4, put4, square, tile_of_products
+from .tiles import (
+    add_products,
+    adjacent4,
+    put4,
+    shrunk,
+    square,
+    tile_of_products,
+    with_products,
+    write_held,
+    zeros,
+)
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -28,6 +38,9 @@ T = np.float32
 THREADS = 256
 SIDE = 16
 TILE = 64
+
+#: Placeholder: the number of tiles, 0 to 2, that hold the rows of a result in registers; 0 if rows are longer.
+HELD = 0
 
 #: Placeholders for shared memory: the step from one line of a tile to the next, the elements of a tile, the elements of
 #: SIDE of its lines, and the elements of an array with SIDE numbers for each line, plus padding.
@@ -65,7 +78,9 @@ def attention(
     for row in range(thread, TILE, THREADS):
         tops[np.uint64(row)] = T(-np.inf)
         sums[np.uint64(row)] = T(0)
-    _clear(out, out_start, out_row, rows, width, line, across)
+    held, more = zeros(), zeros()
+    if HELD == 0:
+        _clear(out, out_start, out_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
         k_offset, v_offset = k_start + begin * k_row, v_start + begin * v_row
@@ -109,21 +124,38 @@ def attention(
         for row in range(thread, TILE, THREADS):
             line_index = np.uint64(row)
             sums[line_index] = sums[line_index] * shrinks[line_index] + _total(partial, row)
-        add_products(
-            weights, right, line, across, v, v_offset, v_row, columns, width, out, out_start, out_row, rows, shrinks, 1
-        )
+        if HELD == 0:
+            add_products(
+                weights, right, line, across, v, v_offset, v_row, columns, width, out, out_start, out_row, rows,
+                shrinks, 1,
+            )  # fmt: skip
+        else:
+            a, b, c, d = adjacent4(shrinks, np.uint64(4 * across))
+            held = with_products(
+                shrunk(held, a, b, c, d), weights, right, line, across, v, v_offset, v_row, columns, width, 0
+            )
+            if HELD == 2:
+                more = with_products(
+                    shrunk(more, a, b, c, d), weights, right, line, across, v, v_offset, v_row, columns, width, TILE
+                )
     cuda.syncthreads()
-    for row in range(line, rows, SIDE):
-        total = sums[np.uint64(row)]
-        share = T(1) / total if total != T(0) else T(0)
-        for column in range(across, width, SIDE):
-            out[out_start + row * out_row + column] *= share
+    if HELD == 0:
+        for row in range(line, rows, SIDE):
+            share = _share(sums[np.uint64(row)])
+            for column in range(across, width, SIDE):
+                out[out_start + row * out_row + column] *= share
+    else:
+        a, b, c, d = adjacent4(sums, np.uint64(4 * across))
+        a, b, c, d = _share(a), _share(b), _share(c), _share(d)
+        write_held(shrunk(held, a, b, c, d), out, out_start, out_row, rows, width, 0, line, across)
+        if HELD == 2:
+            write_held(shrunk(more, a, b, c, d), out, out_start, out_row, rows, width, TILE, line, across)
     for row in range(thread, rows, THREADS):
         line_index = np.uint64(row)
         total = sums[line_index]
         at = 2 * (head * queries + first + row)
         statistics[at] = tops[line_index] if total != T(0) else T(np.inf)
-        statistics[at + 1] = T(1) / total if total != T(0) else T(0)
+        statistics[at + 1] = _share(total)
 
 
 def attention_queries(
@@ -167,7 +199,9 @@ def attention_queries(
         shifts[line_index], shares[line_index] = statistics[at], statistics[at + 1]
         centres[line_index] = _total(partial, row)
         means[head * queries + first + row] = centres[line_index]
-    _clear(grad_q, grad_q_start, grad_q_row, rows, width, line, across)
+    held, more = zeros(), zeros()
+    if HELD == 0:
+        _clear(grad_q, grad_q_start, grad_q_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
         k_offset, v_offset = k_start + begin * k_row, v_start + begin * v_row
@@ -197,10 +231,19 @@ def attention_queries(
             h = d * (h - centre3) * T(scale) if column <= edge + 3 else T(0)
             put4(slopes, at, 1, e, f, g, h)
         cuda.syncthreads()
-        add_products(
-            slopes, right, line, across, k, k_offset, k_row, columns, width, grad_q, grad_q_start, grad_q_row, rows,
-            shifts, 0,
-        )  # fmt: skip
+        if HELD == 0:
+            add_products(
+                slopes, right, line, across, k, k_offset, k_row, columns, width, grad_q, grad_q_start, grad_q_row,
+                rows, shifts, 0,
+            )  # fmt: skip
+        else:
+            held = with_products(held, slopes, right, line, across, k, k_offset, k_row, columns, width, 0)
+            if HELD == 2:
+                more = with_products(more, slopes, right, line, across, k, k_offset, k_row, columns, width, TILE)
+    if HELD > 0:
+        write_held(held, grad_q, grad_q_start, grad_q_row, rows, width, 0, line, across)
+    if HELD == 2:
+        write_held(more, grad_q, grad_q_start, grad_q_row, rows, width, TILE, line, across)
 
 
 def attention_keys(
@@ -227,8 +270,10 @@ def attention_keys(
     grad_k_start = _start(head, heads, grad_k_stack, grad_k_head) + first * grad_k_row
     grad_v_start = _start(head, heads, grad_v_stack, grad_v_head) + first * grad_v_row
     sign, factor = T(-1) if T(scale) < T(0) else T(1), abs(T(scale))
-    _clear(grad_k, grad_k_start, grad_k_row, rows, width, line, across)
-    _clear(grad_v, grad_v_start, grad_v_row, rows, width, line, across)
+    held_k, more_k, held_v, more_v = zeros(), zeros(), zeros(), zeros()
+    if HELD == 0:
+        _clear(grad_k, grad_k_start, grad_k_row, rows, width, line, across)
+        _clear(grad_v, grad_v_start, grad_v_row, rows, width, line, across)
     for begin in range(first if causal else 0, queries, TILE):
         columns = min(TILE, queries - begin)
         q_offset, grad_offset = q_start + begin * q_row, grad_start + begin * grad_row
@@ -263,14 +308,29 @@ def attention_keys(
                 c * g if edge >= 2 else T(0), d * h if edge >= 3 else T(0),
             )  # fmt: skip
         cuda.syncthreads()
-        add_products(
-            weights, right, line, across, grad, grad_offset, grad_row, columns, width, grad_v, grad_v_start, grad_v_row,
-            rows, shifts, 0,
-        )  # fmt: skip
-        add_products(
-            slopes, right, line, across, q, q_offset, q_row, columns, width, grad_k, grad_k_start, grad_k_row, rows,
-            shifts, 0,
-        )  # fmt: skip
+        if HELD == 0:
+            add_products(
+                weights, right, line, across, grad, grad_offset, grad_row, columns, width, grad_v, grad_v_start,
+                grad_v_row, rows, shifts, 0,
+            )  # fmt: skip
+            add_products(
+                slopes, right, line, across, q, q_offset, q_row, columns, width, grad_k, grad_k_start, grad_k_row,
+                rows, shifts, 0,
+            )  # fmt: skip
+        else:
+            held_v = with_products(held_v, weights, right, line, across, grad, grad_offset, grad_row, columns, width, 0)
+            held_k = with_products(held_k, slopes, right, line, across, q, q_offset, q_row, columns, width, 0)
+            if HELD == 2:
+                more_v = with_products(
+                    more_v, weights, right, line, across, grad, grad_offset, grad_row, columns, width, TILE
+                )
+                more_k = with_products(more_k, slopes, right, line, across, q, q_offset, q_row, columns, width, TILE)
+    if HELD > 0:
+        write_held(held_v, grad_v, grad_v_start, grad_v_row, rows, width, 0, line, across)
+        write_held(held_k, grad_k, grad_k_start, grad_k_row, rows, width, 0, line, across)
+    if HELD == 2:
+        write_held(more_v, grad_v, grad_v_start, grad_v_row, rows, width, TILE, line, across)
+        write_held(more_k, grad_k, grad_k_start, grad_k_row, rows, width, TILE, line, across)
 
 
 # -- parts of the kernels ---------------------------------------------------------------------------------------------
@@ -291,6 +351,11 @@ def _start(head, heads, stack_step, head_step):
 def _weight(score, top, factor):
     """The weight of a score before division by their sum: 0 if the key is not visible, even if factor is 0."""
     return exp((score - top) * factor) if score != T(-np.inf) else T(0)
+
+
+def _share(total):
+    """The reciprocal of a sum of weights, 0 if there are none."""
+    return T(1) / total if total != T(0) else T(0)
 
 
 def _total(partial, row):

@@ -1,5 +1,7 @@
 """Products of rows as tiles in shared memory, and products of tiles with rows, which are added to rows.
 
+Rows that are at most as long as a tile, or two, are kept in registers meanwhile (``held``).
+
 A block's threads form a square of SIDE by SIDE, each at ``across`` on a ``line``.  Each has 4 x 4 elements of a tile,
 four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that neighbouring
 threads access neighbouring elements, and four elements are read at once.
@@ -33,7 +35,7 @@ def adjacent4(part, at):
 
 def tile_of_products(tile, left, right, line, across, x, x_start, x_step, rows, y, y_start, y_step, columns, width):
     """The products of ``rows`` rows of ``x`` and ``columns`` rows of ``y``, as a tile."""
-    sums = _zeros()
+    sums = zeros()
     for start in range(0, width, SIDE):
         cuda.syncthreads()
         _stage(left, x, x_start + start, across, 1, width - start, line, x_step, rows)
@@ -47,6 +49,53 @@ def tile_of_products(tile, left, right, line, across, x, x_start, x_step, rows, 
     put4(tile, at + np.uint64(3 * PITCH), 1, sums[12], sums[13], sums[14], sums[15])
 
 
+def with_products(held, tile, right, line, across, y, y_start, y_step, columns, width, offset):
+    """Sums plus the products of a tile and the elements from ``offset`` of ``columns`` rows of ``y``."""
+    for start in range(0, columns, SIDE):
+        cuda.syncthreads()
+        first = y_start + start * y_step + offset
+        _stage(right, y, first, line, y_step, columns - start, across, 1, width - offset)
+        cuda.syncthreads()
+        held = _multiplied(held, tile, np.uint64(start * (PITCH // 4) + across), right, np.uint64(line))
+    return held
+
+
+def shrunk(held, a, b, c, d):
+    """Sums multiplied by a number for each of their four rows."""
+    t00, t01, t02, t03, t10, t11, t12, t13, t20, t21, t22, t23, t30, t31, t32, t33 = held
+    return (
+        t00 * a, t01 * b, t02 * c, t03 * d, t10 * a, t11 * b, t12 * c, t13 * d,
+        t20 * a, t21 * b, t22 * c, t23 * d, t30 * a, t31 * b, t32 * c, t33 * d,
+    )  # fmt: skip
+
+
+def write_held(held, out, out_start, out_step, rows, width, offset, line, across):
+    """Write sums to the elements from ``offset`` of ``rows`` rows of ``out``."""
+    row = 4 * across
+    target = out_start + row * out_step + offset + 4 * line
+    left = width - offset - 4 * line
+    if row < rows:
+        _write4(out, target, left, held[0], held[4], held[8], held[12])
+    if row + 1 < rows:
+        _write4(out, target + out_step, left, held[1], held[5], held[9], held[13])
+    if row + 2 < rows:
+        _write4(out, target + 2 * out_step, left, held[2], held[6], held[10], held[14])
+    if row + 3 < rows:
+        _write4(out, target + 3 * out_step, left, held[3], held[7], held[11], held[15])
+
+
+def _write4(out, offset, left, a, b, c, d):
+    """Write four elements, or the ``left`` remaining ones of the row."""
+    if left > 0:
+        out[offset] = a
+    if left > 1:
+        out[offset + 1] = b
+    if left > 2:
+        out[offset + 2] = c
+    if left > 3:
+        out[offset + 3] = d
+
+
 def add_products(
     tile, right, line, across, y, y_start, y_step, columns, width, out, out_start, out_step, rows, shrinks, shrinking
 ):  # fmt: skip
@@ -55,13 +104,7 @@ def add_products(
     If ``shrinking``, each row of ``out`` is first multiplied by its number in ``shrinks``.
     """
     for offset in range(0, width, TILE):
-        sums = _zeros()
-        for start in range(0, columns, SIDE):
-            cuda.syncthreads()
-            first = y_start + start * y_step + offset
-            _stage(right, y, first, line, y_step, columns - start, across, 1, width - offset)
-            cuda.syncthreads()
-            sums = _multiplied(sums, tile, np.uint64(start * (PITCH // 4) + across), right, np.uint64(line))
+        sums = with_products(zeros(), tile, right, line, across, y, y_start, y_step, columns, width, offset)
         row = 4 * across
         target = out_start + row * out_step + offset + 4 * line
         left = width - offset - 4 * line
@@ -118,7 +161,7 @@ def put4(part, at, step, a, b, c, d):
     part[at + np.uint64(3 * step)] = d
 
 
-def _zeros():
+def zeros():
     """Sixteen sums, for a thread's elements of a tile."""
     zero = T(0)
     return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero

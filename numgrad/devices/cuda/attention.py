@@ -64,7 +64,7 @@ def _run(
     operands: list[Any] = []
     for tensor in tensors:
         operands += [p.onward(tensor), *tensor.layout.strides[:3]]
-    parts = _parts(dtype)
+    parts = _parts(dtype, width)
     tiles = -(-tensors[tiled].shape[2] // parts["TILE"])
     p.run(
         function, dtype, *operands, *buffers, heads, queries, keys, width, int(causal), float(scale),
@@ -73,8 +73,11 @@ def _run(
 
 
 @functools.cache
-def _parts(dtype: np.dtype) -> dict[str, Any]:
-    """Return the constants of the kernels for a dtype: tiles of a wider one are smaller, to fit into shared memory."""
+def _parts(dtype: np.dtype, width: int) -> dict[str, Any]:
+    """Return the constants of the kernels for a dtype and a width of heads.
+
+    Tiles of a wider dtype are smaller, to fit into shared memory.
+    """
     side = math.isqrt(THREADS)
     if dtype.itemsize > 4:
         side = max(side // 2, 2)
@@ -82,5 +85,5 @@ def _parts(dtype: np.dtype) -> dict[str, Any]:
     pitch = tile + 4
     return {
         "SIDE": side, "TILE": tile, "PITCH": pitch, "AREA": tile * pitch, "PART": side * pitch,
-        "FOUND": tile * (side + 1),
+        "FOUND": tile * (side + 1), "HELD": -(-width // tile) if width <= 2 * tile else 0,
     }  # fmt: skip
