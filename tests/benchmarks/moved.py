@@ -16,26 +16,32 @@ from numgrad.nn import functional as F  # noqa: N812
 ROWS, CLASSES = 256, 512
 
 
-def cases() -> dict[str, Callable[[], Any]]:
-    """Return a function of the input for each operation."""
+def cases() -> dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]]:
+    """Return the shape of the input and a function of it, for each operation."""
 
     def ones(*shape: int) -> Any:
         return torch.ones(*shape, device="cuda")
 
+    matrix, images, heads = (ROWS, CLASSES), (8, 8, 2048), (1, 4, 128, 64)
     target, affine, channels = torch.arange(ROWS, device="cuda"), (ones(CLASSES), ones(CLASSES)), (ones(8), ones(8))
+    positions = torch.zeros(16, 64, dtype=torch.int64, device="cuda")
     return {
-        "cross_entropy": lambda x: F.cross_entropy(x, target),
-        "dropout": lambda x: F.dropout(x, 0.3),
-        "batch_norm": lambda x: F.batch_norm(x.view(8, 8, -1), None, None, *channels, training=True),
-        "batch_norm of vectors": lambda x: F.batch_norm(x, None, None, *affine, training=True),
-        "contiguous of a transposed matrix": lambda x: x.t().contiguous(),
-        "softmax": lambda x: F.softmax(x, 1),
-        "layer_norm": lambda x: F.layer_norm(x, (CLASSES,), *affine),
-        "gelu": F.gelu,
+        "cross_entropy": (matrix, lambda x: F.cross_entropy(x, target)),
+        "cross_entropy of sequences": ((16, 128, 64), lambda x: F.cross_entropy(x, positions)),
+        "dropout": (matrix, lambda x: F.dropout(x, 0.3)),
+        "batch_norm": (images, lambda x: F.batch_norm(x, None, None, *channels, training=True)),
+        "batch_norm of vectors": (matrix, lambda x: F.batch_norm(x, None, None, *affine, training=True)),
+        "contiguous of a transposed matrix": (matrix, lambda x: x.t().contiguous()),
+        "softmax": (matrix, lambda x: F.softmax(x, 1)),
+        "layer_norm": (matrix, lambda x: F.layer_norm(x, (CLASSES,), *affine)),
+        "gelu": (matrix, F.gelu),
+        "embedding": (matrix, lambda x: F.embedding(target, x)),
+        "sort of one row": ((ROWS * CLASSES,), lambda x: x.sort()[0]),
+        "attention": (heads, lambda x: F.scaled_dot_product_attention(x, x, x)),
     }
 
 
-def counted(work: Callable[..., Any], *given: Any) -> tuple[Any, str]:
+def counted(size: int, work: Callable[..., Any], *given: Any) -> tuple[Any, str]:
     """Return the result, and cells: launches, bytes that must be moved and those that threads access, per element."""
     emulated = devices.begin_cuda().runtime.driver
     necessary, accessed = [], []
@@ -51,7 +57,7 @@ def counted(work: Callable[..., Any], *given: Any) -> tuple[Any, str]:
             result = work(*given)
     finally:
         emulated.counters.remove(count)
-    each = [sum(bytes_) / (ROWS * CLASSES) for bytes_ in (necessary, accessed)]
+    each = [sum(bytes_) / size for bytes_ in (necessary, accessed)]
     return result, f"{len(accessed)} | {each[0]:.1f} | {each[1]:.1f}"
 
 
@@ -61,15 +67,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="operations; all by default")
     names = parser.parse_args().names
     torch.manual_seed(0)
-    given = torch.randn(ROWS, CLASSES, device="cuda", requires_grad=True)
     print("| operation | launches | bytes moved | bytes accessed |\n|---|---|---|---|")
-    for name, function in cases().items():
+    for name, (shape, function) in cases().items():
         if names and name not in names:
             continue
-        x = given * 1
-        result, forward = counted(function, x)
-        print(f"| {name} | {forward} |")
-        print(f"| {name}, backward | {counted(torch.autograd.grad, result, x, torch.ones_like(result))[1]} |")
+        x = torch.randn(*shape, device="cuda", requires_grad=True) * 1
+        result, forward = counted(x.numel(), function, x)
+        print(f"| {name} | {forward} |", flush=True)
+        ones = torch.ones_like(result)
+        backward = counted(x.numel(), torch.autograd.grad, result, x, ones)[1]
+        print(f"| {name}, backward | {backward} |", flush=True)
 
 
 if __name__ == "__main__":
