@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .ops import public_functions
+from .ops.table.checks import check_supported
 from .ops.table.op import named
 from .tensors.tensor import Tensor
 
@@ -24,7 +25,8 @@ BINARY = ["add", "clamp_max", "clamp_min", "div", "lerp", "maximum", "minimum", 
 TERNARY = ["addcdiv", "addcmul"]
 
 __all__ = [
-    "_foreach_clone", "_foreach_copy_", "_foreach_max", "_foreach_norm", "_foreach_zero_",
+    "_foreach_clone", "_foreach_copy_", "_foreach_max", "_foreach_mm", "_foreach_norm", "_foreach_powsum",
+    "_foreach_zero_",
     *[f"_foreach_{name}{end}" for name in (*UNARY, *BINARY, *TERNARY) for end in ("", "_")],
 ]
 
@@ -98,7 +100,28 @@ _foreach_copy_ = _foreach("copy", Tensor.copy_, True)
 _foreach_zero_ = _foreach("zero", Tensor.zero_, True)
 
 
-def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
-    """Return the ``ord``-norm of the elements of each tensor."""
-    norm = public_functions["norm"]
+_foreach_mm = _foreach("mm", public_functions["mm"], False)
+
+
+def _foreach_norm(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """Return the ``ord``-norm of the elements of each tensor; ``ord`` may be a 0-d tensor."""
+    norm, ord = public_functions["norm"], _number(ord)
     return tuple([norm(x.reshape(-1), ord, 0, dtype=dtype) for (x,) in _each("_foreach_norm", self)])
+
+
+def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """Return the sum of the magnitudes of each tensor's elements to the power ``ord``; it may be a 0-d tensor.
+
+    Raises:
+        NotImplementedError: the elements are integers.
+    """
+    ord, each = _number(ord), []
+    for (x,) in _each("_foreach_powsum", self):
+        check_supported(x._layout, "fc", "powsum_cpu")
+        each.append((x if dtype is None else x.to(dtype)).abs().pow(ord).sum())
+    return tuple(each)
+
+
+def _number(ord: Any) -> Any:
+    """Return an exponent as a number."""
+    return ord.item() if isinstance(ord, Tensor) and not ord.dim() else ord

@@ -109,6 +109,8 @@ def test_autocast_converts_operands_by_pytorchs_lists():
         assert h.prod().dtype is torch.nn.functional.mse_loss(h, x).dtype is torch.float32
         assert torch.nn.functional.cross_entropy(h, torch.tensor([0, 1])).dtype is torch.float32
         assert (x.double() @ x.double()).dtype is torch.float64
+        assert torch.nn.GRU(2, 2)(x)[0].dtype is torch.float32
+        assert torch.nn.GRU(2, 2)(h)[0].dtype is torch.nn.LSTM(2, 2)(x)[0].dtype is torch.bfloat16
         with torch.autocast("cpu", torch.float16), torch.autocast("cpu", enabled=False):
             assert (x @ x).dtype is torch.float32
         with torch.autocast("cpu", torch.float16):

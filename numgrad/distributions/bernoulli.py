@@ -10,7 +10,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.types import Size
 from ..nn.functional import binary_cross_entropy_with_logits
 from ..ops.creation.distributions import bernoulli
-from ..ops.creation.factories import arange
+from ..ops.creation.spaced import arange
 from ..ops.pointwise.special import logit
 from ..tensors.tensor import Tensor
 from . import constraints

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..core.types import Size
-from ..ops.creation.factories import arange
 from ..ops.creation.sampling import binomial
+from ..ops.creation.spaced import arange
 from ..ops.pointwise.gamma import lgamma
 from ..ops.pointwise.smooth_activation import softplus
 from ..tensors.tensor import Tensor

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..core.types import Size, finfo
 from ..ops.creation.distributions import multinomial
-from ..ops.creation.factories import arange, full
+from ..ops.creation.factories import full
+from ..ops.creation.spaced import arange
 from ..ops.shapes.broadcasting import broadcast_tensors
 from ..tensors.tensor import Tensor
 from . import constraints

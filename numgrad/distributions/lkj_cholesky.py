@@ -8,8 +8,8 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..core.types import Size, finfo
-from ..ops.creation.factories import arange
 from ..ops.creation.random_numbers import randn
+from ..ops.creation.spaced import arange
 from ..ops.pointwise.gamma import lgamma, mvlgamma
 from ..ops.shapes.diagonals import diag_embed
 from ..tensors.tensor import Tensor

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.types import Size, finfo
-from ..ops.creation.factories import arange, eye
+from ..ops.creation.factories import eye
+from ..ops.creation.spaced import arange
 from ..ops.decompositions.cholesky import linalg_cholesky
 from ..ops.pointwise.smooth_activation import softplus
 from ..ops.shapes.diagonals import diag_embed

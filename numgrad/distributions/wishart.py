@@ -9,9 +9,9 @@ from typing import Any
 
 from ..core.layout import broadcast_shapes
 from ..core.types import Size, finfo
-from ..ops.creation.factories import arange
 from ..ops.creation.from_data import tensor
 from ..ops.creation.random_numbers import randn
+from ..ops.creation.spaced import arange
 from ..ops.decompositions.cholesky import cholesky_solve
 from ..ops.decompositions.determinants import linalg_slogdet
 from ..ops.indexing.masking import where

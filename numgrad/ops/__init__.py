@@ -13,6 +13,7 @@ from .creation import (
     random_numbers,
     sampling,
     signal_windows,
+    spaced,
     strided,
 )
 from .decompositions import (

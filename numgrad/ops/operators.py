@@ -7,7 +7,8 @@ from typing import Any
 
 from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.views import record_inplace
-from ..tensors.tensor import Tensor, check_in_place
+from ..devices.recording import place_read
+from ..tensors.tensor import Tensor, check_in_place, show_elements_of
 from .memory.copying import kept_copy
 from .memory.overwriting import copy_
 from .pointwise import arithmetic as p
@@ -17,6 +18,7 @@ from .table.callables import operator
 from .table.checks import check_type
 from .table.forms import OPERANDS
 from .table.op import attach, named, named_in_place, public, public_functions
+from .table.out import not_cast
 
 # -- Python's operators ------------------------------------------------------------------------------------------------
 
@@ -93,8 +95,11 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "
     attach(f"{_name}_", _truth_in_place(_name))
 
 
-def _overwritten(name: str) -> Callable[..., Tensor]:
-    """Return the method that overwrites a tensor with the result of the method ``name``."""
+def _overwritten(name: str, resizes: bool = False) -> Callable[..., Tensor]:
+    """Return the method that overwrites a tensor with the result of the method ``name``.
+
+    If ``resizes`` is True, a tensor that is no view takes the result's shape, as in PyTorch.
+    """
     function = getattr(Tensor, name)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -102,6 +107,10 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
         levels = state.mode & LEVELS
         kept = kept_copy(self) if self.requires_grad or levels else self  # rules may need the old values
         result = function(kept, *args, **kwargs)
+        if result.dtype.category > self.dtype.category:
+            raise not_cast(result.dtype, self.dtype)
+        if resizes and result._layout.shape != self._layout.shape and self._view is None and not levels:
+            return _replaced(self, result)
         edge = result._edge
         # At the levels, copying records the changes of tangents and of batches.
         if levels or edge is None or edge[0].edges[0] != kept._edge or result._layout.type is not self._layout.type:
@@ -114,8 +123,19 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
     return named_in_place(call, name)
 
 
-for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum", "renorm"):
+for _name in ("addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum", "mvlgamma", "polygamma", "renorm"):
     attach(f"{_name}_", _overwritten(_name))
+attach("addbmm_", _overwritten("addbmm", resizes=True))
+
+
+def _replaced(self: Tensor, result: Tensor) -> Tensor:
+    """Give a tensor the shape and the memory of a result that was computed from it, and the result's edge."""
+    place_read(self._storage, "in-place method that changes the shape")
+    show_elements_of(self, result)
+    self._counter[0] += 1
+    if result._edge is not None:
+        record_inplace(self, *result._edge)
+    return self
 
 
 # -- second names ------------------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ class Methods:
         """Compute ``addcdiv`` in place: overwrite the tensor and return it."""
 
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
-        """``input + value * tensor1 * tensor2``."""
+        """``input + value * tensor1 * tensor2``; for integers, ``value`` is truncated."""
 
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
         """Compute ``addcmul`` in place: overwrite the tensor and return it."""
@@ -1151,6 +1151,9 @@ class Methods:
         """Return the logarithm of the multivariate gamma function of dimension ``p``, up to its sign, of each
         element."""
 
+    def mvlgamma_(self, *args: Any, **keywords: Any) -> Tensor:
+        """Compute ``mvlgamma`` in place: overwrite the tensor and return it."""
+
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
         """``input`` with ``nan`` (0 by default) instead of NaN; the infinities become by default the dtype's
         extremes."""
@@ -1265,6 +1268,9 @@ class Methods:
 
     def polygamma(self, n: _int, **keywords: Any) -> Tensor:
         """Return the ``n``-th derivative of :func:`digamma`; see :func:`polygamma`."""
+
+    def polygamma_(self, *args: Any, **keywords: Any) -> Tensor:
+        """Compute ``polygamma`` in place: overwrite the tensor and return it."""
 
     def positive(self, **keywords: Any) -> Tensor:
         """The tensor itself."""
@@ -1771,7 +1777,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = 
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
+    """``input + value * tensor1 * tensor2``; for integers, ``value`` is truncated."""
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3264,6 +3270,11 @@ def randn_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str 
 
 def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order."""
+
+
+def range(start: Any, end: Any, step: Any = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is included, ``step`` apart; deprecated in favour of
+    ``arange``."""
 
 
 def ravel(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

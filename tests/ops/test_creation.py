@@ -163,6 +163,15 @@ def test_arange_in_a_given_dtype():
     assert numgrad.arange(0, 1, 0.1).tolist() == [float(np.float32(i * 0.1)) for i in range(10)]
 
 
+@pytest.mark.filterwarnings("ignore:range is deprecated")
+def test_range_includes_the_end():
+    assert numgrad.range(0, 1, 0.25).equal(numgrad.arange(0, 1.25, 0.25))
+    assert numgrad.range(4, 1, -2).equal(tensor([4.0, 2.0]))
+    assert numgrad.range(0.5, 3.2, dtype=int64).equal(numgrad.arange(4))
+    with pytest.raises(RuntimeError, match="inconsistent with step sign"):
+        numgrad.range(4, 1)
+
+
 @pytest.mark.parametrize("dtype", [numgrad.uint8, numgrad.int8, numgrad.int16, numgrad.int32])
 @pytest.mark.parametrize(
     ("arguments", "values"),

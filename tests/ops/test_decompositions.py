@@ -220,6 +220,9 @@ def test_numbers_that_are_not_finite():
         linalg.eig(A)
     for result in (linalg.det(A), linalg.inv(A), linalg.solve(A, A), numgrad.matrix_exp(A), linalg.qr(A)[1][0]):
         assert result.isnan().all()
+    A = numgrad.eye(20)
+    A[18, 0] = float("inf")
+    assert linalg.cholesky_ex(A).info.item() == 19
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

@@ -35,6 +35,11 @@ def test_operands_may_be_numbers_or_lists_of_numbers():
     assert [t.tolist() for t in numgrad._foreach_minimum([tensor([1, 3])], 1.5)] == [[1, 1.5]]
     assert [t.tolist() for t in numgrad._foreach_addcmul(x, y, y, tensor([1.0, 2.0]))] == [[10, 29], [100]]
     assert [t.item() for t in numgrad._foreach_norm(x, 1)] == [5, 2]
+    assert [t.item() for t in numgrad._foreach_norm(x, tensor(1.0))] == [5, 2]
+    assert [t.item() for t in numgrad._foreach_powsum(x, 2)] == [17, 4]
+    assert [t.tolist() for t in numgrad._foreach_mm([tensor([[2.0]])], [tensor([[3.0]])])] == [[[6]]]
+    assert [t.tolist() for t in numgrad._foreach_addcmul([tensor([1, 2])], [tensor([3, 4])], [tensor([5, 6])], [2.5])] \
+        == [[31, 50]]
     assert [t.item() for t in numgrad._foreach_max(x)] == [4, 2]
     numgrad._foreach_copy_(x, y)
     assert [t.tolist() for t in numgrad._foreach_clone(x)] == [[3, 5], [7]]

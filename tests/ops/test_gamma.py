@@ -72,3 +72,11 @@ def test_what_is_refused():
         numgrad.mvlgamma(x, 0)
     with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
         numgrad.digamma(x + 1j)
+
+
+def test_in_place():
+    x = numgrad.tensor([2.5, 3.5])
+    assert x.clone().polygamma_(1).equal(numgrad.polygamma(1, x))
+    assert x.clone().mvlgamma_(2).equal(numgrad.mvlgamma(x, 2))
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        numgrad.tensor([2]).polygamma_(1)

@@ -21,7 +21,7 @@ TRIGONOMETRIC = expressions(
 )
 SPECIAL = expressions(
     "x.exp2(); x.expm1(); x.log1p(); x.log2(); x.log10(); x.erf(); x.erfc(); (x / 3).erfinv(); x.logit(); "
-    "x.logit(0.3); m.logit(x, eps=0.2); "
+    "x.logit(0.3); m.logit(x, eps=0.2); x.logit(0.6); "
     "m.xlogy(x, y); m.xlogy(x, 2.5); m.xlogy(2, x); m.logaddexp(x, y); m.logaddexp2(x, y); x.square(); x.rsqrt(); "
     "m.float_power(x, y); m.float_power(x, 2); x.xlogy(y); m.special.entr(x); m.special.expit(x); "
     "m.igamma((x + 2).detach(), y * 3); m.igammac((x + 2).detach(), y * 3); m.special.gammainc((x + 2).detach(), y)"

@@ -295,3 +295,14 @@ def test_a_linear_layer_is_the_same_where_nothing_is_recorded(part):
         assert recorded.requires_grad
         assert not found.requires_grad
         assert found.tolist() == recorded.tolist()
+
+
+def test_addbmm_in_place_takes_the_shape_of_the_result():
+    leaf = numgrad.ones((), requires_grad=True)
+    x = leaf.clone()
+    assert x.addbmm_(numgrad.ones(2, 1, 3), numgrad.ones(2, 3, 2)) is x
+    assert x.tolist() == [[7, 7]]
+    x.sum().backward()
+    assert leaf.grad.item() == 2
+    with pytest.raises(RuntimeError, match="doesn't match"):
+        numgrad.ones(2)[0].addbmm_(numgrad.ones(2, 1, 3), numgrad.ones(2, 3, 2))  # a view

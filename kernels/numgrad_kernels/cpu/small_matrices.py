@@ -47,6 +47,15 @@ def cholesky(n, x: InOut, info: Out):
                 x[first + j * n + i] = 0
 
 
+def report_nan(n, x, info: InOut):
+    """Report the first row at which a Cholesky factor has a NaN on its diagonal, where LAPACK reported nothing."""
+    for matrix in prange(info.size):
+        for j in range(n):
+            pivot = x[(matrix * n + j) * n + j]
+            if info[matrix] == 0 and pivot != pivot:
+                info[matrix] = j + 1
+
+
 def lu(m, n, x: InOut, pivots: Out, info: Out):
     """Replace each (m, n) matrix by its factors L, without the ones on its diagonal, and U, with partial pivoting.
 

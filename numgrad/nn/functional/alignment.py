@@ -8,8 +8,9 @@ from typing import Any
 
 from ...core.types import int64
 from ...ops.batching.batches import physical_of
-from ...ops.creation.factories import arange, full_like
+from ...ops.creation.factories import full_like
 from ...ops.creation.from_data import tensor
+from ...ops.creation.spaced import arange
 from ...ops.memory.copying import buffer_of
 from ...ops.network.alignment import ctc_loss_op
 from ...ops.network.loss_reduction import reduced

@@ -215,8 +215,10 @@ def cross_entropy(
         _plain_of_scores.add(key, (log_softmax_op.entry((input, dim))[0], entry))
     if label_smoothing == 0.0:
         return loss
-    even = _even_loss(logs, target, weight, ignore_index, reduction, dim, count)
-    return add(mul(loss, 1 - label_smoothing), mul(even, _share(label_smoothing, classes)))
+    wide = convert(logs, input.dtype.compute)
+    even = _even_loss(wide, target, weight, ignore_index, reduction, dim, count)
+    smoothed = add(mul(loss, 1 - label_smoothing), mul(even, _share(label_smoothing, classes)))
+    return convert(smoothed, input.dtype)
 
 
 def _share(smoothing: float, classes: int) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.types import int32, int64
-from ...ops.creation.factories import arange
 from ...ops.creation.from_data import from_numpy
+from ...ops.creation.spaced import arange
 from ...ops.indexing import gathering
 from ...ops.network.embedding_bags import embedding_bag_max_op, embedding_bag_op
 from ...ops.pointwise.comparison import where

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ...core.types import contiguous_format, float32, float64, int8, int16, int32, int64, uint8
-from ...ops.creation.factories import arange, empty_like, full
+from ...ops.creation.factories import empty_like, full
 from ...ops.creation.from_data import as_tensor
+from ...ops.creation.spaced import arange
 from ...ops.indexing.selecting import index_select_op
 from ...ops.table.arguments import tensors_checked
 from ...tensors.tensor import Tensor

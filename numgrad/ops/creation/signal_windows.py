@@ -16,8 +16,9 @@ from ..pointwise.clamping import minimum
 from ..pointwise.trigonometric import cos
 from ..table.checks import check
 from ..table.op import public
-from .factories import arange, finished, ones
+from .factories import finished, ones
 from .from_data import from_numpy
+from .spaced import arange
 
 
 def _window(

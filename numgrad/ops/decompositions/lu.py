@@ -8,7 +8,8 @@ from ... import devices
 from ...core.layout import Layout, broadcast_shapes, by_columns, layout_of
 from ...core.types import int32, int64
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange, eye
+from ..creation.factories import eye
+from ..creation.spaced import arange
 from ..indexing.gathering import gather_op
 from ..matrices.products import check_types
 from ..memory.copying import convert

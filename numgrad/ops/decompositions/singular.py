@@ -11,8 +11,9 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, by_columns, layout_of, normal_dim
 from ...core.types import finfo, float64, int64, real_of, to_dtype
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange, eye
+from ..creation.factories import eye
 from ..creation.from_data import tensor
+from ..creation.spaced import arange
 from ..memory.copying import convert
 from ..pointwise.arithmetic import abs
 from ..pointwise.comparison import where

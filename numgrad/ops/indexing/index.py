@@ -15,7 +15,7 @@ from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_with
 from ..batching.physical import aligned, expanded
-from ..creation.factories import arange
+from ..creation.spaced import arange
 from ..memory.copying import buffer_of, contiguous_op, convert, repeated_zero, zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, eq

@@ -11,7 +11,7 @@ from ...autograd.backward import grad
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..composition import as_variable, differentiated_as
-from ..creation.factories import arange
+from ..creation.spaced import arange
 from ..indexing.gathering import gather_op
 from ..pointwise.arithmetic import add, mul, neg, sub
 from ..pointwise.comparison import ge, gt, le, lt, ne, where

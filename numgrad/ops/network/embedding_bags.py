@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...core.types import int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange
+from ..creation.spaced import arange
 from ..indexing.gathering import embedding_dense_backward, embedding_op, scatter_zeros
 from ..indexing.index import index_op
 from ..pointwise.arithmetic import div, mul

@@ -17,7 +17,8 @@ from ...core.types import TensorType, int64
 from ...devices import Given, Plan, TensorRef
 from ...tensors.tensor import Tensor, check_one_device
 from ..composition import differentiated_as
-from ..creation.factories import linspace, ones
+from ..creation.factories import ones
+from ..creation.spaced import linspace
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous, convert
 from ..pointwise.arithmetic import abs, add, div, mul, neg, sub

@@ -196,6 +196,6 @@ def rms_norm(
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     if eps is None:
         eps = finfo(input.dtype.compute).eps
-    square = add(mean_dims(pow(input, 2), dims, True), eps)
-    out = mul(input, square.rsqrt())
-    return out if weight is None else convert(mul(out, weight), input.dtype)
+    wide = convert(input, input.dtype.compute)
+    out = mul(wide, add(mean_dims(pow(wide, 2), dims, True), eps).rsqrt())
+    return convert(out if weight is None else mul(out, weight), input.dtype)

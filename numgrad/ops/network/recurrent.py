@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ...autograd.grad_mode import AUTOCAST, state
 from ...core.types import int64
 from ...tensors.tensor import Tensor, check_one_device
 from ..creation.factories import zeros
@@ -13,6 +14,7 @@ from ..matrices.matmul import linear
 from ..shapes.dimensions import transpose_op
 from ..shapes.joining import cat, stack, unbind_op
 from ..shapes.splitting import split_sizes_op
+from ..table.autocasting import cast_to
 from ..table.checks import check
 from .dropout import dropout
 from .recurrence import GATES, STEPS, steps_composed
@@ -43,6 +45,11 @@ def recurrent(
     Raises:
         RuntimeError: the shapes or dtypes do not fit, there is no step, or the number of states or weights is wrong.
     """
+    if kind == "gru" and state.mode & AUTOCAST and input.device.type == "cpu":  # in none of the lists for CPUs
+        target = input.dtype if hx is None else hx[0].dtype
+        return cast_to(target, "cpu", recurrent, (
+            kind, input, batch_sizes, hx, params, has_biases, num_layers, dropout_p, train, bidirectional, batch_first,
+        ))
     directions = 2 if bidirectional else 1
     per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
     rank = 3 if batch_sizes is None else 2
@@ -99,7 +106,7 @@ def _states(
             "a state must have the shape {}, but got {}", [len(weights), examples, width], tensor,
         )
     each = zip(*[unbind_op(tensor, 0)[: len(weights)] for tensor in hx], strict=True)
-    return [stack(state) if size == cells else state for state in each]
+    return [stack(parts) if size == cells else parts for parts in each]
 
 
 def _layer(
@@ -190,15 +197,16 @@ def cell(
             f"input has inconsistent input_size: got {features} expected {w_ih._layout.shape[1]} "
             f"({_shapes(input, w_ih)})"
         )
-    for number, state in enumerate(hx):
-        examples, width = _matrix_shape(f"hidden{number}", state)
+    for number, hidden in enumerate(hx):
+        examples, width = _matrix_shape(f"hidden{number}", hidden)
         if examples != batch:
             raise RuntimeError(
-                f"Input batch size {batch} doesn't match hidden{number} batch size {examples} ({_shapes(input, state)})"
+                f"Input batch size {batch} doesn't match hidden{number} batch size {examples} "
+                f"({_shapes(input, hidden)})"
             )
         if width != size:
             raise RuntimeError(
-                f"hidden{number} has inconsistent hidden_size: got {width}, expected {size} ({_shapes(state, w_hh)})"
+                f"hidden{number} has inconsistent hidden_size: got {width}, expected {size} ({_shapes(hidden, w_hh)})"
             )
     if w_ih._layout.shape[0] != GATES[kind] * size:
         raise RuntimeError(f"expected {GATES[kind]} gates of size {size} ({_shapes(w_ih, w_hh)})")

@@ -11,8 +11,8 @@ from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.types import int64
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange
 from ..creation.random_numbers import rand
+from ..creation.spaced import arange
 from ..indexing.gathering import gather_op
 from ..indexing.index import stays
 from ..memory.copying import convert

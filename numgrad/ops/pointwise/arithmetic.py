@@ -16,7 +16,7 @@ from ..table.callables import overload
 from ..table.checks import check, not_implemented
 from ..table.declaring import pointwise
 from ..table.op import attach, check_tensors, public
-from ..table.promotion import check_fits
+from ..table.promotion import check_fits, result_dtype
 from .comparison import where
 
 _ARITHMETIC_ON_BOOL = {
@@ -352,7 +352,7 @@ def _(grad, tensor1, tensor2, value):
 
 @public(in_place=True, direct=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, inplace: bool = False) -> Tensor:
-    """``input + value * tensor1 * tensor2``.
+    """``input + value * tensor1 * tensor2``; for integers, ``value`` is truncated.
 
     Example:
         >>> import numgrad
@@ -360,6 +360,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         tensor([1.5000, 4.0000])
     """
     check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
+    if input._layout.type.dtype.kind == "i" and result_dtype((input, tensor1, tensor2)).kind == "i":
+        value = int(value)
     return _weighted(addcmul_op, inplace, input, tensor1, tensor2, value)
 
 

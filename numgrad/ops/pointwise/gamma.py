@@ -14,7 +14,8 @@ import math
 from numgrad_kernels import scalar
 
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange
+from ..creation.spaced import arange
+from ..memory.copying import convert
 from ..reductions.sums import sum as sum_of
 from ..shapes.dimensions import unsqueeze
 from ..table.arguments import checked
@@ -186,5 +187,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         tensor([0.4516])
     """
     check(p >= 1, "p has to be greater than or equal to 1")
-    terms = lgamma(sub(unsqueeze(input, -1), arange(p, device=input.device) / 2))
-    return add(sum_of(terms, -1), p * (p - 1) / 4 * math.log(_PI))
+    dtype = input.dtype
+    wide = convert(input, dtype.compute)
+    terms = lgamma(sub(unsqueeze(wide, -1), arange(p, device=input.device) / 2))
+    out = add(sum_of(terms, -1), p * (p - 1) / 4 * math.log(_PI))
+    return convert(out, dtype) if dtype.is_half else out

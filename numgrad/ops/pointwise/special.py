@@ -107,8 +107,11 @@ def _(grad, input):
 
 @pointwise("LogitBackward0", aten="logit", result="float", export=False)
 def logit_within(input, *, eps=0):
-    """:func:`logit` of the number clamped to the interval from ``eps`` to ``1 - eps``."""
-    within = scalar.minimum(scalar.maximum(input, eps), 1 - eps)
+    """:func:`logit` of the number clamped to the interval from ``eps`` to ``1 - eps``.
+
+    If ``eps`` exceeds 0.5, numbers below it become ``eps``, and all others ``1 - eps``.
+    """
+    within = where(input < eps, eps, where(input > 1 - eps, 1 - eps, input))
     return logit_op(within)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from ...tensors.tensor import Tensor
 from ..batching.examples import each
-from ..creation.factories import linspace
+from ..creation.spaced import linspace
 from ..memory.copying import convert
 from ..shapes.views import reshape
 from ..table.checks import check, check_supported

@@ -9,7 +9,8 @@ from typing import Any
 from ...core.layout import Layout, all_dims, normal_dim
 from ...core.types import to_dtype
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange, finished
+from ..creation.factories import finished
+from ..creation.spaced import arange
 from ..pointwise.arithmetic import mul
 from ..shapes.joining import cat
 from ..shapes.rearranging import roll_op

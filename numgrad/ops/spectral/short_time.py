@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...tensors.tensor import Tensor
-from ..creation.factories import arange, ones, zeros
+from ..creation.factories import ones, zeros
+from ..creation.spaced import arange
 from ..indexing.selecting import index_add
 from ..pointwise.arithmetic import abs as abs_of
 from ..pointwise.arithmetic import div, mul

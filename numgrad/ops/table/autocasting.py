@@ -21,7 +21,7 @@ from ...autograd.grad_mode import AUTOCAST, GRAD, in_mode, state
 from ...core.types import dtype, float32, float64
 from ...tensors.tensor import Tensor
 
-__all__ = ["autocasting", "called_in_autocast", "cast_call", "listed_names", "policy_of"]
+__all__ = ["autocasting", "called_in_autocast", "cast_call", "cast_to", "listed_names", "policy_of"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -97,10 +97,15 @@ def cast_call(names: Iterable[str], call: Callable[..., Any], args: Sequence[Any
     if policy == "widest" and all(t._layout.type.dtype is lower for t in tensors if _applies(t, device)):
         target = lower
     keywords = keywords or {}
-    if policy != "kept":
-        args = [_cast(value, device, target) for value in args]
-        keywords = {name: _cast(value, device, target) for name, value in keywords.items()}
-    return in_mode(state.mode & ~AUTOCAST, functools.partial(call, **keywords), *args)
+    if policy == "kept":
+        return in_mode(state.mode & ~AUTOCAST, functools.partial(call, **keywords), *args)
+    keywords = {name: _cast(value, device, target) for name, value in keywords.items()}
+    return cast_to(target, device, functools.partial(call, **keywords), args)
+
+
+def cast_to(target: dtype, device: str, call: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Call a function without autocast, its floating-point operands on a kind of device converted to a dtype."""
+    return in_mode(state.mode & ~AUTOCAST, call, *[_cast(value, device, target) for value in args])
 
 
 def listed_names(function: Callable[..., Any]) -> tuple[str, ...]:
