@@ -236,6 +236,7 @@ def test_info_says_what_a_bug_report_needs(run):
         if library["user_api"] == "blas":
             build = f"{library['version']} for {library['architecture']}"
             assert f"{build}, {library['num_threads']} threads" in rows["BLAS"]
+    assert rows["LAPACK"].endswith("those on a GPU, too, by way of the host")
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
 

@@ -59,6 +59,7 @@ IMPORTED = {
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
     "remainders": ("remainders",),
     "special": _SPECIAL,
+    "halves": ("halves",),
     "local": ("local",),
     "blocks": ("blocks", *_SCALAR),
     "foreign": ("foreign",),

@@ -66,7 +66,7 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the cross products of vectors of three elements along a dimension."""
-    return _own.cross(*together(x1, x2), dim=axis)
+    return _own.cross(*ng.broadcast_tensors(*together(x1, x2)), dim=axis)
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
@@ -110,6 +110,6 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Return the solutions ``X`` of ``x1 @ X = x2``; ``x2`` is a vector only if it has one dimension."""
     a, b = together(x1, x2)
     if b.ndim == 1:
-        return _own.solve(a, b.unsqueeze(-1)).squeeze(-1)
+        return _own.solve(a, b.unsqueeze(-1).expand(*a.shape[:-1], 1)).squeeze(-1)
     batch = ng.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # a batch of vectors would be ambiguous
     return _own.solve(a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:]))

@@ -91,7 +91,7 @@ def squeeze(x: Tensor, /, axis: Any) -> Tensor:
     Raises:
         ValueError: a size is not 1.
     """
-    dims = normal_dims(axis, x.ndim)
+    dims = () if axis == () else normal_dims(axis, x.ndim)
     if any(x.shape[dim] != 1 for dim in dims):
         raise ValueError(f"cannot remove dimensions {axis} of a tensor of shape {list(x.shape)}")
-    return ng.squeeze(x, dims)
+    return ng.squeeze(x, dims) if dims else x

@@ -35,8 +35,16 @@ def _count(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return ng.sum(x != 0, dim, keepdim)
 
 
-all = _reduction("all", ng.all)
-any = _reduction("any", ng.any)
+def _all(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    return ng.all(x, dim, keepdim).bool()  # that of uint8 is uint8
+
+
+def _any(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    return ng.any(x, dim, keepdim).bool()
+
+
+all = _reduction("all", _all)
+any = _reduction("any", _any)
 count_nonzero = _reduction("count_nonzero", _count)
 max = _reduction("max", ng.amax)
 mean = _reduction("mean", ng.mean)

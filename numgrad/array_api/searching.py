@@ -55,8 +55,12 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Return the parts of a tensor at the indices of one dimension, which a vector may omit."""
-    return ng.index_select(x, 0 if axis is None else axis, indices)
+    """Return the parts of a tensor at the indices of one dimension, which a vector may omit.
+
+    Negative indices count from the end.
+    """
+    dim = 0 if axis is None else axis
+    return ng.index_select(x, dim, ng.where(indices < 0, indices + x.shape[dim], indices))
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:

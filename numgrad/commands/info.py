@@ -62,6 +62,7 @@ def rows() -> list[tuple[str, str]]:
         ("threads", f"{numba.config.NUMBA_NUM_THREADS}; {_usable()} of {os.cpu_count()} processors may be used"),
         ("threading layer", _threading_layer()),
         ("BLAS", _blas()),
+        ("LAPACK", _lapack()),
         *_gpus(),
         *_gpu_compilers(),
         ("kernel cache", _cache(devices.cache_directory())),
@@ -132,6 +133,13 @@ def _blas() -> str:
             build = f"{library['internal_api']} {library['version']} for {library.get('architecture', 'any processor')}"
             libraries.append(f"{build}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
     return f"matrices are multiplied by {name}; {'; '.join(libraries)}"
+
+
+def _lapack() -> str:
+    """Return the library that decomposes matrices, also those on GPUs."""
+    known = devices.has_lapack(np.dtype(np.float64))
+    name = devices.blas_name() if known else "numgrad's kernels and numpy.linalg"
+    return f"matrices are decomposed by {name}; those on a GPU, too, by way of the host"
 
 
 def _gpus() -> list[tuple[str, str]]:

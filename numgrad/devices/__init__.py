@@ -23,6 +23,7 @@ from . import cpu as cpu
 from . import launches as launches
 from .buffers import DeviceBuffer as DeviceBuffer
 from .common import *  # noqa: F403
+from .cpu.lapack import has_lapack as has_lapack
 from .cpu.products import blas_name as blas_name
 from .dense import *  # noqa: F403
 from .gpus import *  # noqa: F403

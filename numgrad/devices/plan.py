@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.halves import computed
 from numgrad_kernels.pointwise import PointwiseProgram
 
 from ..core.layout import Layout, layout_of
@@ -273,10 +274,16 @@ class Plan:
         self.backend.row_step(self, program, buffers, size)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
-        """Add a step that copies a buffer to another of the same size and dtype."""
+        """Add a step that copies a buffer to another of the same size, converted to its dtype."""
         if source.size:
             program = copy_program(source.dtype, target.dtype)
             self.backend.row_step(self, program, [source, target], source.size)
+
+    def widened(self, buffer: Buffer) -> Buffer:
+        """Return a float32 copy of a buffer of float16 or bfloat16."""
+        wide = self.new(buffer.size, computed(buffer.dtype))
+        self.copy(buffer, wide)
+        return wide
 
     def fill(self, buffer: Buffer, value: Any) -> None:
         """Add a step that fills a buffer with a number, which may come with the call."""

@@ -21,6 +21,8 @@ from .decompositions import (
     determinants,
     eigenvalues,
     functions,
+    lobpcg,
+    low_rank,
     lu,
     orthogonal,
     singular,

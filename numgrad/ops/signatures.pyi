@@ -2835,6 +2835,10 @@ def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., d
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 
+def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: _str | None = ..., tracker: None = ..., ortho_iparams: Any | None = ..., ortho_fparams: Any | None = ..., ortho_bparams: Any | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """Return the ``k`` largest eigenvalues of symmetric matrices, and their eigenvectors, as columns."""
+
+
 def log(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The natural logarithm."""
 
@@ -3163,6 +3167,10 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ..., **keywords: 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which is removed unless ``keepdim``."""
+
+
+def pca_lowrank(A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Return ``U``, ``S`` and ``V``, whose columns are the principal components of the rows of ``A``."""
 
 
 def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
@@ -3560,6 +3568,11 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The singular vectors and values of matrices: ``input = U @ diag(S) @ V.mH``; see ``linalg.svd``."""
+
+
+def svd_lowrank(A: Tensor, q: _int | None = ..., niter: _int | None = ..., M: Tensor | None = ..., **keywords: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Return ``U``, ``S`` and ``V`` of approximate singular value decompositions ``U @ diag(S) @ V.mH`` of low
+    rank."""
 
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:

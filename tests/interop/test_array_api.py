@@ -115,3 +115,13 @@ def test_functions_of_scipy_take_tensors():
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_edges_of_the_standard():
+    xp = array_api
+    x = xp.asarray([[1, 2, 3]])
+    assert xp.squeeze(x, ()).shape == (1, 3)
+    assert xp.take(x, xp.asarray([-1, 0]), axis=1).tolist() == [[3, 1]]
+    assert xp.all(xp.astype(x, xp.uint8)).dtype is xp.any(xp.astype(x, xp.uint8), axis=0).dtype is xp.bool
+    assert xp.linalg.cross(x, xp.asarray([0, 0, 1])).tolist() == [[2, -1, 0]]
+    assert xp.linalg.solve(xp.ones((1, 1, 1)), xp.zeros(1)).shape == (1, 1)

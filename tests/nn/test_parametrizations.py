@@ -103,8 +103,3 @@ def test_the_weight_of_a_hook_is_computed_at_each_call():
     layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(layer))
     assert not layer._forward_pre_hooks
     assert not layer._state_dict_hooks
-
-
-def test_errors_name_what_is_missing():
-    with pytest.raises(AttributeError, match=r"PyTorch has 'orthogonal', but numgrad\.nn\.utils\.par"):
-        nn.utils.parametrizations.orthogonal  # noqa: B018

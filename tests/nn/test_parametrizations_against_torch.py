@@ -217,3 +217,27 @@ def test_weights_made_of_direction_and_length(shape, length, dim):
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -2])
 def test_lengths_of_weights(dim):
     assert_same(lambda m, v: m.norm_except_dim(v, 2, dim).flatten(), *randoms((2, 3, 4)), graph=False)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (2, 3, 5)])
+@pytest.mark.parametrize("orthogonal_map", [None, "matrix_exp", "cayley", "householder"])
+def test_orthogonal_weights(shape, orthogonal_map):
+    def program(m, x, step):
+        found = []
+        for base in (True, False):
+            m.manual_seed(0)
+            layer = m.nn.Module()
+            layer.weight = m.nn.Parameter(x.detach().clone())
+            m.nn.utils.parametrizations.orthogonal(layer, "weight", orthogonal_map, use_trivialization=base)
+            original = layer.parametrizations.weight.original
+            with m.no_grad():
+                original.add_(step.tril(-1) + step.triu(1))  # the diagonal says which reflections there are
+            weight = layer.weight
+            (weight * x).sum().backward()
+            found += [weight.detach().contiguous(), original.grad.contiguous()]
+            if base or orthogonal_map == "householder":
+                layer.weight = weight.detach()
+                found.append(layer.weight.detach().contiguous())
+        return found
+
+    assert_same(program, *randoms(shape, shape, dtype="float64"), requires_grad=False, tolerance=1e-12)

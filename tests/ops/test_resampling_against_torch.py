@@ -1,5 +1,7 @@
 """Means of windows, adaptive pools, unpooling and images in other sizes against PyTorch's."""
 
+import functools
+
 import numpy as np
 import pytest
 from ops.torch_comparison import assert_same, messages, randoms
@@ -219,6 +221,19 @@ def test_infinities_and_nan_stay_where_they_are(mode):
 def test_bytes_have_neighbours(mode):
     x = np.random.default_rng(0).integers(0, 255, (1, 2, 7, 5)).astype(np.uint8)
     assert_same(lambda m, x: function(m, "interpolate")(x, (9, 3), mode=mode), x)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+def test_bytes_are_interpolated_in_integers(mode):
+    def program(m, x):
+        resize = functools.partial(function(m, "interpolate"), mode=mode)
+        exact, smooth = [functools.partial(resize, antialias=each) for each in (False, True)]
+        out = [smooth(x, (3, 9)), smooth(x, (7, 2)), smooth(x, scale_factor=0.6)]
+        if mode != "lanczos":
+            out += [smooth(x, (20, 2), align_corners=True), exact(x, (3, 9), align_corners=True), exact(x, (9, 5))]
+        return out
+
+    assert_same(program, np.random.default_rng(0).integers(0, 256, (1, 2, 7, 5)).astype(np.uint8))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])

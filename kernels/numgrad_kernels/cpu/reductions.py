@@ -14,7 +14,7 @@ from numba import prange
 from ..blocks import fill, tree_total
 from ..facts import InOut, Out
 from ..local import local_array
-from ..scalar import abs, exp, isinf, log, maximum, minimum, pow, sqrt, where
+from ..scalar import abs, exp, from_bfloat16, from_float16, isinf, log, maximum, minimum, pow, sqrt, where
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -34,6 +34,16 @@ ROWS = 512
 def term(value, parameter):
     """The element itself."""
     return T(value)
+
+
+def bfloat16_term(value, parameter):
+    """The element, given by the bits of a bfloat16."""
+    return T(from_bfloat16(value))
+
+
+def float16_term(value, parameter):
+    """The element, given by the bits of a float16."""
+    return T(from_float16(value))
 
 
 def square(value, parameter):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import extremes, reductions
+from numgrad_kernels.halves import BFLOAT16, FLOAT16, passed
 from numgrad_kernels.store import Kernel
 
 from ..common import FOLDS, least_sure_norm, nothing
@@ -51,6 +52,19 @@ _INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)
 
 
+#: The terms of folds of float16 and bfloat16, whose bits the kernels read.
+_OF_HALVES = {FLOAT16: reductions.float16_term, BFLOAT16: reductions.bfloat16_term}
+
+
+def _readable(p: Plan, x: Buffer, term: Callable[..., Any]) -> tuple[Buffer, Callable[..., Any]]:
+    """Return the buffer that a fold reads, and its term; float16 and bfloat16 are copied only for other terms."""
+    if x.dtype not in _OF_HALVES:
+        return x, term
+    if term is reductions.term:
+        return x.view(passed(x.dtype)), _OF_HALVES[x.dtype]
+    return p.widened(x), term
+
+
 @functools.cache
 def _constant(value: float, dtype: np.dtype) -> np.ndarray:
     return np.full(1, value, dtype)
@@ -66,6 +80,7 @@ def _fold(
     Their parameter is ``number``, or an element of ``parameters`` for each result.
     """
     outer, length, inner = sizes
+    x, term = _readable(p, x, term)
     compute = _TRUTHS if dtype.kind == "b" else dtype
     parameter: Any = _constant(number, compute) if parameters is None else parameters
     out = p.new(outer * inner, dtype)

@@ -11,6 +11,7 @@ import numpy as np
 from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cpu.extremes import adaptive_window, window
 from numgrad_kernels.cuda import adapter, extremes, reductions
+from numgrad_kernels.halves import WIDENING
 
 from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
@@ -110,6 +111,8 @@ def fold_axis(
 
     A floating-point or complex result is divided by ``divisor``.
     """
+    if x.dtype in WIDENING:
+        x = p.widened(x)
     out = p.new(outer * inner, dtype)
     values = as_numbers(out)
     finish = reductions.truth if dtype.kind == "b" else reductions.finish

@@ -1,4 +1,4 @@
-"""Parametrizations of weights: weight normalization and spectral normalization."""
+"""Parametrizations of weights: orthogonal weights, weight normalization and spectral normalization."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ...ops.network.weight_normalization import weight_norm as normalized
 from ...tensors.tensor import Tensor
 from ..functional import normalize
 from ..modules.module import Module
+from .orthogonal import orthogonal as orthogonal
 from .parametrize import register_parametrization
 from .spectral_norm import output_dim, rows_first
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Ints, Layout
-from ...core.types import dtype, float32, uint8
+from ...core.types import dtype, float32, float64, uint8
 from ...tensors.tensor import Tensor
 from ..table.checks import check_value, not_implemented
 from ..table.lookup import lookup
 from ..table.op import public
 from .average_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .byte_images import bytes_resized
 from .resampling import LineMap, check_rows, map_maker, resampled
 
 #: The public functions of ``nn.functional`` defined here.
@@ -232,8 +233,8 @@ def interpolate(
     """Images resized to ``size`` or by ``scale_factor``.
 
     Args:
-        input: floating-point numbers, of shape (n, channels, ...) with 1 to 3 further dimensions; the nearest modes
-            also accept uint8.
+        input: floating-point numbers, of shape (n, channels, ...) with 1 to 3 further dimensions; the nearest modes,
+            and those for images, also accept uint8.
         size: of the output, one number for all further dimensions or one for each.
         scale_factor: the output size divided by the input size, instead of ``size``.
         mode: "nearest" takes the nearest element, rounding positions down, "nearest-exact" rounding to the nearest;
@@ -274,13 +275,18 @@ def interpolate(
     name = _operation(input, mode, antialias)
     _check_sizes(input, sizes)
     dtype_of_input: dtype = input.type.dtype
-    if not dtype_of_input.is_floating_point and not (dtype_of_input is uint8 and mode.startswith("nearest")):
+    nearest, of_bytes = mode.startswith("nearest"), dtype_of_input is uint8
+    if not dtype_of_input.is_floating_point and not (of_bytes and (nearest or rank == 2)):
         raise not_implemented("compute_index_ranges_weights" if antialias else _kernel(mode, rank), input)
-    real = dtype_of_input.compute.numpy.type if dtype_of_input.is_floating_point else float32.numpy.type
+    real = float64 if of_bytes and not nearest else float32 if of_bytes else dtype_of_input.compute
     each_dim = zip(input.shape[2:], sizes, factors, strict=True)
-    op, *arguments = resampled(name, *[
-        _map(mode, antialias, length, count, bool(align_corners), factor, real) for length, count, factor in each_dim
+    maps = tuple([
+        _map(mode, antialias, length, count, bool(align_corners), factor, real.numpy.type)
+        for length, count, factor in each_dim
     ])
+    if of_bytes and not nearest:
+        return bytes_resized(name, input.shape[2:], maps), ()
+    op, *arguments = resampled(name, *maps)
     return op, arguments
 
 

@@ -72,12 +72,12 @@ min_dim.gradient("input")(picked_gradient)
 # -- of all elements --------------------------------------------------------------------------------------------
 
 
-@operation("MaxBackward1")
+@operation("MaxBackward1", direct=True)
 def max_all(p: Plan, input: TensorRef) -> TensorRef:
     return folded(p, "max", input, all_dims(input.shape), False, input.type)
 
 
-@operation("MinBackward1")
+@operation("MinBackward1", direct=True)
 def min_all(p: Plan, input: TensorRef) -> TensorRef:
     return folded(p, "min", input, all_dims(input.shape), False, input.type)
 
@@ -147,12 +147,12 @@ def _max_or_min(
 # -- values alone, over several dimensions ----------------------------------------------------------------------
 
 
-@operation("AmaxBackward0", dims=["dims"])
+@operation("AmaxBackward0", dims=["dims"], direct=True)
 def amax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return folded(p, "max", input, dims, keepdim, input.type)
 
 
-@operation("AminBackward0", dims=["dims"])
+@operation("AminBackward0", dims=["dims"], direct=True)
 def amin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
     return folded(p, "min", input, dims, keepdim, input.type)
 
@@ -205,7 +205,7 @@ def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: st
     return dims
 
 
-@operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
+@operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"], direct=True)
 def aminmax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> tuple[TensorRef, ...]:
     return tuple([folded(p, name, input, dims, keepdim, input.type) for name in ("min", "max")])
 

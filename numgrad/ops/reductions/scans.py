@@ -202,7 +202,7 @@ def _prod(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype
     return folded(p, "all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
 
 
-@operation("ProdBackward0")
+@operation("ProdBackward0", direct=True)
 def prod_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return _prod(p, input, all_dims(input.shape), False, dtype)
 
@@ -217,7 +217,7 @@ def _(grad, input, out):
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
 
 
-@operation("ProdBackward1", dims=["dim"])
+@operation("ProdBackward1", dims=["dim"], direct=True)
 def prod_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     return _prod(p, input, (dim,) if input.shape else (), keepdim, dtype)
 

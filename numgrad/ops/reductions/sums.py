@@ -19,6 +19,7 @@ from ..shapes.views import reshape, sizes_of
 from ..table.arguments import ALL, DType, SomeDims
 from ..table.lookup import lookup, operation
 from ..table.op import attach
+from ..table.widening import converted
 from .axes import dims_of_examples, memory_order, passes, reduced_shape, restored
 
 
@@ -50,27 +51,29 @@ def folded(
     """Add the backend's reduction ``name`` over some dimensions, divided by a number.
 
     It reads the elements in memory order, in one pass for each group of adjacent dimensions, so that a tensor without
-    gaps is not copied.
+    gaps is not copied.  Results of float16 and bfloat16 are computed in float32; operations made of this function alone
+    are ``direct``.
     """
+    computed = type.with_dtype(type.dtype.compute)
     order = memory_order(input.layout)
     x = input.viewed(permute_op.prepare(input.layout, order)[0])
     out = p.contiguous(x, None if name == "nonzero" else as_real(input, type))
     sizes = passes(x.shape, tuple([position for position, d in enumerate(order) if d in dims]))
     for number, each in enumerate(sizes, 1):
-        out = p.backend.fold_axis(p, out, *each, name, type.numpy, divisor if number == len(sizes) else 1.0)
+        out = p.backend.fold_axis(p, out, *each, name, computed.numpy, divisor if number == len(sizes) else 1.0)
         name = _COMBINED_BY.get(name, name)
     kept = [d for d in order if d not in dims]
     if kept != sorted(kept):
-        reduced = p.tensor(out, type, tuple([input.shape[d] for d in kept]))
+        reduced = p.tensor(out, computed, tuple([input.shape[d] for d in kept]))
         back = tuple(sorted(range(len(kept)), key=kept.__getitem__))
         out = p.contiguous(reduced.viewed(permute_op.prepare(reduced.layout, back)[0]))
-    return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
+    return converted(p, p.tensor(out, computed, reduced_shape(input.shape, dims, keepdim)), type.dtype)
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-@operation("SumBackward0", linear=True)
+@operation("SumBackward0", linear=True, direct=True)
 def sum_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return sum_dims.build(p, input, all_dims(input.shape), False, dtype)
 
@@ -80,7 +83,7 @@ def _(grad, input_shape):
     return expand_op(grad, input_shape)
 
 
-@operation("SumBackward1", linear=True, dims=["dims"])
+@operation("SumBackward1", linear=True, dims=["dims"], direct=True)
 def sum_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     type = summed_type(input, dtype)
     return folded(p, "any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
@@ -135,7 +138,7 @@ def _repeated_dims(old: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, .
     return tuple(range(extra)) + tuple([extra + d for d, size in enumerate(shape) if size == 1 and old[extra + d] != 1])
 
 
-@operation("SumToSizeBackward0", linear=True)
+@operation("SumToSizeBackward0", linear=True, direct=True)
 def sum_to_size_op(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     type = summed_type(input, None)
     out = folded(p, "sum", input, _repeated_dims(input.shape, shape), True, type)
@@ -167,7 +170,7 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-@operation("MeanBackward0", linear=True)
+@operation("MeanBackward0", linear=True, direct=True)
 def mean_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
     return mean_dims.build(p, input, all_dims(input.shape), False, dtype)
 
@@ -177,7 +180,7 @@ def _(grad, input_shape):
     return expand(div(grad, float(numel(input_shape))), input_shape)
 
 
-@operation("MeanBackward1", linear=True, dims=["dims"])
+@operation("MeanBackward1", linear=True, dims=["dims"], direct=True)
 def mean_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     count = numel(tuple([input.shape[d] for d in dims]))
     return folded(p, "sum", input, dims, keepdim, summed_type(input, dtype), float(count))
