@@ -50,6 +50,9 @@ class Methods:
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        ...
+
     def __delitem__(self, index: Any) -> None:
         """Raise TypeError, since tensors have a fixed size."""
 
@@ -73,6 +76,9 @@ class Methods:
 
     def __gt__(self, other: _Operand) -> Tensor:
         ...
+
+    def __hash__(self) -> _int:
+        """Return hash(self)."""
 
     def __invert__(self) -> Tensor:
         """Return ``~self``."""
@@ -121,6 +127,9 @@ class Methods:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes."""
+
+    def __repr__(self) -> _str:
+        """Return repr(self)."""
 
     def __reversed__(self) -> Tensor:
         ...
@@ -173,10 +182,19 @@ class Methods:
     def __xor__(self, other: _Operand) -> Tensor:
         ...
 
+    def _alias(self, **keywords: Any) -> Tensor:
+        """Return another tensor on the same memory with the same version counter, without a graph."""
+
     def _kept_copy(self, **keywords: Any) -> Tensor:
         """Return a copy of a tensor about to be overwritten, with its edge in the graph."""
 
+    def _memory(self, **keywords: Any) -> Tensor:
+        """Return the tensor's whole memory as a 1-D tensor."""
+
     def _primal(self, **keywords: Any) -> Tensor:
+        ...
+
+    def _repr_html_(self, **keywords: Any) -> _str | None:
         ...
 
     def abs(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -335,6 +353,9 @@ class Methods:
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Return a copy of ``input`` with ``src`` written into its view ``as_strided(size, stride,
         storage_offset)``."""
+
+    def as_subclass(self, cls: Any, **keywords: Any) -> Any:
+        """Return a view with the same elements and place in the graph, as an instance of a user-defined class."""
 
     def asin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
@@ -574,6 +595,12 @@ class Methods:
 
     def det(self, **keywords: Any) -> Tensor:
         """The determinants of square matrices; see ``linalg.det``."""
+
+    def detach(self, **keywords: Any) -> Tensor:
+        """Return the same elements without the graph; in-place changes affect both and are counted for both."""
+
+    def detach_(self, **keywords: Any) -> Tensor:
+        """Detach this tensor in place from the graph that made it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
@@ -1501,6 +1528,9 @@ class Methods:
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
         """The Fourier transforms of the frames of a signal, of shape (..., frequencies, frames)."""
 
+    def storage(self, **keywords: Any) -> Any:
+        """Return the elements of the tensor's whole memory, including parts used by other tensors, in its dtype."""
+
     def sub(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input - alpha * other``."""
 
@@ -1651,6 +1681,9 @@ class Methods:
 
     def unsqueeze_(self, dim: _int, **keywords: Any) -> Tensor:
         """Insert a dimension of size 1 at ``dim`` in place."""
+
+    def untyped_storage(self, **keywords: Any) -> Any:
+        """Return the bytes of the tensor's whole memory, including parts used by other tensors."""
 
     def var(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The variance over all or some dimensions: the mean squared distance from the mean."""
@@ -2835,7 +2868,7 @@ def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., d
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 
-def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: _str | None = ..., tracker: None = ..., ortho_iparams: Any | None = ..., ortho_fparams: Any | None = ..., ortho_bparams: Any | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: _str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """Return the ``k`` largest eigenvalues of symmetric matrices, and their eigenvectors, as columns."""
 
 

@@ -28,7 +28,8 @@ FURTHER = {
 #: Other first arguments.
 GIVEN = {
     "can_cast": (numgrad.float32, numgrad.float64), "dsplit": (numgrad.zeros(1, 1, 1),),
-    "is_nonzero": (numgrad.ones(1),), "meshgrid": (numgrad.ones(1),), "unravel_index": (numgrad.tensor([1, 3]),),
+    "is_nonzero": (numgrad.ones(1),), "lobpcg": (numgrad.eye(3),),
+    "meshgrid": (numgrad.ones(1),), "unravel_index": (numgrad.tensor([1, 3]),),
 }
 
 

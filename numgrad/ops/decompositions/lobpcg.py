@@ -60,7 +60,7 @@ def lobpcg(
 
     Example:
         >>> import numgrad
-        >>> numgrad.lobpcg(numgrad.diag(numgrad.tensor([1.0, 2.0, 7.0, 4.0])))[0]
+        >>> numgrad.lobpcg(numgrad.diag(numgrad.tensor([1.0, 2.0, 7.0, 4.0])))[0].round()
         tensor([7.])
     """
     check_square("lobpcg", A._layout)
