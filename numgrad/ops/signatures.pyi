@@ -50,9 +50,6 @@ class Methods:
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-    def __deepcopy__(self, memo: Any) -> Tensor:
-        ...
-
     def __delitem__(self, index: Any) -> None:
         """Raise TypeError, since tensors have a fixed size."""
 
@@ -76,9 +73,6 @@ class Methods:
 
     def __gt__(self, other: _Operand) -> Tensor:
         ...
-
-    def __hash__(self) -> _int:
-        """Return hash(self)."""
 
     def __invert__(self) -> Tensor:
         """Return ``~self``."""
@@ -127,9 +121,6 @@ class Methods:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes."""
-
-    def __repr__(self) -> _str:
-        """Return repr(self)."""
 
     def __reversed__(self) -> Tensor:
         ...
@@ -182,19 +173,10 @@ class Methods:
     def __xor__(self, other: _Operand) -> Tensor:
         ...
 
-    def _alias(self, **keywords: Any) -> Tensor:
-        """Return another tensor on the same memory with the same version counter, without a graph."""
-
     def _kept_copy(self, **keywords: Any) -> Tensor:
         """Return a copy of a tensor about to be overwritten, with its edge in the graph."""
 
-    def _memory(self, **keywords: Any) -> Tensor:
-        """Return the tensor's whole memory as a 1-D tensor."""
-
     def _primal(self, **keywords: Any) -> Tensor:
-        ...
-
-    def _repr_html_(self, **keywords: Any) -> _str | None:
         ...
 
     def abs(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -353,9 +335,6 @@ class Methods:
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Return a copy of ``input`` with ``src`` written into its view ``as_strided(size, stride,
         storage_offset)``."""
-
-    def as_subclass(self, cls: Any, **keywords: Any) -> Any:
-        """Return a view with the same elements and place in the graph, as an instance of a user-defined class."""
 
     def asin(self, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
@@ -595,12 +574,6 @@ class Methods:
 
     def det(self, **keywords: Any) -> Tensor:
         """The determinants of square matrices; see ``linalg.det``."""
-
-    def detach(self, **keywords: Any) -> Tensor:
-        """Return the same elements without the graph; in-place changes affect both and are counted for both."""
-
-    def detach_(self, **keywords: Any) -> Tensor:
-        """Detach this tensor in place from the graph that made it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
@@ -1528,9 +1501,6 @@ class Methods:
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
         """The Fourier transforms of the frames of a signal, of shape (..., frequencies, frames)."""
 
-    def storage(self, **keywords: Any) -> Any:
-        """Return the elements of the tensor's whole memory, including parts used by other tensors, in its dtype."""
-
     def sub(self, other: _Operand, *, alpha: _complex = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
         """``input - alpha * other``."""
 
@@ -1681,9 +1651,6 @@ class Methods:
 
     def unsqueeze_(self, dim: _int, **keywords: Any) -> Tensor:
         """Insert a dimension of size 1 at ``dim`` in place."""
-
-    def untyped_storage(self, **keywords: Any) -> Any:
-        """Return the bytes of the tensor's whole memory, including parts used by other tensors."""
 
     def var(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The variance over all or some dimensions: the mean squared distance from the mean."""

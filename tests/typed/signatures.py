@@ -116,7 +116,8 @@ def attached() -> Iterator[tuple[str, Any]]:
     """
     for name, each in sorted(vars(Tensor).items()):
         function = each.fget if isinstance(each, property) else each
-        own = not inspect.isfunction(function) or function.__module__.startswith(("numgrad.core", "numgrad.tensors"))
+        home = function.__globals__["__name__"] if inspect.isfunction(function) else "numgrad.core"
+        own = home.startswith(("numgrad.core", "numgrad.tensors"))
         if not own and not (name.startswith("__i") and hasattr(Tensor, f"__{name[3:]}")):
             yield name, each
 
