@@ -28,6 +28,10 @@ from .tensors.tensor import Tensor
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
+#: Types of arguments, for annotations.
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
+FILE_LIKE = str | os.PathLike[str] | IO[bytes]
+
 File = str | os.PathLike[str] | IO[bytes]
 
 

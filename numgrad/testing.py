@@ -20,6 +20,8 @@ from .tensors.tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close"]
 
+__path__: list[str] = []  # modules below it are importable: see ``interop.in_place_of_torch``
+
 #: Relative and absolute tolerance by dtype; exact dtypes have none.
 _TOLERANCES = {
     float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5),

@@ -12,7 +12,7 @@ from ..core.types import dtype as _dtype
 from ..devices.needs import OutOfMemoryError
 from . import checking as _checking
 from . import gpus as _gpus
-from . import memory, random, streams
+from . import memory, nvtx, random, streams
 from .checking import *  # noqa: F403
 from .gpus import *  # noqa: F403
 from .memory import *  # noqa: F403
@@ -22,7 +22,7 @@ from .streams import *  # noqa: F403
 #: PyTorch's classes of tensors on a GPU, one for each dtype.
 _TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not _type.is_complex]
 
-__all__ = ["OutOfMemoryError", "amp", "memory", "random", "streams"]
+__all__ = ["OutOfMemoryError", "amp", "memory", "nvtx", "random", "streams"]
 __all__ += _checking.__all__
 __all__ += _gpus.__all__
 __all__ += memory.__all__

@@ -126,8 +126,8 @@ class LowRankMultivariateNormal(Centred):
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        common = standard_normal((*shape[:-1], self._factor.shape[-1]), self.loc)
-        own = standard_normal(shape, self.loc)
+        common = standard_normal((*shape[:-1], self._factor.shape[-1]), self.loc.dtype, self.loc.device)
+        own = standard_normal(shape, self.loc.dtype, self.loc.device)
         return self.loc + applied(self._factor, common) + self._diagonal.sqrt() * own
 
     def log_prob(self, value: Tensor) -> Tensor:

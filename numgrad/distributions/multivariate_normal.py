@@ -42,6 +42,20 @@ def mahalanobis(factors: Tensor, vectors: Tensor) -> Tensor:
     return squares.reshape((*outer, *squares.shape[1:]))
 
 
+def factor_of_inverse(precision: Tensor) -> Tensor:
+    """Return the lower Cholesky factors of the inverses of matrices.
+
+    They are ``inverse(U).mT``; the upper triangular ``U`` are the factors of the matrices with both axes reversed.
+    """
+    upper = linalg_cholesky(precision.flip((-2, -1))).flip((-2, -1))
+    identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return solve_triangular(upper.mT, identity, upper=False)
+
+
+# PyTorch's names
+_batch_mv, _batch_mahalanobis, _precision_to_scale_tril = applied, mahalanobis, factor_of_inverse
+
+
 class ScaleMatrix(Distribution):
     """A distribution with a positive definite matrix, given as itself, by its inverse or by its Cholesky factor.
 
@@ -77,10 +91,8 @@ class ScaleMatrix(Distribution):
             self._factor = matrix
         elif "covariance_matrix" in vars(self):
             self._factor = linalg_cholesky(matrix)
-        else:  # it is U @ U.mT for the upper triangular U that is the factor of the matrix with both axes reversed
-            upper = linalg_cholesky(matrix.flip((-2, -1))).flip((-2, -1))
-            identity = eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-            self._factor = solve_triangular(upper.mT, identity, upper=False)
+        else:
+            self._factor = factor_of_inverse(matrix)
 
     def _in_batch(self, matrices: Tensor) -> Tensor:
         return matrices.expand((*self._batch_shape, *matrices.shape[-2:]))
@@ -162,7 +174,8 @@ class MultivariateNormal(ScaleMatrix, Centred):
         return self.precision_matrix.diagonal(dim1=-2, dim2=-1)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        return self.loc + applied(self._factor, standard_normal(self._extended_shape(sample_shape), self.loc))
+        normal = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        return self.loc + applied(self._factor, normal)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

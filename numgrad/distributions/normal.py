@@ -50,7 +50,8 @@ class Normal(LocationScale, ExponentialFamily):
             return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -57,7 +57,7 @@ class StudentT(Distribution):
         return result.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        normal = standard_normal(self._extended_shape(sample_shape), self.df)
+        normal = standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         squares = Chi2(self.df, validate_args=False).rsample(sample_shape)
         return self.loc + self.scale * (normal * (squares / self.df).rsqrt())
 

@@ -74,9 +74,12 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
 _sum_rightmost = sum_rightmost  # PyTorch's name
 
 
-def standard_normal(shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return standard normal numbers, with the dtype and on the device of another tensor."""
-    return empty(shape, dtype=like.dtype, device=like.device).normal_()
+def standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    """Return standard normal numbers."""
+    return empty(shape, dtype=dtype, device=device).normal_()
+
+
+_standard_normal = standard_normal  # PyTorch's name
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:

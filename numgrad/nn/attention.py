@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
+__path__: list[str] = []  # modules below it are importable: see ``interop.in_place_of_torch``
+
+
 class SDPBackend(enum.IntEnum):
     """PyTorch's kinds of ``scaled_dot_product_attention``."""
 

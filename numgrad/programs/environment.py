@@ -222,8 +222,9 @@ class Environment(ObjectParts):
         """Record the names in code, and add the deferred sources with these names."""
         knew_any = self.referenced.any_name
         new = self.referenced.add(names)
-        for library in [*self._libraries.values()] if new or self.referenced.any_name != knew_any else ():
-            self._read_library(library, new)
+        knows_any = self.referenced.any_name and not knew_any
+        for library in [*self._libraries.values()] if new or knows_any else ():
+            self._read_library(library, None if knows_any else new)
         for name in [*self._waiting] if self.referenced.any_name else new & self._waiting.keys():
             self._add(self._waiting.pop(name, ()))
 
@@ -253,11 +254,14 @@ class Environment(ObjectParts):
                     yield Source(value, cls, name, parent)
 
     def _read_library(self, source: Source, names: Iterable[str] | None = None) -> None:
-        """Add the attributes of a library's module that code may read: those that it names, or any setting."""
+        """Add the attributes of a library's module that code may read: those that it names, or any setting.
+
+        ``names`` are those that were added since the module was read.
+        """
         self._libraries.setdefault(id(source.value), source)
         items = vars(source.value)
         read = (self.referenced.names if names is None else names) & items.keys()
-        if self.referenced.any_name:
+        if names is None and self.referenced.any_name:
             read |= {name for name, value in items.items() if isinstance(value, kinds.VALUES) and name[:2] != "__"}
         for name in read:
             part = Source(items[name], items, name, source)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import numgrad
-from numgrad.interop.in_place_of_torch.module_paths import _MODULES
+from numgrad.interop.in_place_of_torch.module_paths import _MODULES, _PACKAGES
 from numgrad.interop.in_place_of_torch.torch_version import TorchVersion
 
 
@@ -19,7 +19,8 @@ def torch(monkeypatch):
 
 
 def test_every_module_is_importable_and_an_attribute_of_the_one_above(torch):
-    for name in [*_MODULES, "torch.fx.passes.shape_prop", "torch.utils._pytree", "torch.nn.utils.stateless"]:
+    others = ["torch.fx.passes.shape_prop", "torch.utils._pytree", "torch.nn.utils.stateless"]
+    for name in [*_MODULES, *_PACKAGES, *others]:
         module = importlib.import_module(name)
         above, _, last = name.rpartition(".")
         assert getattr(sys.modules[above], last) is module is sys.modules[name]
@@ -43,7 +44,36 @@ def test_names_come_from_where_numgrad_has_them(torch):
     assert type(torch.ones(1)).__module__ == "torch"
 
 
+def test_from_finds_modules_below_those_of_numgrad(torch, monkeypatch):
+    for module, name in [(numgrad.utils, "model_zoo"), (numgrad.nn.attention, "flex_attention")]:
+        monkeypatch.delattr(module, name, raising=False)  # set by other tests' imports
+        monkeypatch.delitem(sys.modules, f"{module.__name__}.{name}", raising=False)
+    from torch.nn.attention import flex_attention
+    from torch.utils import model_zoo
+
+    assert model_zoo is sys.modules["torch.utils.model_zoo"]
+    assert flex_attention is sys.modules["torch.nn.attention.flex_attention"]
+    with pytest.raises(ImportError, match=r"cannot import name 'no_such_module' from 'numgrad\.utils'"):
+        from torch.utils import no_such_module  # noqa: F401
+
+
+def test_devices_of_other_makers_are_not_available(torch):
+    assert not torch.xpu.is_available()
+    assert not torch.mps.is_available()
+
+
+def test_tensors_are_grouped_by_device_and_dtype(torch):
+    from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as grouped
+
+    x, y, z = torch.ones(1), torch.ones(1, dtype=torch.float64), torch.ones(2)
+    cpu = torch.device("cpu")
+    assert grouped([[x, y, z], [None, y, x]], True) == {
+        (cpu, torch.float32): ([[x, z], [None, x]], [0, 2]), (cpu, torch.float64): ([[y], [y]], [1]),
+    }
+
+
 def test_what_numgrad_lacks_can_be_mentioned_but_not_used(torch):
+    from torch.futures import Future
     from torch.fx import GraphModule, Tracer, wrap
 
     class Own(Tracer):
@@ -55,6 +85,8 @@ def test_what_numgrad_lacks_can_be_mentioned_but_not_used(torch):
         Own()
     with pytest.raises(NotImplementedError, match=r"torch\.distributed\.optim\.\w*: numgrad has no optimizers"):
         importlib.import_module("torch.distributed.optim").ZeroRedundancyOptimizer([])
+    assert issubclass(GraphModule, torch.nn.Module)
+    assert Future[int].__origin__ is Future
     assert not isinstance(3, torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
@@ -87,8 +119,10 @@ def test_functions_become_operations_with_a_gradient(torch):
 
     torch.library.register_autograd("tests::scaled", lambda ctx, grad: (grad * ctx.by, None), setup_context=save)
     x = torch.ones(2, requires_grad=True)
-    scaled(x, by=3.0).sum().backward()
+    torch.ops.tests.scaled(x, by=3.0).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+    assert torch.ops.aten.relu is torch.relu
+    assert not hasattr(torch.ops.tests, "other")
     with pytest.raises(NotImplementedError, match="'tests::other' is no operation that custom_op"):
         torch.library.register_autograd("tests::other", None)
 

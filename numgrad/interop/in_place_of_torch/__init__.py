@@ -61,6 +61,22 @@ class _Finder(MetaPathFinder, Loader):
             sys.modules[module.__name__] = _module(module.__name__)
 
 
+class _LastFinder(MetaPathFinder, Loader):
+    """A finder of the modules that ``from torch.utils import model_zoo`` and the like name.
+
+    Python looks for them below the name of the module itself, ``numgrad.utils``, where other finders find no such file.
+    """
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of a module that is made on import; None for any other module."""
+        above, _, below = fullname.partition(".")
+        return ModuleSpec(fullname, self) if above == "numgrad" and has_module(f"torch.{below}") else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Replace the empty module that Python created with that of ``torch``."""
+        sys.modules[module.__name__] = importlib.import_module("torch" + module.__name__.removeprefix("numgrad"))
+
+
 def _numgrad_name(fullname: str) -> str:
     return "numgrad" + fullname.removeprefix("torch")
 
@@ -77,15 +93,16 @@ def _compile(*args: Any, fullgraph: bool = False, **keywords: Any) -> Any:
 class _Installed:
     """The result of :func:`install_as_torch`: a context manager whose end restores the previous state."""
 
-    def __init__(self, finder: _Finder | None):
-        self._finder = finder
+    def __init__(self, *finders: MetaPathFinder):
+        self._finders = finders
 
     def __enter__(self) -> ModuleType:
         return importlib.import_module("torch")
 
     def __exit__(self, *error: object) -> None:
-        if self._finder in sys.meta_path:
-            sys.meta_path.remove(self._finder)
+        if any(finder in sys.meta_path for finder in self._finders):
+            for finder in self._finders:
+                sys.meta_path.remove(finder)
             for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
                 del sys.modules[name]
             _name_modules("numgrad", "numgrad.nn.parameter")
@@ -105,13 +122,14 @@ def install_as_torch() -> _Installed:
             import program_written_for_pytorch
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return _Installed(None)
+        return _Installed()
     if "torch" in sys.modules:
         raise RuntimeError("PyTorch has been imported already: numgrad can only take its place before that")
-    finder = _Finder()
-    sys.meta_path.insert(0, finder)
+    first, last = _Finder(), _LastFinder()
+    sys.meta_path.insert(0, first)
+    sys.meta_path.append(last)
     _name_modules("torch", "torch.nn.parameter")
-    return _Installed(finder)
+    return _Installed(first, last)
 
 
 def _name_modules(of_tensor: str, of_parameter: str) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...hub import load_state_dict_from_url
@@ -101,3 +101,33 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
     shapes = [tensor.shape for tensor in tensors]
     parts = flat.split([math.prod(shape) for shape in shapes])
     return tuple([part.view(shape) for part, shape in zip(parts, shapes, strict=True)])
+
+
+# -- torch.utils._foreach_utils ---------------------------------------------------------------------------------------
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]:
+    """Return parallel lists of tensors in groups, by the device and dtype of the tensors of the first list.
+
+    Each group has its part of every list, and the positions of its tensors if ``with_indices``.
+    """
+    groups: dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]] = {}
+    for position, tensors in enumerate(zip(*tensorlistlist, strict=True)):
+        first = tensors[0]
+        assert first is not None
+        lists, positions = groups.setdefault((first.device, first.dtype), ([[] for _ in tensors], []))
+        for part, tensor in zip(lists, tensors, strict=True):
+            part.append(tensor)
+        if with_indices:
+            positions.append(position)
+    return groups
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """Return the devices on which one launch updates many tensors."""
+    return ["cpu", "cuda"]
+
+
+_get_fused_kernels_supported_devices = _get_foreach_kernels_supported_devices

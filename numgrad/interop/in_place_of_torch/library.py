@@ -11,7 +11,8 @@ from ...autograd.function import Function
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
 
-_defined: dict[str, CustomOpDef] = {}
+#: The operations by their names.
+defined: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
@@ -86,16 +87,16 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, **options: Any
     """
     if fn is None:
         return functools.partial(custom_op, name, **options)
-    result = _defined[name] = CustomOpDef(name, fn)
+    result = defined[name] = CustomOpDef(name, fn)
     return result
 
 
 def _of(op: Any) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
-    if op not in _defined:
+    if op not in defined:
         raise NotImplementedError(f"{op!r} is no operation that custom_op() defined: numgrad has no others")
-    return _defined[op]
+    return defined[op]
 
 
 def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Any = None) -> None:

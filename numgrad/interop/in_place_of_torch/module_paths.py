@@ -36,6 +36,7 @@ _SETTINGS = _found_in(f"{_HERE}.dynamo")
 _MODULES = {
     "torch._C": _found_in(f"{_HERE}.internals", ""),
     "torch._C._functorch": _found_in(f"{_HERE}.batched_tensors"),
+    "torch.__config__": _found_in(f"{_HERE}.config"),
     "torch._VF": _found_in("native_functions", ""),
     "torch._dynamo": _DYNAMO,
     "torch._dynamo.config": _SETTINGS,
@@ -47,7 +48,6 @@ _MODULES = {
     "torch._functorch.eager_transforms": _FUNC,
     "torch._functorch.functional_call": _FUNC,
     "torch._functorch.vmap": _FUNC,
-    "torch._inductor": _Contents((), "code generation by Inductor"),
     "torch._inductor.config": _SETTINGS,
     "torch._jit_internal": _found_in("jit", f"{_HERE}.internals"),
     "torch._tensor": _found_in(""),
@@ -58,27 +58,78 @@ _MODULES = {
     "torch.futures": _Contents((), "futures: jit.fork() calls its function at once"),
     "torch.fx": _Contents((f"{_HERE}.tracing",), "symbolic traces"),
     "torch.library": _Contents((f"{_HERE}.library",), "registration of operators by schemas"),
+    "torch.mps": _Contents(("backends.mps",), "backend for Apple's GPUs"),
     "torch.onnx": _Contents((f"{_HERE}.tracing",), "export to ONNX"),
+    "torch.ops": _found_in(f"{_HERE}.operators"),
     "torch.overrides": _found_in(f"{_HERE}.overrides"),
     "torch.torch_version": _found_in(f"{_HERE}.torch_version"),
     "torch.utils.cpp_extension": _Contents((), "extensions in C++"),
+    "torch.utils._foreach_utils": _found_in(f"{_HERE}.internals"),
+    "torch.utils.bottleneck": _Contents((), "profiles of whole scripts: see autograd.profiler"),
+    "torch.utils.collect_env": _Contents((), "description of the environment: see python -m numgrad info"),
     "torch.utils.data._utils": _found_in("utils.data"),
     "torch.utils.data._utils.collate": _found_in("utils.data"),
     "torch.utils.model_zoo": _found_in(f"{_HERE}.internals"),
+    "torch.xpu": _Contents(("backends.mps",), "backend for Intel's GPUs"),
 }
 
-#: A package all of whose submodules are importable.
-_TRACES = "torch.fx."
+#: Packages all of whose modules are importable, and what numgrad has not in their place.
+_PACKAGES = {
+    "torch._dynamo": "compiler of bytecode",
+    "torch._export": "export of programs",
+    "torch._higher_order_ops": "symbolic traces",
+    "torch._inductor": "code generation by Inductor",
+    "torch._prims": "symbolic traces",
+    "torch._prims_common": "symbolic traces",
+    "torch._refs": "symbolic traces",
+    "torch._subclasses": "fake tensors",
+    "torch.ao": "quantization",
+    "torch.cuda.comm": "collective communication",
+    "torch.cuda.nccl": "collective communication",
+    "torch.distributed.checkpoint": "checkpoints of sharded modules",
+    "torch.distributed.elastic": "launcher of processes: MPI starts them",
+    "torch.distributed.fsdp": "sharded modules",
+    "torch.distributed.pipelining": "pipelines of modules",
+    "torch.distributed.rpc": "remote calls",
+    "torch.distributed.tensor": "sharded tensors",
+    "torch.export": "export of programs",
+    "torch.fx": "symbolic traces",
+    "torch.masked": "masked tensors",
+    "torch.nested": "nested tensors",
+    "torch.nn.attention.bias": "biases as tensors",
+    "torch.nn.attention.flex_attention": "attention by functions of scores",
+    "torch.nn.parallel.scatter_gather": "batches that are spread over GPUs",
+    "torch.nn.quantized": "quantization",
+    "torch.package": "packages of code",
+    "torch.quantization": "quantization",
+    "torch.quasirandom": "quasi-random numbers: scipy.stats.qmc draws them",
+    "torch.sparse": "sparse tensors",
+    "torch.storage": "storages as classes of their own",
+    "torch.testing._internal": "parts of PyTorch's own tests",
+    "torch.utils._python_dispatch": "modes that intercept operations",
+    "torch.utils.data.datapipes": "data pipes",
+    "torch.utils.flop_counter": "counter of operations",
+    "torch.utils.mobile_optimizer": "TorchScript",
+}
 
 
 def has_module(fullname: str) -> bool:
-    """Return True for a module of this table."""
-    return fullname in _MODULES or fullname.startswith(_TRACES)
+    """Return True for a module of these tables."""
+    return fullname in _MODULES or _lacking(fullname) is not None
+
+
+def _lacking(fullname: str) -> str | None:
+    """Return what numgrad lacks of the package to which a module belongs; None for a module of no such package."""
+    while "." in fullname:
+        if fullname in _PACKAGES:
+            return _PACKAGES[fullname]
+        fullname = fullname.rpartition(".")[0]
+    return None
 
 
 def make_module(fullname: str) -> ModuleType:
-    """Return a module of this table."""
-    sources, lacking = _MODULES.get(fullname) or _MODULES["torch.fx"]
+    """Return a module of these tables."""
+    sources, lacking = _MODULES.get(fullname) or _Contents((), _lacking(fullname) or "")
     module = ModuleType(fullname, f"Names of PyTorch's {fullname}, in numgrad.")
     module.__path__ = []  # submodules are found by the finder of torch
 
@@ -89,7 +140,7 @@ def make_module(fullname: str) -> ModuleType:
                 if hasattr(origin, name):
                     value = vars(module)[name] = getattr(origin, name)
                     return value
-            if f"{fullname}.{name}" in _MODULES:
+            if f"{fullname}.{name}" in _MODULES or f"{fullname}.{name}" in _PACKAGES:
                 return importlib.import_module(f"{fullname}.{name}")
             if lacking:
                 value = vars(module)[name] = refusing(fullname, name, lacking)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_in_onnx_export", "wrap"]
+from ...nn.modules.module import Module
+
+__all__ = ["GraphModule", "is_in_onnx_export", "wrap"]
+
+
+class GraphModule(Module):
+    """A module from a symbolic trace, of which there are none.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise NotImplementedError("torch.fx.GraphModule: numgrad has no symbolic traces")
 
 
 def wrap(fn_or_name: Any) -> Any:

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
-from .data_parallel import DataParallel
+from .data_parallel import DataParallel, data_parallel
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 if TYPE_CHECKING:
     from .distributed import DistributedDataParallel
