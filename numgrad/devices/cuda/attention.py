@@ -82,8 +82,9 @@ def _parts(dtype: np.dtype, width: int) -> dict[str, Any]:
     if dtype.itemsize > 4:
         side = max(side // 2, 2)
     tile = 4 * side
-    pitch = tile + 4
+    pitch, held = tile + 4, -(-width // tile)
+    most = 2 if dtype.itemsize <= 4 else 1  # there are too few registers for more
     return {
         "SIDE": side, "TILE": tile, "PITCH": pitch, "AREA": tile * pitch, "PART": side * pitch,
-        "FOUND": tile * (side + 1), "HELD": -(-width // tile) if width <= 2 * tile else 0,
+        "FOUND": tile * (side + 1), "HELD": held if held <= most else 0,
     }  # fmt: skip
