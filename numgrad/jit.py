@@ -22,7 +22,16 @@ __all__ = [
 ]
 
 Final = typing.Final
-ScriptModule = Module
+
+
+class ScriptModule(Module):
+    """A base class for modules of programs; it adds nothing, as scripted modules are not of this class."""
+
+    @property
+    def original_name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
 
 _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or traced runs as it is, in Python"
 
