@@ -1,9 +1,11 @@
 """Checks of ``DistributedDataParallel`` that several processes run together, started by mpiexec.
 
-Each check runs on all ranks.  Rank 0 prints the names of those that passed.
+Each check runs on all ranks.
 """
 
+import contextlib
 import copy
+import dataclasses
 import pickle
 import re
 
@@ -16,6 +18,7 @@ from numgrad import nn
 from numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook, bf16_compress_hook
 from numgrad.nn.functional import cross_entropy
 from numgrad.nn.parallel import DistributedDataParallel
+from numgrad.utils.checkpoint import checkpoint
 
 FEATURES, CLASSES, BATCH, STEPS = 3, 2, 12, 3
 SMALL = 1e-4  # MiB of a bucket, which has one or two parameters
@@ -125,6 +128,72 @@ def check_unused_parameters():
         model(torch.ones(1, 1), 0)
 
 
+def check_calls_between_forward_and_backward():
+    x, mean = torch.full((1, 1), 1.0 + dist.get_rank()), (1 + dist.get_world_size()) / 2
+    model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
+    out = model(x)
+    with torch.no_grad():
+        model(x)
+    with model.no_sync():
+        other = model(x)
+    (out + other).sum().backward()
+    assert model.module.weight.grad.item() == 2 * mean
+    first, second = model(x), model(x)
+    first.sum().backward()
+    with pytest.warns(UserWarning, match="the gradient of weight is not averaged"):
+        second.sum().backward()
+
+
+@dataclasses.dataclass
+class Outputs:
+    first: torch.Tensor
+
+
+def check_which_parameters_are_unused():
+    x, mean = torch.full((1, 1), 1.0 + dist.get_rank()), (1 + dist.get_world_size()) / 2
+    for options in ({"find_unused_parameters": True}, {"static_graph": True}):
+        model = DistributedDataParallel(Branches(), bucket_cap_mb=SMALL / 100, **options)
+        with model.no_sync():
+            model(x, 1).sum().backward()  # is averaged with the next pass, which does not use it
+        model(x, 0).sum().backward()
+        assert [each.weight.grad and each.weight.grad.item() for each in model.module.branches] == [mean, mean, None]
+        with pytest.raises(RuntimeError, match=re.escape("another gradient of branches.2.weight has come")):
+            (model(x, 0) + model.module.branches[2].weight).sum().backward()
+
+    class Wrapped(Branches):
+        def forward(self, x, branch):
+            return [Outputs(super().forward(x, branch))]
+
+    model = DistributedDataParallel(Wrapped(), find_unused_parameters=True)
+    model(x, 0)[0].first.sum().backward()
+    assert model.module.branches[0].weight.grad.item() == mean
+
+
+def check_checkpoints():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+            nn.init.ones_(self.first.weight)
+            nn.init.ones_(self.second.weight)
+
+        def forward(self, x):
+            x = self.first(x)
+            for _ in range(2):
+                x = checkpoint(self.second, x, use_reentrant=True)
+            return x
+
+    x, mean = torch.full((1, 1), 1.0 + dist.get_rank()), (1 + dist.get_world_size()) / 2
+    model = DistributedDataParallel(Twice(), static_graph=True, bucket_cap_mb=SMALL / 100)
+    for _ in range(3):
+        model.zero_grad()
+        model(x).sum().backward()
+        assert [parameter.grad.item() for parameter in model.parameters()] == [mean, 2 * mean]
+    model = DistributedDataParallel(Twice())
+    with pytest.raises(RuntimeError, match=re.escape("another gradient of second.weight has come")):
+        model(x).sum().backward()
+
+
 def check_uneven_inputs():
     rank, size = dist.get_rank(), dist.get_world_size()
     for all_ranks in True, False:
@@ -139,6 +208,12 @@ def check_uneven_inputs():
         # in step k, size - k ranks have an input, and each of their gradients is 1
         steps = sum((size - k) / size for k in range(size)) if all_ranks else size
         np.testing.assert_allclose(model.module.weight.item(), -steps, rtol=1e-6)
+
+    normalized = DistributedDataParallel(nn.BatchNorm1d(1))  # whose buffers are sent only by calls that synchronize
+    with normalized.join():
+        for number in range(rank + 1):
+            with contextlib.nullcontext() if number == 0 else normalized.no_sync():
+                normalized(torch.ones(2, 1)).sum().backward()
 
     def train_until_one_ends():
         with model.join(throw_on_early_termination=True):
@@ -198,6 +273,23 @@ def check_buffers_and_copies():
         assert model.module.bias.grad is None
 
 
+def check_groups():
+    ranks = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+    model = DistributedDataParallel(nn.Linear(1, 1), process_group=ranks[dist.get_rank()])
+    with pytest.raises(RuntimeError, match="default process group"):
+        copy.deepcopy(model)
+    with pytest.raises(ValueError, match="a group that this process belongs to"):
+        DistributedDataParallel(nn.Linear(1, 1), process_group=ranks[dist.get_rank() - 1])
+    with pytest.raises(ValueError, match="on the CPU"):
+        DistributedDataParallel(nn.Linear(1, 1), device_ids=[0])
+
+
+def check_sums_of_16_bits_do_not_overflow():
+    model = DistributedDataParallel(nn.Linear(1, 1, bias=False, dtype=torch.float16))
+    model(torch.full((1, 1), 40_000.0, dtype=torch.float16)).sum().backward()
+    np.testing.assert_allclose(model.module.weight.grad.item(), 40_000, rtol=1e-3)
+
+
 def check_compiled_modules():
     expected, expected_parameters = train(network(0))
     losses, parameters = train(DistributedDataParallel(torch.compile(network(0))), own)
@@ -220,6 +312,5 @@ if __name__ == "__main__":
     for name, check in [*globals().items()]:
         if name.startswith("check_"):
             check()
-            if dist.get_rank() == 0:
-                print(name)
     dist.destroy_process_group()
+    print("checked")

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).with_name("data_parallel_program.py")
-CHECKS = [
-    line.removeprefix("def ").removesuffix("():") for line in PROGRAM.read_text().splitlines() if "def check_" in line
-]
 
 
 @pytest.mark.mpi
@@ -23,4 +20,4 @@ def test_programs_of_several_processes(ranks):
         [launcher, "-n", str(ranks), sys.executable, PROGRAM], env=variables, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == CHECKS
+    assert done.stdout.count("checked") == ranks

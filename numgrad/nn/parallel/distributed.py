@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import distributed
 from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
-from ...distributed.groups import default_group
+from ...distributed.groups import ProcessGroup, default_group
 from ...ops.creation.from_data import tensor as new_tensor
 from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
@@ -67,6 +68,8 @@ class DistributedDataParallel(Module, Joinable):
         Joinable.__init__(self)
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(f"device_ids can only be None or contain a single element, not {list(device_ids)}")
+        if device_ids and next(module.parameters()).device.type == "cpu":
+            raise ValueError(f"device_ids is for modules on a GPU, and {[*device_ids]} was given for one on the CPU")
         self.module = module
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
         self.broadcast_buffers = broadcast_buffers
@@ -79,9 +82,11 @@ class DistributedDataParallel(Module, Joinable):
         if init_sync:
             self._overwrite([*module.parameters(), *module.buffers()], 0)
 
-    def _connect(self, group: Any) -> None:
-        """Prepare the reductions in a group."""
+    def _connect(self, group: Any, check: bool = True) -> None:
+        """Prepare the reductions in a group; with ``check``, communicate with its other ranks."""
         self.process_group = default_group() if group is None else group
+        if not isinstance(self.process_group, ProcessGroup):
+            raise ValueError("process_group must be a group that this process belongs to")
         named = [(name, each) for name, each in self.module.named_parameters() if each.requires_grad or is_lazy(each)]
         if not named:
             raise RuntimeError(
@@ -91,7 +96,8 @@ class DistributedDataParallel(Module, Joinable):
         lazy = [name for name, parameter in named if is_lazy(parameter)]
         if lazy:
             raise RuntimeError(f"call the module once before it is distributed: {lazy[0]} has no shape yet")
-        self._check_parameters(named)
+        if check:
+            self._check_parameters(named)
         names, parameters = zip(*named, strict=True)
         first = min(self.bucket_bytes_cap, _FIRST * 1024 * 1024)
         self.reducer = Reducer(
@@ -112,11 +118,16 @@ class DistributedDataParallel(Module, Joinable):
                 )
 
     def __getstate__(self) -> dict[str, Any]:
+        if self.process_group is not default_group():
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, "
+                "when you have called init_process_group and have not passed process_group argument to DDP constructor"
+            )
         return {name: value for name, value in self.__dict__.items() if name not in ("reducer", "process_group")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._connect(None)
+        self._connect(None, check=False)  # other ranks may not be copying
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -130,9 +141,9 @@ class DistributedDataParallel(Module, Joinable):
             self._overwrite([*self.module.buffers()], source)
         outputs = self.module(*inputs, **kwargs)
         if averages:
-            self.reducer.prepare([each for each in tree_leaves(outputs) if isinstance(each, Tensor)])
-        else:
-            self.reducer.is_armed = False
+            self.reducer.prepare([*_tensors_in(outputs)])
+        elif is_grad_enabled():
+            self.reducer.accumulates = True
         return outputs
 
     @property
@@ -214,25 +225,35 @@ class DistributedDataParallel(Module, Joinable):
     def _begin_joined(self, averages: bool) -> int:
         """Tell the ranks that have joined what this call does; return the rank whose buffers are sent."""
         Join.notify_join_context(self)
+        active, *_ = self._counts(True, averages, self._sends_buffers)
         if not self._divides_by_all:
-            self.reducer.divisor = self._count(True)
-        self._count(averages)
+            self.reducer.divisor = active
         return self._last_rank(True) if self._sends_buffers else 0
 
     #: True if sums are divided by the number of all ranks, also of those that have joined.
     _divides_by_all = True
 
-    def _count(self, value: bool) -> int:
-        """Return the number of ranks for which ``value`` is True."""
-        count = new_tensor([int(value)])
-        distributed.all_reduce(count, group=self.process_group)
-        return int(count.item())
+    def _counts(self, *values: bool) -> list[int]:
+        """Return for each value the number of ranks for which it is True."""
+        counts = new_tensor([int(value) for value in values])
+        distributed.all_reduce(counts, group=self.process_group)
+        return counts.tolist()
 
     def _last_rank(self, value: bool) -> int:
         """Return the last rank of the group for which ``value`` is True."""
         rank = new_tensor([distributed.get_rank(self.process_group) if value else -1])
         distributed.all_reduce(rank, distributed.ReduceOp.MAX, group=self.process_group)
         return int(rank.item())
+
+
+def _tensors_in(outputs: Any) -> Iterator[Tensor]:
+    """Iterate over the tensors in containers and dataclasses."""
+    for leaf in tree_leaves(outputs):
+        if isinstance(leaf, Tensor):
+            yield leaf
+        elif dataclasses.is_dataclass(leaf):
+            for field in dataclasses.fields(leaf):
+                yield from _tensors_in(getattr(leaf, field.name))
 
 
 class _JoinHook(JoinHook):
@@ -244,10 +265,10 @@ class _JoinHook(JoinHook):
 
     def main_hook(self) -> None:
         model = self._model
+        active, averages, send_buffers = model._counts(False, False, False)
         if not model._divides_by_all:
-            model.reducer.divisor = model._count(False)
-        averages = model._count(False)
-        if model._sends_buffers:
+            model.reducer.divisor = active
+        if send_buffers:
             model._overwrite([*model.module.buffers()], model._last_rank(False))
         if averages:
             model.reducer.shadow()

@@ -4,6 +4,7 @@ Note [Buckets become ready]
 Each parameter has a hook, which runs when its gradient is complete.  It copies the gradient to its place in a bucket;
 the reduction of a bucket with all its gradients is started and not waited for.  MPI makes progress between the nodes of
 the pass (``between_nodes``).  At the end of the pass all reductions are awaited, and the averages become the gradients.
+A pass that runs within a node of another one, such as that of a checkpoint, is a part of it.
 All ranks start the reductions in the order of the buckets, whatever order their own gradients come in.  The order is at
 first that of the parameters from last to first, and from the second pass on the order in which the gradients of rank 0
 became ready in the first.
@@ -11,15 +12,16 @@ became ready in the first.
 
 from __future__ import annotations
 
+import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ... import distributed
-from ...autograd.grad_mode import no_grad
+from ...autograd.grad_mode import no_grad, state
 from ...autograd.node import AccumulateGrad, edge_of
 from ...autograd.order import between_nodes, nodes_behind
-from ...autograd.variable import Variable
 from ...core.types import int32
 from ...futures import Future
 from ...ops.creation.from_data import tensor as new_tensor
@@ -46,8 +48,9 @@ class Reducer:
 
     Attributes:
         buckets: the buckets in the order of reductions.
-        divisor: the number by which sums are divided.
+        divisor: the number by which gradients are divided before they are summed.
         is_armed: True if the next backward pass reduces gradients.
+        accumulates: True if gradients of the last call stay in this process.
     """
 
     def __init__(
@@ -61,13 +64,15 @@ class Reducer:
         self._hook: Hook | None = None
         self._state: Any = None
         self._arrivals: list[int] | None = []  # the order of gradients in the first pass; None afterwards
+        self._used_alone: set[int] = set()  # by passes without reductions since the last one with them
         self._unused: set[int] = set()  # of this rank, in this pass
-        self._known_unused: set[int] | None = None  # with ``static``, after the first pass
+        self._uses: Counter[int] | None = None  # with ``static``, after the first pass: the gradients of each parameter
+        self._left: Counter[int] = Counter()  # with ``static``: those that have not come in this pass
         self._used_by: Any = None  # for each parameter, the number of ranks that use it, and the handle of this sum
         self._ready: set[int] = set()
         self._started = 0  # the number of buckets whose reduction was started
         self._has_begun = False  # the present pass has reached a parameter
-        self.is_armed = False
+        self.is_armed = self.accumulates = False
         self._lay_out(range(len(parameters) - 1, -1, -1))
         reducer = weakref.ref(self)
         for number, parameter in enumerate(parameters):
@@ -118,10 +123,11 @@ class Reducer:
             bucket.missing, bucket.future = len(bucket.indices), None
         self._unused = set()
         if self._static:
-            self._unused = set(self._known_unused or ())
+            self._left = Counter(self._uses or ())
+            self._unused = set() if self._uses is None else {*range(len(self.parameters))} - {*self._uses}
         elif self._finds_unused:
             self._unused = self._unreachable(outputs)
-        self.is_armed = True
+        self.is_armed, self.accumulates = True, False
         between_nodes.add(weakref.WeakMethod(self.progress, between_nodes.discard))
 
     def _unreachable(self, outputs: Sequence[Tensor]) -> set[int]:
@@ -132,38 +138,52 @@ class Reducer:
         return {number for number, parameter in enumerate(self.parameters) if id(parameter) not in used}
 
     def receive(self, number: int) -> None:
-        """Take the gradient of a parameter, which is complete."""
+        """Take the gradient of a parameter, which is complete.
+
+        Raises:
+            RuntimeError: this gradient was reduced already.
+        """
         if not self.is_armed:
+            self._used_alone.add(number)
+            if not self.accumulates:
+                warnings.warn(
+                    f"the gradient of {self.names[number]} is not averaged over the processes: "
+                    "DistributedDataParallel averages those of the first backward pass after a call of forward",
+                    stacklevel=2,
+                )
             return
-        if number in self._ready:
-            raise RuntimeError(
-                f"Expected to mark a variable ready only once: the gradient of {self.names[number]} was computed twice "
-                "after one call of forward. This happens if a parameter is used in several backward passes, such as "
-                "with checkpoints that run again within the pass: use static_graph=True for these"
-            )
         if not self._has_begun:
             self._has_begun = True
             if self._waits_for_the_end:
-                Variable._execution_engine.queue_callback(self._start_at_the_end)
+                _at_the_end(self._start_at_the_end)
             else:
                 self._begin()
         if self._arrivals is not None:
             self._arrivals.append(number)
         if self._waits_for_the_end:
-            self._ready.add(number)
-        else:
+            return
+        if number in self._ready:
+            raise RuntimeError(
+                f"Expected to mark a variable ready only once: another gradient of {self.names[number]} has come after "
+                "its reduction. This happens if a checkpoint runs a parameter's operation again within the pass, for "
+                "which static_graph=True is meant; if a static graph changes; or if find_unused_parameters=True did "
+                "not see that the parameter is used, by the loss itself, in an output of an unknown type or in an "
+                "earlier call"
+            )
+        self._left[number] -= 1
+        if self._left[number] <= 0:
             self._add(number)
 
     @property
     def _waits_for_the_end(self) -> bool:
         """True in the first pass of a static graph, in which unused parameters are found."""
-        return self._static and self._known_unused is None
+        return self._static and self._uses is None
 
     def _begin(self) -> None:
         """Begin the reductions of a pass: unused parameters are ready."""
         if self._finds_unused or self._static:
-            used = [number not in self._unused for number in range(len(self.parameters))]
-            self._sum_used(used)
+            unused = self._unused - self._used_alone
+            self._sum_used([number not in unused for number in range(len(self.parameters))])
         for number in sorted(self._unused):
             self._add(number)
 
@@ -172,10 +192,11 @@ class Reducer:
         self._used_by = counts, distributed.all_reduce(counts, group=self.group, async_op=True)
 
     def _start_at_the_end(self) -> None:
-        seen, self._ready = self._ready, set()
-        self._known_unused = self._unused = {*range(len(self.parameters))} - seen
+        assert self._arrivals is not None
+        self._uses = Counter(self._arrivals)
+        self._unused = {*range(len(self.parameters))} - {*self._uses}
         self._begin()
-        for number in sorted(seen):
+        for number in sorted(self._uses):
             self._add(number)
 
     def _add(self, number: int) -> None:
@@ -194,18 +215,16 @@ class Reducer:
             self._started += 1
             bucket.future = self._reduced(bucket)
             if bucket.is_last():
-                Variable._execution_engine.queue_callback(self._finish)
+                _at_the_end(self._finish)
 
     def _reduced(self, bucket: GradBucket) -> Future[Tensor]:
         """Start the reduction of a bucket."""
         if self._hook is not None:
             return self._hook(self._state, bucket)
-        work: Any = distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
-        return work.get_future().then(self._averaged)
-
-    def _averaged(self, future: Future[list[Tensor]]) -> Tensor:
         with no_grad():
-            return future.value()[0].div_(self.divisor)
+            bucket.buffer().div_(self.divisor)  # before the sum, which 16-bit numbers may not hold
+        work: Any = distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+        return work.get_future().then(lambda future: future.value()[0])
 
     def progress(self) -> None:
         """Let the reductions that are underway make progress."""
@@ -247,6 +266,7 @@ class Reducer:
             unused = {number for number, count in enumerate(counts.tolist()) if not count}
             self._used_by = None
         self.is_armed = self._has_begun = False
+        self._used_alone.clear()
         between_nodes.discard(weakref.WeakMethod(self.progress))
         return unused
 
@@ -254,8 +274,9 @@ class Reducer:
         """Lay the buckets out in the order of the gradients of rank 0, after the first pass."""
         if self._arrivals is None:
             return
-        rest = [number for number in range(len(self.parameters) - 1, -1, -1) if number not in self._arrivals]
-        order = [[*self._arrivals, *rest]]
+        arrived = [*dict.fromkeys(reversed(self._arrivals))][::-1]  # where the last gradient of each has come
+        rest = [number for number in range(len(self.parameters) - 1, -1, -1) if number not in arrived]
+        order = [[*arrived, *rest]]
         self._arrivals = None
         if self._finds_unused:  # there is no order
             return
@@ -274,6 +295,14 @@ class Reducer:
         self._started = len(self.buckets)
         self._await()
         self._rebuild()
+
+
+def _at_the_end(callback: Callable[[], Any]) -> None:
+    """Call ``callback()`` at the end of the present backward pass, or of the outermost one that it runs within."""
+    present = state.current_pass
+    while present.outer is not None:
+        present = present.outer
+    present.callbacks.append(callback)
 
 
 class _Hook:
