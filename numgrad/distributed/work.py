@@ -41,7 +41,10 @@ class Work:
     ``is_completed()`` of any handle.
 
     Attributes:
-        name, group, count, peers: see ``contact.Waiting``.
+        name: the name of the function.
+        group: the number of its process group.
+        count: the number of collectives of the group that this rank has begun, or None for messages.
+        peers: the ranks in the world that take part.
     """
 
     def __init__(
