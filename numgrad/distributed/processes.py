@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +15,9 @@ from ..settings import set_num_threads
 from .mpi import mpi
 
 __all__ = ["abort_on_errors", "end_all", "number_processes"]
+
+#: Seconds that MPI's launcher may take to pass on what this process has printed, before it ends all processes.
+_UNDERWAY = 0.5
 
 #: True if uncaught exceptions end all processes.
 _aborts = False
@@ -94,4 +98,5 @@ def end_all(status: int) -> None:
     """End all processes with an exit status."""
     sys.stdout.flush()
     sys.stderr.flush()
+    time.sleep(_UNDERWAY)
     mpi().COMM_WORLD.Abort(status)

@@ -99,17 +99,17 @@ def test_a_program_has_results_and_gradients_of_any_memory_order():
 def test_a_program_calls_functions_without_a_derivative_that_do_not_write():
     @torch.differentiable
     def spread(x):
-        return x - np.median(x)
+        return x - np.nanmedian(x)
 
     @torch.differentiable
     def centred(x):
-        x -= np.median(x)
+        x -= np.nanmedian(x)
 
     x = torch.tensor([1.0, 4.0, 2.0], dtype=torch.float64)
     compiled = torch.compile(lambda x: spread(x) * 2.0, fullgraph=True)
     for number in range(3):
         assert compiled(x * number).tolist() == [-2.0 * number, 4.0 * number, 0.0]
-    with pytest.raises(TypeError, match=r"x -= np\.median"):
+    with pytest.raises(TypeError, match=r"x -= np\.nanmedian"):
         torch.compile(lambda x: centred(x))(x)
 
 

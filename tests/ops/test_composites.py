@@ -171,8 +171,12 @@ CALLS = {
 }
 
 
+#: Functions that return vectors of either sign, computed from random ones; ``test_low_rank`` checks them.
+ITERATIONS = {"lobpcg", "pca_lowrank", "svd_lowrank"}
+
+
 def test_each_has_a_sample():
-    assert [name for name, *_ in SAMPLES] == sorted(composites)
+    assert [name for name, *_ in SAMPLES] == sorted({*composites} - ITERATIONS)
 
 
 @pytest.mark.parametrize(("name", "reference", "shapes", "args"), SAMPLES, ids=[name for name, *_ in SAMPLES])
