@@ -204,7 +204,8 @@ def cross_entropy(
         _check_weight(None if weight is None else weight._layout, classes, "cross_entropy: ")
         return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
     scores, given = input, None
-    if label_smoothing == 0.0 and (len(shape) == 3 or len(shape) > 4):  # no view between softmax and loss
+    is_viewed = len(shape) == 3 or len(shape) > 4
+    if is_viewed and label_smoothing == 0.0 and input.device.type != "cpu":  # one kernel computes the gradient of both
         scores = reshape(input, (*shape[:2], 1, numel(shape[2:])))
     logs = log_softmax(scores, dim)
     if scores is not input:
