@@ -118,6 +118,11 @@ def _file_digest(module: str) -> str:
     return hashlib.sha256(Path(__file__).with_name(f"{module}.py").read_bytes()).hexdigest()
 
 
+def digest_of(*parts: str) -> str:
+    """Return the digest that files of machine code are named after, of all that the code depends on."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
 def sealed(payload: bytes, digest: str) -> bytes:
     """Return the payload after its checksum, which covers the digest, too, and so detects another kernel's file."""
     return hashlib.sha256(digest.encode() + payload).digest() + payload

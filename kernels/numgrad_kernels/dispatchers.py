@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import linecache
 import pickle
 from typing import Any
@@ -28,11 +27,11 @@ class StoredOverloads:
     @functools.cached_property
     def stem(self) -> str:
         """The beginning of the names of the files."""
-        return f"{self._name}_{_digest(environment(), *self._parts)}"
+        return f"{self._name}_{cache.digest_of(environment(), *self._parts)}"
 
     def digest(self, signature: Any) -> str:
         """Return a text that differs for different machine code."""
-        return _digest(self.stem, repr(signature))
+        return cache.digest_of(self.stem, repr(signature))
 
     def _procedures(self) -> dict[str, Any]:
         """Return the procedures that the function may call, by the names that it calls them by."""
@@ -67,10 +66,6 @@ class StoredOverloads:
         """Do nothing: the names of the files depend on all that the code depends on."""
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
 def stored_dispatcher(function: Any, text: str, **options: Any) -> Any:
     """Return a function as a dispatcher whose machine code is kept in the kernel cache.
 
@@ -86,7 +81,7 @@ def stored_module(name: str, text: str, scope: dict[str, Any], about: str, **opt
 
     ``scope`` has what the module refers to, and ``about`` describes that; ``options`` are those of ``numba.njit``.
     """
-    stem = f"{name}_{_digest(environment(), text, about, repr(sorted(options.items())))}"
+    stem = f"{name}_{cache.digest_of(environment(), text, about, repr(sorted(options.items())))}"
     module = store._module(stem)
     file = f"<{stem}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -73,8 +72,7 @@ def _converted_as(argument: types.Type) -> types.Type:
 @functools.cache
 def _shared(arguments: tuple[types.Type, ...], nogil: bool) -> tuple[_MethodDef, Any]:
     """Return the description of the entry for arguments of these types, and the library that owns its machine code."""
-    parts = (environment(), cache.sources(""), repr(arguments), str(nogil))
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    digest = cache.digest_of(environment(), cache.sources(""), repr(arguments), str(nogil))
     stem = f"entry_{digest}"
     payload = cache.load(f"{stem}.machine_code", digest)
     if payload is None:

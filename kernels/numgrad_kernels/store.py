@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import linecache
 import os
 import pickle
@@ -150,8 +149,7 @@ def compiled_kernels() -> list[Kernel]:
 
 
 def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> str:
-    parts = (environment(), cache.sources(text), name, text, repr(arguments), str(parallel))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return cache.digest_of(environment(), cache.sources(text), name, text, repr(arguments), str(parallel))
 
 
 def _load_or_compile(

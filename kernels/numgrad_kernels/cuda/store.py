@@ -66,8 +66,7 @@ def _kept(name: str, ending: str, digest: str, compiled: Callable[[], bytes]) ->
 
 def _digest(name: str, text: str, arguments: Sequence[Any], *form: Any) -> str:
     source = cache.sources(text), name, text, repr(tuple(arguments))
-    parts = (_environment(), *source, *map(repr, form))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return cache.digest_of(_environment(), *source, *map(repr, form))
 
 
 @functools.cache
