@@ -23,10 +23,10 @@ __all__ = ["Received", "check_tensors", "elements_of", "joined"]
 
 
 def check_tensors(name: str, *tensors: Any) -> None:
-    """Raise unless the values are tensors with memory of their own; end the recording of a program.
+    """Raise unless the values are tensors of one dtype with memory of their own; end the recording of a program.
 
     Raises:
-        TypeError: a value is not a tensor.
+        TypeError: a value is not a tensor, or the dtypes differ.
         NotImplementedError: a tensor is under ``vmap``.
     """
     for tensor in tensors:
@@ -35,6 +35,9 @@ def check_tensors(name: str, *tensors: Any) -> None:
         if hasattr(tensor, "_mapped"):
             raise NotImplementedError(f"{name}() under vmap: use numgrad.distributed.nn.functional")
     values_read(f"distributed.{name}()")
+    dtypes = dict.fromkeys([tensor.dtype for tensor in tensors])
+    if len(dtypes) > 1:
+        raise TypeError(f"the tensors of a call must have one dtype, not {', '.join(map(str, dtypes))}")
 
 
 def elements_of(tensor: Tensor) -> np.ndarray:

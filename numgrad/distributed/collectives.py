@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.types import dtype
 from ..tensors.tensor import Tensor
 from .buffers import Received, check_tensors, elements_of, joined
 from .calls import Call, begin_collective, rank_in
@@ -95,7 +94,6 @@ def all_gather_into_tensor(
         ValueError: ``output_tensor`` does not have the elements of one tensor for each rank.
     """
     check_tensors("all_gather_into_tensor", output_tensor, input_tensor)
-    _check_dtypes(output_tensor, input_tensor)
     call = begin_collective("all_gather_into_tensor", group, [output_tensor, input_tensor])
     if call is None:
         return None
@@ -114,7 +112,6 @@ def all_gather(
         ValueError: ``tensor_list`` does not have one tensor per rank, with this rank's of the shape of ``tensor``.
     """
     check_tensors("all_gather", *tensor_list, tensor)
-    _check_dtypes(*tensor_list, tensor)
     call = begin_collective("all_gather", group, tensor_list)
     if call is None:
         return None
@@ -134,7 +131,6 @@ def gather(
         ValueError: ``gather_list`` is given on another rank, or is not a list of one tensor per rank.
     """
     check_tensors("gather", *(gather_list or ()), tensor)
-    _check_dtypes(*(gather_list or ()), tensor)
     dst, group_dst = _zero_by_default(dst, group_dst)
     call = begin_collective("gather", group, dtype=tensor.dtype, dst=dst, group_dst=group_dst)
     if call is None:
@@ -162,7 +158,6 @@ def scatter(
         ValueError: ``scatter_list`` is given on another rank, or is not a list of one tensor per rank.
     """
     check_tensors("scatter", *(scatter_list or ()), tensor)
-    _check_dtypes(*(scatter_list or ()), tensor)
     src, group_src = _zero_by_default(src, group_src)
     call = begin_collective("scatter", group, dtype=tensor.dtype, src=src, group_src=group_src)
     if call is None:
@@ -190,7 +185,6 @@ def reduce_scatter_tensor(
         TypeError: the reduction is not defined for the dtype.
     """
     check_tensors("reduce_scatter_tensor", output, input)
-    _check_dtypes(output, input)
     operation = operation_of(op, input.dtype)
     call = begin_collective("reduce_scatter_tensor", group, [output, input], op=op)
     if call is None:
@@ -213,7 +207,6 @@ def reduce_scatter(
         TypeError: the reduction is not defined for the dtype.
     """
     check_tensors("reduce_scatter", output, *input_list)
-    _check_dtypes(output, *input_list)
     operation = operation_of(op, output.dtype)
     call = begin_collective("reduce_scatter", group, input_list, op=op)
     if call is None:
@@ -241,7 +234,6 @@ def all_to_all_single(
         ValueError: the sizes do not sum to the first dimension, or it has no equal parts.
     """
     check_tensors("all_to_all_single", output, input)
-    _check_dtypes(output, input)
     call = begin_collective("all_to_all_single", group, dtype=input.dtype)
     if call is None:
         return None
@@ -262,7 +254,6 @@ def all_to_all(
         ValueError: a list does not have one tensor per rank.
     """
     check_tensors("all_to_all", *output_tensor_list, *input_tensor_list)
-    _check_dtypes(*output_tensor_list, *input_tensor_list)
     call = begin_collective("all_to_all", group)
     if call is None:
         return None
@@ -297,12 +288,6 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 def _zero_by_default(rank: int | None, group_rank: int | None) -> tuple[int | None, int | None]:
     return (0 if rank is None and group_rank is None else rank), group_rank
-
-
-def _check_dtypes(*tensors: Tensor) -> None:
-    dtypes: list[dtype] = [tensor.dtype for tensor in tensors]
-    if dtypes.count(dtypes[0]) < len(dtypes):
-        raise TypeError(f"the tensors of a call must have one dtype, not {', '.join(map(str, dict.fromkeys(dtypes)))}")
 
 
 def _check_size(name: str, large: Tensor, small: Tensor, call: Call) -> None:

@@ -16,7 +16,7 @@ from ..ops.creation.from_data import from_numpy, tensor
 from ..tensors.tensor import Tensor
 from .calls import rank_in
 from .collectives import all_gather, broadcast, gather, scatter
-from .groups import get_world_size, group_or_default
+from .groups import ProcessGroup, get_world_size, group_or_default
 from .point_to_point import recv, send
 
 __all__ = [
@@ -38,6 +38,11 @@ def _sizes(own: Tensor, group: Any) -> list[int]:
     sizes = [empty([1], dtype=int64) for _ in range(get_world_size(group))]
     all_gather(sizes, tensor([own.numel()]), group)
     return [size.item() for size in sizes]
+
+
+def _root(group: ProcessGroup, name: str, rank: int | None, group_rank: int | None) -> int:
+    """Return the number in a group of the rank that is given like for ``rank_in``; by default 0."""
+    return 0 if rank is None and group_rank is None else rank_in(group, name, rank, group_rank)
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -67,7 +72,7 @@ def gather_object(
     found = group_or_default(group)
     if found is None:
         return
-    root = 0 if dst is None and group_dst is None else rank_in(found, "dst", dst, group_dst)
+    root = _root(found, "dst", dst, group_dst)
     is_root = found.rank() == root
     if is_root:
         _check_length("object_gather_list", object_gather_list, group)
@@ -86,7 +91,7 @@ def broadcast_object_list(
     found = group_or_default(group)
     if found is None:
         return
-    root = 0 if src is None and group_src is None else rank_in(found, "src", src, group_src)
+    root = _root(found, "src", src, group_src)
     own = _pickled(object_list) if found.rank() == root else None
     size = tensor([0 if own is None else own.numel()])
     broadcast(size, group=group, group_src=root)
@@ -110,7 +115,7 @@ def scatter_object_list(
         return
     if not scatter_object_output_list:
         raise ValueError("scatter_object_output_list must have an element")
-    root = 0 if src is None and group_src is None else rank_in(found, "src", src, group_src)
+    root = _root(found, "src", src, group_src)
     parts, sizes = None, None
     if found.rank() == root:
         _check_length("scatter_object_input_list", scatter_object_input_list, group)

@@ -251,7 +251,7 @@ def _tensors_in(outputs: Any) -> Iterator[Tensor]:
     for leaf in tree_leaves(outputs):
         if isinstance(leaf, Tensor):
             yield leaf
-        elif dataclasses.is_dataclass(leaf):
+        elif dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
             for field in dataclasses.fields(leaf):
                 yield from _tensors_in(getattr(leaf, field.name))
 
