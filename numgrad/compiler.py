@@ -142,16 +142,20 @@ class OptimizedModule(Module):
         super().__init__()
         del self.__dict__["training"]  # defer to the original module's flag
         self._orig_mod = module
-        self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse, state)
+        part = module if module._compiled_part is None else getattr(module, module._compiled_part)
+        self.__dict__["compiled"] = compiled = Compiled(part, fullgraph, check, reuse, state)
+        self.__dict__["_called"] = compiled if part is module else module
+        if part is not module:
+            module.__dict__["_program"] = compiled
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if every_module.has_hooks and not module_has_hooks(self):  # the original module calls them
-            return self.compiled(*args, **keywords)
+            return self._called(*args, **keywords)
         return super().__call__(*args, **keywords)
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
         """Return the result of the module."""
-        return self.compiled(*args, **keywords)
+        return self._called(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":

@@ -118,6 +118,9 @@ class DeviceRecorder(Protocol):
     def state_read(self, what: str) -> None:
         """Handle a read, by Python, of state that no guard compares; ``what`` names it in messages."""
 
+    def break_off(self, reason: str) -> None:
+        """Abandon the recording before Python does what no replay can do."""
+
     def repeat(self, effect: Effect) -> None:
         """Handle a call of ``effect.advance()``."""
 
@@ -130,6 +133,9 @@ class DeviceRecorder(Protocol):
 
 #: The recorder, while a program is recorded.
 recorder: DeviceRecorder | None = None
+
+#: Functions that forget all programs, called when something changes that no guard compares.
+outdated: list[Callable[[], None]] = []
 
 #: True if there is a recorder or a listener (see ``launches``): plans are interpreted, and each step notifies these.
 observed = False

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from ..devices import recording
 from .contact import Contact
 from .mpi import mpi
 from .processes import abort_on_errors, number_processes
@@ -133,8 +134,15 @@ def init_process_group(
         range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
     )
     _groups.append(world)
+    _forget_programs()
     abort_on_errors()
     atexit.register(_leave)
+
+
+def _forget_programs() -> None:
+    """Forget compiled programs, which may depend on whether there is a process group."""
+    for forget in recording.outdated:
+        forget()
 
 
 def _next_number() -> int:
@@ -166,6 +174,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
             each.communicator.Free()
         found.contact.free()
         _groups.clear()
+        _forget_programs()
     else:
         _groups.remove(found)
         _past[found.number] = found.count

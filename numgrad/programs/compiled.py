@@ -61,6 +61,7 @@ def _unpickled(function: FunctionType, *options: Any) -> Compiled:
 
 
 default_dtype_changed.append(reset)  # programs create tensors of the default dtype
+recording.outdated.append(reset)
 
 if hasattr(os, "register_at_fork"):  # kernels of a child have one thread; others are recorded again
     os.register_at_fork(after_in_child=reset)

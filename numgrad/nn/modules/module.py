@@ -6,7 +6,7 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Callable
 from inspect import signature
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ...autograd.accumulation import forget_gradients
 from ...autograd.grad_mode import no_grad
@@ -68,6 +68,9 @@ class Module(ModuleState, Hooks):
     """
 
     training: bool
+
+    #: The name of the child that ``numgrad.compile`` compiles instead of a module that communicates.
+    _compiled_part: ClassVar[str | None] = None
 
     def __init__(self) -> None:
         self.__dict__.update(training=True, **_nothing_registered())

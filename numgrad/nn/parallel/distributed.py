@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import distributed
 from ...autograd.grad_mode import is_grad_enabled, no_grad
+from ...devices import recording
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.groups import ProcessGroup, default_group
 from ...ops.creation.from_data import tensor as new_tensor
@@ -36,8 +38,8 @@ class DistributedDataParallel(Module, Joinable):
 
     ``state_dict`` has the module's names after ``module.``; that of the attribute ``module`` has the module's own.
 
-    The module may be compiled, ``DistributedDataParallel(numgrad.compile(module))``: its gradients are then ready all
-    at once, when its program ends.  A function that calls the backward pass of this class cannot be recorded.
+    ``numgrad.compile`` of this class compiles the module: reductions begin when the program of its backward pass ends.
+    A compiled function that calls it runs uncompiled, with a warning, but for the module, which is compiled.
 
     Args:
         module: the module, which has the same parameters on all ranks.
@@ -131,15 +133,31 @@ class DistributedDataParallel(Module, Joinable):
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
+    _compiled_part = "module"
+
+    #: The compiled module.
+    _program: Any = None
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the module, whose passes are programs between those parts of a step that communicate."""
+        compiler = importlib.import_module("numgrad.compiler")  # a higher layer, which few need
+        self.__dict__["_program"] = compiler.compile(self.module, *args, **kwargs)
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the module's output, whose backward pass averages the gradients."""
+        if recording.recorder is not None:
+            recording.recorder.break_off(
+                "DistributedDataParallel communicates between programs; its module is compiled by itself"
+            )
+            if self._program is None:
+                self.compile()
         averages = is_grad_enabled() and self.require_backward_grad_sync
         source = 0
         if self._join_config.enable:
             source = self._begin_joined(averages)
         if self._sends_buffers:
             self._overwrite([*self.module.buffers()], source)
-        outputs = self.module(*inputs, **kwargs)
+        outputs = (self._program or self.module)(*inputs, **kwargs)
         if averages:
             self.reducer.prepare([*_tensors_in(outputs)])
         elif is_grad_enabled():
