@@ -109,7 +109,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Return the sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast.
 
     Raises:
-        RuntimeError: the elements are no floating-point or complex numbers, or the dtypes differ.
+        RuntimeError: the elements are not floating-point or complex numbers, or the dtypes differ.
     """
     _check_tensors("vecdot", x=x, y=y)
     dtype = x._layout.type.dtype

@@ -192,7 +192,7 @@ def test_shapes_for_a_gpu(benchmarks):
 
 
 @pytest.mark.torch
-def test_what_is_missing_for_a_gpu(benchmarks, monkeypatch):
+def test_missing_packages_for_a_gpu(benchmarks, monkeypatch):
     gpu = benchmarks("gpu")
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

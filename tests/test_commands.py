@@ -236,7 +236,7 @@ def test_info_says_what_a_bug_report_needs(run):
         if library["user_api"] == "blas":
             build = f"{library['version']} for {library['architecture']}"
             assert f"{build}, {library['num_threads']} threads" in rows["BLAS"]
-    assert rows["LAPACK"].endswith("those on a GPU, too, by way of the host")
+    assert rows["LAPACK"].endswith("on the host, also those on a GPU")
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
 
@@ -274,7 +274,7 @@ def test_info_names_the_generation_of_a_processor(tmp_path):
         (["info", "--all"], "unrecognized arguments: --all"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(run, arguments, message):
+def test_mistakes_are_reported_in_one_line(run, arguments, message):
     result = run(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
@@ -370,7 +370,7 @@ def test_usual_networks_take_their_steps(name):
 
 
 def test_warm_says_what_it_lacks(run, tmp_path, monkeypatch):
-    assert "name a program, or --common" in run("warm").stderr
+    assert "name a program, or pass --common" in run("warm").stderr
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path / "file"))
     assert run("warm", "--common").returncode == 1

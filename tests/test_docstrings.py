@@ -170,7 +170,7 @@ def test_methods_of_tensors_have_signatures():
     assert without_signature(numgrad.Tensor, methods) == []
 
 
-def test_what_is_exported_is_there():
+def test_exported_names_exist():
     names = {}
     exec("from numgrad import *", names)
     assert set(numgrad.__all__) <= set(names)

@@ -317,7 +317,7 @@ USES = {
 }
 
 
-def test_what_is_loaded_when_it_is_first_asked_for():
+def test_modules_loaded_on_first_use():
     """Each use in a copy of one process that has imported numgrad and nothing else; its names are listed before."""
     program = f"""
 import json, os, sys

@@ -68,7 +68,7 @@ def test_of_two_dtypes_the_larger_tolerances_count():
         ([tensor(1)], [tensor(1)], {}, True),
     ],
 )
-def test_what_is_close(actual, expected, options, close):
+def test_close_values(actual, expected, options, close):
     assert passes(actual, expected, **{"check_dtype": False, **options}) == close
 
 

@@ -17,7 +17,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from .instructions import Value, compiled_pairs, emitting
 
-# Contraction is off: it could make values depend on their position in a loop. Division by zero is no error.
+# Contraction is off: it could make values depend on their position in a loop. Division by zero is not an error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
 

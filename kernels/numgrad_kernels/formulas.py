@@ -171,7 +171,8 @@ class _FormulaText:
         self._block(formula.body)
         for name, output in zip(formula.results, outputs, strict=True):
             if self.kinds[name] == "f" and compute_kind != "f":
-                raise FormulaError("the result for integers is no integer: declare result='float'", formula.body[-1])
+                reason = "the result for integers is not an integer: declare result='float'"
+                raise FormulaError(reason, formula.body[-1])
             self.lines.append(f"{output}[@] = {ast.unparse(self.variables[name])}")
 
     def _undefined(self) -> list[str]:

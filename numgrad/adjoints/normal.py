@@ -145,7 +145,7 @@ def _compare(expected: dict[str, Any], found: dict[str, Any], title: str) -> Non
     for variable in expected.keys() & found.keys():
         one, other = expected[variable], found[variable]
         if is_array(one) and is_array(other) and (one.dtype, one.ndim) != (other.dtype, other.ndim):
-            raise Refused(f"{title}: an array is {other}, which the translation takes for {one}")
+            raise Refused(f"{title}: an array is {other}where the translation expected {one}")
 
 
 def _has_new_axes(body: list[ast.stmt]) -> bool:

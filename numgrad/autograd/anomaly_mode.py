@@ -76,7 +76,7 @@ class ForwardCheck(Watcher):
             index = _first_bad(part)
             if index is not None and not _has_bad(arguments.values()):
                 which = f"result {number}" if isinstance(result, tuple) else "the result"
-                happened = f"Operation '{_name(call)}' returned {{}} values, and was given none."
+                happened = f"Operation '{_name(call)}' returned {{}} values from inputs without any."
                 raise RuntimeError(_account(happened, which, part, index, arguments))
 
 
@@ -161,7 +161,7 @@ class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
         ...     y = x.log()
         Traceback (most recent call last):
         ...
-        RuntimeError: Operation 'log' returned infinite values, and was given none.
+        RuntimeError: Operation 'log' returned infinite values from inputs without any.
         The first infinity stands at [1] in the result, of shape [2].
           input is 0 there
     """
@@ -238,10 +238,10 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
             happened = f"Function '{node.name()}' returned {{}} values in its {number}th output."
             message = _account(happened, "this gradient", gradient, index, named | saved)
             if _has_bad(named.values()):
-                message += "\nThe node is not the culprit: it was given such a gradient."
+                message += "\nThe node is not the culprit: it received such a gradient."
             elif _has_bad(saved.values()):
                 message += (
-                    "\nThe node is not the culprit: it has saved such a value, which was made in the forward pass. "
+                    "\nThe node is not the culprit: it saved such a value, which the forward pass computed. "
                     "detect_anomaly(check_forward=True) finds the operation."
                 )
             raise RuntimeError(message)

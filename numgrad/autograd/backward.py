@@ -234,7 +234,7 @@ def _implicit(layout: Layout) -> Any:
     shape, type = layout.shape, layout.type
     if layout.size != 1:
         error = RuntimeError("grad can be implicitly created only for scalar outputs")
-        error.add_note(f"The output has the shape {list(shape)}: give a gradient of that shape.")
+        error.add_note(f"The output has the shape {list(shape)}: pass a gradient of that shape.")
         raise error
     if type.dtype.is_complex:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {type.dtype}")

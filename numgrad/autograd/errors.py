@@ -47,7 +47,7 @@ def _changed_by(node: Any, tensor: Any, version: int) -> str:
     locations = list(changes_since(tensor, version).values())
     if not locations:
         if recorded_at(node) is not None:
-            return "It was changed outside of anomaly mode, so that nobody noted where."
+            return "It was changed outside of anomaly mode, so the place is not known."
         return (
             "Run the program, forward and backward, under numgrad.autograd.detect_anomaly() to see here which lines "
             "saved and changed it."

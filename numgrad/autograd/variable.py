@@ -60,7 +60,7 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
         raise mismatch(0, gradient_shape, shape)
     warnings.warn(
         f"backward() was given a gradient of shape {list(gradient_shape)} for an output of shape {list(shape)}; "
-        "give it the output's shape",
+        "use the output's shape",
         DeprecationWarning,
         stacklevel=3,
     )

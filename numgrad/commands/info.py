@@ -139,7 +139,7 @@ def _lapack() -> str:
     """Return the library that decomposes matrices, also those on GPUs."""
     known = devices.has_lapack(np.dtype(np.float64))
     name = devices.blas_name() if known else "numgrad's kernels and numpy.linalg"
-    return f"matrices are decomposed by {name}; those on a GPU, too, by way of the host"
+    return f"matrices are decomposed by {name} on the host, also those on a GPU"
 
 
 def _gpus() -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ def warm(program: Sequence[str], common: bool) -> None:
         RuntimeError: neither or both are given, or kernels cannot be stored.
     """
     if bool(program) == common:
-        raise RuntimeError("name a program, or --common for what networks usually need")
+        raise RuntimeError("name a program, or pass --common for the kernels that networks usually need")
     cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
     if not keeps_kernels():
         raise RuntimeError(f"{cache_directory()} cannot be written to; NUMGRAD_CACHE_DIR names another directory")

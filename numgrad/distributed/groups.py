@@ -231,7 +231,7 @@ def group_or_default(group: Any) -> ProcessGroup | None:
     """Return a group, the default one for None, or None if this process does not belong to it.
 
     Raises:
-        TypeError: the value is no group.
+        TypeError: the value is not a group.
         ValueError: the group was destroyed, or there is none.
     """
     if group is None:

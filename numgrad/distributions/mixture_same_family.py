@@ -24,7 +24,7 @@ class MixtureSameFamily(Distribution):
         validate_args: True to check arguments.
 
     Raises:
-        ValueError: the arguments are no such distributions, or their batches or numbers of components do not fit.
+        ValueError: an argument is another kind of distribution, or the batches or numbers of components do not fit.
 
     Example:
         >>> import numgrad

@@ -98,7 +98,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "
 def _overwritten(name: str, resizes: bool = False) -> Callable[..., Tensor]:
     """Return the method that overwrites a tensor with the result of the method ``name``.
 
-    If ``resizes`` is True, a tensor that is no view takes the result's shape, as in PyTorch.
+    If ``resizes`` is True, a tensor that is not a view takes the result's shape, as in PyTorch.
     """
     function = getattr(Tensor, name)
 

@@ -64,9 +64,9 @@ def _lost_in_replay(results: Sequence[Tensor]) -> str | None:
     """Return a description of what the results of a replay would lack, unlike those of the call, or None."""
     for result in results:
         if result.__class__ is not Tensor:
-            return f"a result is a new {type(result).__name__}, of which a replay would make a Tensor"
+            return f"a result is a new {type(result).__name__}, for which a replay would return a plain Tensor"
         if result._grad is not None:
-            return "a new result has a gradient, which that of a replay would not have: return that, too, or instead"
+            return "a new result has a gradient, which the result of a replay would not have: return it, too"
         if has_attributes(result) or has_tensor_hooks(result):
             return "a new result has attributes or hooks, which the result of a replay would not have"
     for node in nodes_of(results):
@@ -90,9 +90,9 @@ def check_graph(captured: Capture) -> None:
     reason = None
     walks = captured.recorder.walks
     if any(node.passed for node in graph_inputs):
-        reason = "backward goes on to the graph of an argument"
+        reason = "backward continues into the graph of an argument"
     elif walks and any(before.hooks for before in captured.states.values()):
-        reason = "hooks are Python that is called in between"
+        reason = "hooks call Python during the program"
     elif (
         any(node.hooked for node in graph_inputs) or not all(each.is_idle() for each in attached)
         or any(before.hooks != hooks_after_accumulation(before.tensor) for before in captured.states.values())
@@ -112,16 +112,16 @@ def _open_end(captured: Capture) -> str | None:
         return None
     for node in nodes_of(captured.results()):
         if node.name() == "CheckpointFunctionBackward":
-            return "a checkpoint is reentrant: give it use_reentrant=False"
+            return "a checkpoint is reentrant: pass use_reentrant=False"
         if node.__class__ is AccumulateGrad and id(node.variable) not in captured.states:
             return (
-                "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
-                "of the result if no backward is to come to it"
+                "a result depends on a tensor that the call created and that requires gradients: return the detach() "
+                "of the result if no backward uses it"
             )
         if isinstance(node, BackwardCFunction):
             kept = [name for name, value in vars(node.context).items() if not is_immutable(value)]
             if kept:
                 return f"a Function keeps an object in ctx.{kept[0]}, which may change before backward"
         if node.__class__ not in (AccumulateGrad, GraphInput) and node.sequence < captured.begin:
-            return "a result depends on a tensor with a graph that is no argument: give it as one"
+            return "a result depends on a tensor with a graph that is not an argument: pass it as one"
     return None

@@ -124,7 +124,7 @@ def _call(function: Callable[..., Any], captured: Capture) -> None:
     if captured.environment.is_listed:
         note_module_change()  # the function may have changed what guards compare only after counted changes
     if state.mode & ORDINARY != mode:
-        recorder.break_off("whether gradients are recorded is another matter after the call")
+        recorder.break_off("the grad mode differs after the call")
     if recorder.broken is None:
         _compare(captured)
     if have_changed(before):
@@ -135,11 +135,11 @@ def _call(function: Callable[..., Any], captured: Capture) -> None:
 def _foreseen_change(environment: Environment, first: bool) -> str | None:
     """Return a change of the environment that the call will make, so that recording it is useless; None if unknown."""
     if any(is_lazy(source.value) for source in environment.tensors.values()):
-        return "parameters that get their shapes"
+        return "parameters whose shapes are not known yet"
     if first and "step" in environment.referenced and any(
         makes_state(source.value) for source in environment.optimizers.values()
     ):
-        return "optimizers that get their state"
+        return "optimizers that create their state"
     return None
 
 
@@ -155,16 +155,16 @@ def _obstacle(captured: Capture, reached: Environment) -> str | None:
     if any(map(has_attributes, inputs)):
         return "an argument is a tensor with additional attributes, which may differ in each call"
     if has_hooks(environment, inputs, walks=False):
-        return "hooks are Python that is called in between"
+        return "hooks call Python during the program"
     if environment.is_listed:
         roots = {id(root_of(tensor._storage)) for tensor in inputs}
         shared = [name for root, name in captured.unlisted.items() if root in roots]
         if shared:
             return f"{shared[0]} lies in the memory of an argument, and is not in state"
     elif not environment.complete:
-        return "it reaches more objects than are looked at"
+        return "it reaches more objects than guards can cover"
     elif environment.referenced.unseen:
-        return f"it uses {min(environment.referenced.unseen)}, by which it may find anything"
+        return f"it uses {min(environment.referenced.unseen)}, which can reach any object"
     for source in reached.reached.values():
         reason = (drawn_anew if environment.is_listed else change_unseen)(source.value)
         if reason is not None:
@@ -249,20 +249,20 @@ def _compare(captured: Capture) -> None:
     for before in captured.states.values():
         tensor = before.tensor
         if before.has_moved():
-            recorder.break_off(f"a tensor of shape {list(tensor.shape)} was given other memory")
+            recorder.break_off(f"a tensor of shape {list(tensor.shape)} was moved to other memory")
         elif tensor._requires_grad and not before.requires_grad and tensor._view is tensor._edge is None:
             if any(tensor is argument for argument in captured.inputs):
                 captured.required.append(tensor)
             else:  # the next call begins in this state
                 captured.changed.append(f"requires_grad of a tensor of shape {list(tensor.shape)}")
         elif tensor._edge is not before.edge or tensor._requires_grad != before.requires_grad:
-            recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that was there before has changed")
+            recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that existed before has changed")
         if recorder.broken is not None:
             return
         if tensor._grad is not before.grad:
             captured.grads.append((tensor, tensor._grad))
     if not all(effect.stands() for effect in recorder.effects):
-        recorder.break_off("options of an optimizer are others after the call than they were in its step")
+        recorder.break_off("options of an optimizer differ after the call from those in its step")
     check_memory(recorder, captured.returned())
     counters = {id(each.tensor._counter): (each.tensor._counter, each.version) for each in captured.states.values()}
     increments = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
@@ -270,7 +270,7 @@ def _compare(captured: Capture) -> None:
     captured.versions = [(counter, by) for counter, by in increments if by and id(counter) not in counted]
     read = {id(tensor._counter) for effect in recorder.effects for tensor in effect.reads()}
     if any(id(counter) in read for counter, _ in captured.versions):
-        recorder.break_off("it changes an option of an optimizer in place, and replays look at these before all else")
+        recorder.break_off("it changes an option of an optimizer in place, and replays read the options first")
     check_graph(captured)
     if recorder.broken is None:
         _check_environment(captured, captured.look())
@@ -340,5 +340,5 @@ def _check_environment(captured: Capture, now: Environment) -> None:
     kept = kept_memory(captured.recorder, arrays)
     if kept is not None:
         reason, location = kept
-        remedy = "put it into state" if captured.environment.is_listed else "give it as an argument"
+        remedy = "put it into state" if captured.environment.is_listed else "pass it as an argument"
         captured.recorder.broken = f"{reason} after the call: {remedy}, or return it", location

@@ -283,7 +283,7 @@ class Compiled:
                 return self._run_eagerly(args, keywords) if result is REPORTED else result
             family.count += 1
             if family.count > LIMIT and is_soon:
-                return self._refuse("it is called with ever other numbers: give them as tensors", args, keywords)
+                return self._refuse("its numbers differ in every call: pass them as tensors", args, keywords)
         while len(self.signatures) >= SIGNATURES:
             self.signatures.pop(next(iter(self.signatures)), None)  # another thread may do the same
         self._recorded = time.monotonic()
@@ -318,7 +318,7 @@ class Compiled:
         elif captured.postponed:
             self._postpone(signature, captured)
         else:
-            unnamed = ["the memory or the gradients of arguments, or what backward came to"]
+            unnamed = ["the memory or the gradients of arguments, or the results that backward used"]
             failed = [each.guard.failed() or unnamed for each in latest]
             signature.failed, signature.recorded = [*signature.failed, *failed][-LIMIT:], time.monotonic()
             return self._store(signature, captured, family)
@@ -397,4 +397,4 @@ class Compiled:
         if text not in self._warned:
             self._warned.add(text)
             instead = "" if location is None else " Compile the parts around this line instead."
-            warn_user(f"{text}\nIt runs as it is, each operation compiled by itself.{instead}")
+            warn_user(f"{text}\nIt runs uncompiled, operation by operation.{instead}")

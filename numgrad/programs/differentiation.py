@@ -38,7 +38,7 @@ PATIENCE = 3
 #: The largest number of programs recorded for a signature while its backward differs from call to call.
 ATTEMPTS = 16
 
-_MOVES = "arguments get other memory before backward comes to its calls"
+_MOVES = "arguments are moved to other memory before backward runs"
 
 #: The limit on calls without backward for programs that always wait for backward.
 _ENDLESS = 1 << 62
@@ -103,7 +103,7 @@ class Differentiated:
         """Return the result of a call, or REPORTED if the function itself is to be called."""
         if self.forward is None:
             if self.waits and self._node() is None:  # neither the recorded call nor earlier ones got a backward
-                self._give_up("backward comes to few of its calls: call it under no_grad() where none follows")
+                self._give_up("few of its calls are followed by backward: call it under no_grad() where none follows")
                 return REPORTED
             if self._patience > 1:
                 self._patience -= 1
@@ -324,12 +324,12 @@ class Differentiated:
             RuntimeError: the function would repeat a change that it has made.
         """
         self._unlike += 1
-        reason = "backward comes to other results than in the call that was recorded"
+        reason = "backward uses other results than in the recorded call"
         if self._changes:
             self._give_up(f"{reason}, and it draws random numbers or changes tensors in place", True)
             raise RuntimeError(
                 "a compiled function that draws random numbers or changes tensors in place was given gradients of "
-                "other results than in the call whose backward was recorded: from now on it runs as it is"
+                "other results than in the call whose backward was recorded: from now on it runs uncompiled"
             )
         if self._unlike >= PATIENCE:
             self._give_up(reason)
@@ -354,7 +354,7 @@ class Differentiated:
         elif self._changes:
             reason = "it draws random numbers or changes tensors in place"
         what = "of a call for which nothing was kept, as no backward had come to those before"
-        advice = "have backward come to one of the first three calls, or compile the function anew"
+        advice = "run backward for one of the first three calls, or compile the function again"
         if node.kept is not None:
             what = "of gradients, or by other results than in the call that was recorded,"
             advice = "call the function itself for these"

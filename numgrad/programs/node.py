@@ -107,7 +107,7 @@ class GraphInput(Node):
         """Do nothing: the edge is ``outer``."""
 
     def connect(self) -> None:
-        """Make the argument's graph end here; until ``disconnect``, the argument is no view of another tensor."""
+        """Make the argument's graph end here; until ``disconnect``, the argument is not a view of another tensor."""
         self.argument._view, self.argument._edge, self.argument._requires_grad = None, (self, self.outer[1]), True
 
     def disconnect(self) -> bool:

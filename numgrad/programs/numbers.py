@@ -2,12 +2,12 @@
 
 Note [Numbers as arguments]
 A program is recorded with the numbers of its call.  In a second call with different numbers, the function gets a
-stand-in for each number: an object that is no float, and notes what Python or C does with it, such as a comparison, a
+stand-in for each number: an object other than a float, and notes what Python or C does with it, such as a comparison, a
 sum or a conversion.  Records with plain numbers cannot show this, because a number may choose a branch in a later call
 only.  The program then reads the numbers from memory and serves all calls, on two conditions: only operations took the
 stand-ins, and the two records differ only in operands of kernels that are numbers of the call in both.  Otherwise the
 call is undone and the function is called with the numbers themselves, because some C code takes only floats, and Python
-may take another branch for an object that is no float.
+may take another branch for an object other than a float.
 
 Numbers that were equal in both records remain constants.  Numbers that operations treat specially, such as 0, 1 and 2,
 and numbers that may be too large for a dtype, get programs of their own.

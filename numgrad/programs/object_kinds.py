@@ -248,18 +248,18 @@ def change_unseen(value: Any) -> str | None:
         any(value is function for function in _READS_STATE)
         or _STATE_NAMES.match(f"{value.__module__}.{value.__name__}")
     ):
-        return "() returns what may be another object or value in each call: call it outside"
+        return "() may return another value in each call: call it outside"
     if _is_guarded(cls) or "__wrapped__" in attributes_of(value):
         return None
     return (
-        f" is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an argument"
+        f" is an object of the class {cls.__name__}, whose changes guards cannot see: pass its values as arguments"
     )
 
 
 def drawn_anew(value: Any) -> str | None:
     """Return the reason if each call draws another value from an object: a random number, the time, the next item."""
     if issubclass(type(value), _GENERATORS) or (callable(value) and _is_random(value)):
-        return " draws random numbers that are not numgrad's: draw them outside and give them as an argument"
+        return " draws random numbers that are not numgrad's: draw them outside and pass them as an argument"
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "time":
         return "() reads a clock, which a replay would not: call it outside"
     return " is an iterator, which changes when it is read" if hasattr(type(value), "__next__") else None

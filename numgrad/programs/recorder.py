@@ -42,7 +42,7 @@ from .trees import leaves
 
 _address_of = attrgetter("address")
 
-_TWO_DEVICES = "a program that works on two devices"
+_TWO_DEVICES = "a program on two devices"
 
 
 class CaptureError(RuntimeError):
@@ -302,13 +302,13 @@ class Recorder(Watcher):
     def values_read(self, what: str) -> None:
         """Abandon the recording before Python reads elements."""
         if not self.muted:
-            self.break_off(f"{what} needs values, which a recorded program has only when it runs")
+            self.break_off(f"{what} needs values, which exist only when the recorded program runs")
 
     def place_read(self, memory: Any, what: str) -> None:
         """Abandon the recording before Python reads a property not determined by a layout, such as an offset."""
         block = self.block_of(memory)
         if not self.muted and (block is None or block.origin == OUTSIDE):
-            self.break_off(f"{what} depends on more than the layout of a tensor that was there before")
+            self.break_off(f"{what} depends on more than the layout of a tensor that existed before")
 
     def condition(self, holds: Callable[[], bool], memory: Any, what: str) -> bool:
         """Return ``holds()``; a replay requires that it returns the same value before the run."""
@@ -397,7 +397,7 @@ class Recorder(Watcher):
             self.walks = True
             is_older = subject.sequence < self.begin_of_graph and subject.edges and subject.__class__ is not GraphInput
             if is_older and not self.muted:
-                self.break_off("backward goes on to a graph that was there before")
+                self.break_off("backward continues into a graph that existed before")
             self._nodes.append((len(self._calls), subject.name(), self.recorded.get(subject.sequence)))
         return category == NODE
 

@@ -89,7 +89,7 @@ def _check(program: Standalone) -> None:
         "it depends on values of tensors, such as counts of averages": bool(program.conditions),
         "it sets gradients of tensors: return them": bool(program.gradients),
         "it draws random numbers": program.is_random,
-        "it changes an argument: return what it becomes": bool(program.changed),
+        "it changes an argument: return the new value": bool(program.changed),
     }
     for reason, holds in reasons.items():
         if holds:

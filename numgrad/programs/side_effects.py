@@ -98,7 +98,7 @@ def kept_memory(recorder: Recorder, arrays: Iterable[Any]) -> tuple[str, Locatio
 
 
 def _kept_memory(recorder: Recorder, roots: set[int]) -> tuple[str, Location] | None:
-    where = "comes from a place that is not looked at, or is kept there"
+    where = "comes from, or is kept in, a place that guards do not cover"
     for reference, location in [*recorder.tensors.values()]:
         tensor = reference()
         if tensor is not None and id(root_of(tensor._storage)) not in roots:
@@ -135,14 +135,14 @@ class BackwardEffects:
         if recorder.broken is not None:
             return recorder.broken
         if recorder.effects or written_outside(recorder):
-            return "backward draws random numbers, or changes a tensor that was there before", None
+            return "backward draws random numbers, or changes a tensor that existed before", None
         if any(state.has_changed() for state in self.states):
-            return "backward changes the gradient, the memory or the graph of a tensor that was there before", None
+            return "backward changes the gradient, the memory or the graph of a tensor that existed before", None
         now = self._captured.look()
         changed = [source.name() for source, _ in self._environment.changed(now)]
         changed += [source.name() for key, source in now.tensors.items() if key not in self._environment.tensors]
         if changed:
-            return f"backward changes what the function finds ({', '.join(changed[:3])})", None
+            return f"backward changes state that the function reads ({', '.join(changed[:3])})", None
         tensors = [tensor for tensor in (*saved_tensors(live), *grads) if isinstance(tensor, Tensor)]
         arrays = [*[array for array, _ in outside], *[tensor._storage for tensor in tensors]]
         kept = kept_memory(recorder, [*arrays, *[block.array() for block in self._captured.recorder.blocks]])

@@ -185,7 +185,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor], depth: int = 0)
             _describe(item, key, tensors, depth + 1)
     else:
         instead = "numgrad.from_numpy() of it" if isinstance(value, np.ndarray) else "its tensors and numbers"
-        raise UnknownArgumentError(f"an argument of the class {cls.__name__}: give {instead}")
+        raise UnknownArgumentError(f"an argument of the class {cls.__name__}: pass {instead}")
 
 
 class _Identity:

@@ -127,7 +127,7 @@ def test_a_c_function_for_scipy():
     assert found == pytest.approx(bell(1.5) - bell(0.0), rel=1e-12)
 
 
-def test_what_is_not_supported_is_refused_with_its_line():
+def test_unsupported_code_is_refused_with_its_line():
     @numba.njit
     def summed(x):
         return x.sum()

@@ -117,7 +117,7 @@ class Spring:
     (max, "max is of type 'builtin_function_or_method'"),
     (lambda x: x * x, "a lambda cannot be differentiated: define the function by 'def'"),
 ])
-def test_what_is_no_function_is_refused(decorate, function, reason):
+def test_objects_that_are_not_functions_are_refused(decorate, function, reason):
     with pytest.raises(Refused, match=re.escape(reason)):
         decorate(function)
 

@@ -231,7 +231,7 @@ def test_the_warning_of_strides_can_be_switched_off(unwarned):
         enforce_grad_layout_policy(0)
 
 
-def test_what_grad_returns_is_not_laid_out_anew():
+def test_gradients_from_grad_keep_their_layout():
     x = ones(2, 3).t().requires_grad_()
     given = ones(3, 2)
     assert grad(x, x, given)[0].stride() == (2, 1)

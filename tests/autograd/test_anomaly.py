@@ -130,7 +130,7 @@ def test_which_of_several_outputs(x):
             total.backward()
 
 
-def test_infinity_is_no_nan(x):
+def test_infinity_is_not_nan(x):
     with set_detect_anomaly(True):
         x.sqrt().sum().backward()
     assert x.grad.tolist() == [float("inf"), 0.5]
@@ -295,7 +295,7 @@ def test_the_look_for_nan_is_each_threads_own(x):
     assert is_anomaly_check_nan_enabled()
 
 
-def test_the_modes_are_no_decorators(x):
+def test_the_modes_are_not_decorators(x):
     with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
         mode = detect_anomaly()
     for switch in (mode, set_detect_anomaly(False)):

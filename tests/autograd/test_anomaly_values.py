@@ -41,7 +41,7 @@ def test_the_first_bad_element_and_the_inputs_there():
     with forward():
         text = refusal(x.sqrt)
     assert text == (
-        "Operation 'sqrt' returned nan values, and was given none.\n"
+        "Operation 'sqrt' returned nan values from inputs without any.\n"
         "The first nan stands at [0, 2] in the result, of shape [2, 3].\n"
         "  input is -1 there"
     )
@@ -60,7 +60,7 @@ def test_operands_of_other_shapes_are_summed_up():
     x = tensor([[1e30, 1.0]])
     with forward(check_inf=True):
         text = refusal(lambda: x @ tensor([[1e30], [-2.0]]))
-    assert text.startswith("Operation 'mm' returned infinite values, and was given none.")
+    assert text.startswith("Operation 'mm' returned infinite values from inputs without any.")
     assert "  input has the shape [1, 2] and lies between 1 and 1e+30\n" in text
     assert "  mat2 has the shape [2, 1] and lies between -2 and 1e+30" in text
 
@@ -113,7 +113,7 @@ def test_functions_are_operations():
 
     with forward():
         text = refusal(lambda: Wrong.apply(ones(2, requires_grad=True)))
-    assert text.startswith("Operation 'Wrong' returned nan values, and was given none.")
+    assert text.startswith("Operation 'Wrong' returned nan values from inputs without any.")
 
 
 def test_tensors_that_stand_for_a_batch():
@@ -203,7 +203,7 @@ def test_a_node_that_was_given_nan_is_said_to_be_no_culprit():
     x = ones(2, requires_grad=True)
     with set_detect_anomaly(True):
         text = refusal(lambda: (x * 2).backward(tensor([1.0, NAN])))
-        assert text.endswith("The node is not the culprit: it was given such a gradient.")
+        assert text.endswith("The node is not the culprit: it received such a gradient.")
         total = (x * tensor([NAN, 1.0])).sum()
         text = refusal(total.backward)
     assert text.startswith("Function 'MulBackward0' returned nan values in its 0th output.\n")
@@ -211,7 +211,7 @@ def test_a_node_that_was_given_nan_is_said_to_be_no_culprit():
     assert text.endswith("detect_anomaly(check_forward=True) finds the operation.")
 
 
-def test_what_functions_save_and_hooks_pack():
+def test_values_that_functions_save_and_hooks_pack():
     class Wrong(Function):
         @staticmethod
         def forward(ctx, x, y):

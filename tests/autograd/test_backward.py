@@ -167,7 +167,7 @@ def test_every_kind_of_node_is_freed(make):
         y.backward()
 
 
-def test_what_saves_nothing_can_be_gone_through_again(x):
+def test_nodes_without_saved_tensors_run_backward_twice(x):
     total = (-x + x.view(1, 2)).sum() + x.add(x, alpha=3).sum()
     total.backward()
     total.backward()

@@ -57,7 +57,7 @@ def test_one_element_needs_no_gradient_whatever_the_rank(x):
     assert x.grad.tolist() == [2.0, 0.0]
 
 
-def test_what_needs_no_gradient_has_no_backward(scene):
+def test_tensors_without_gradients_have_no_backward(scene):
     words = ["element 0 of tensors does not require grad and does not have a grad_fn"]
     for call in (
         lambda s: s.plain.sum().backward(),

@@ -50,7 +50,7 @@ def test_optimizers_take_complex_parameters(name):
     assert losses == sorted(losses, reverse=True)
 
 
-def test_what_is_made_of_complex_numbers_is_recorded():
+def test_operations_on_complex_numbers_are_recorded():
     z = leaf(1 + 1j)
     assert (z * 2).grad_fn.name() == "MulBackward0"
     assert repr(z * 2) == "tensor([2.+2.j], dtype=torch.complex128, grad_fn=<MulBackward0>)"

@@ -103,7 +103,7 @@ def test_a_change_outside_of_anomaly_mode(x):
     changes(other)
     text = message(total.backward, MODIFIED)
     assert "    return (x * other).sum()" in text
-    assert text.endswith("It was changed outside of anomaly mode, so that nobody noted where.")
+    assert text.endswith("It was changed outside of anomaly mode, so the place is not known.")
 
 
 def test_a_change_that_failed_is_not_to_blame(x):
@@ -315,7 +315,7 @@ def test_a_forward_pass_outside_of_anomaly_mode_has_no_information(x):
     )
 
 
-def test_what_is_recorded_outside_of_backward_has_no_parent(x):
+def test_nodes_recorded_outside_of_backward_have_no_parent(x):
     with set_detect_anomaly(True):
         (x * 2).sum().backward()
         y = x * x

@@ -41,7 +41,7 @@ def test_a_program_computes_a_derivative_in_one_direction():
     assert (value.item(), slope.item()) == (9.0, 9.0)
 
 
-def test_what_was_made_dual_is_a_view_of_the_tensor_and_keeps_the_very_tangent(level):
+def test_a_dual_tensor_is_a_view_and_keeps_its_tangent_object(level):
     x, t = numgrad.ones(3), numgrad.ones(3)
     d = make_dual(x, t)
     assert d._base is x
@@ -67,7 +67,7 @@ def test_tangents_are_gone_when_the_level_has_ended():
         assert tangent(d * 2) is None
 
 
-def test_what_is_detached_or_compared_has_no_tangent(level):
+def test_detached_tensors_and_comparisons_have_no_tangent(level):
     d = dual(1.0, 2.0)
     for other in (d.detach(), d > 1, d.long(), d.argmax(), d.data):
         assert tangent(other) is None
@@ -387,7 +387,7 @@ def test_tangents_go_with_their_level():
         gc.enable()
 
 
-def test_what_is_detached_in_place_has_no_tangent(level):
+def test_tensors_detached_in_place_have_no_tangent(level):
     d = dual(1.0) * 2
     product = d * d
     assert tangent(d.detach_()) is None

@@ -124,7 +124,7 @@ def test_an_output_without_a_gradient_gets_zeros(x):
     assert first.tolist() == seen[0][0].tolist() == [1.0, 1.0]
 
 
-def test_outputs_that_are_no_tensors_have_no_gradient(x):
+def test_outputs_other_than_tensors_have_no_gradient(x):
     class Mixed(Function):
         @staticmethod
         def forward(ctx, x):

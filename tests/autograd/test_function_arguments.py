@@ -56,7 +56,7 @@ def test_keyword_arguments_take_the_place_that_the_signature_gives_them(x):
     assert Scale.apply(x, offset=offset, factor=2).grad_fn.needs_input_grad == (True, False, True)
 
 
-def test_without_setup_context_defaults_are_no_inputs(x):
+def test_without_setup_context_defaults_are_not_inputs(x):
     assert Scale.apply(x).grad_fn.needs_input_grad == (True,)
 
 
@@ -191,7 +191,7 @@ def test_vjp_is_another_name_of_backward(x):
     ("jvp", (None, 1), "You must implement the jvp function"),
     ("vmap", (None, (0,), 1), "either override the vmap staticmethod or set generate_vmap_rule=True"),
 ])
-def test_what_is_not_defined(name, arguments, message):
+def test_undefined_methods(name, arguments, message):
     with pytest.raises(NotImplementedError, match=message):
         getattr(Function, name)(*arguments)
     assert Function.generate_vmap_rule is False

@@ -39,14 +39,14 @@ def returning(make):
     (lambda g: (g, g), "function OddBackward returned a gradient different than None at position 2, but the "
                        "corresponding forward input was not a Variable"),
 ], ids=["too few", "too many", "shape", "rank", "0-d", "number", "list", "of a number"])
-def test_what_backward_may_not_return(x, make, message):
+def test_invalid_results_of_backward(x, make, message):
     with pytest.raises(RuntimeError, match=message):
         returning(make).apply(x, 5).sum().backward()
     assert x.grad is None
     assert numgrad.is_grad_enabled()
 
 
-def test_further_nones_are_no_error(x):
+def test_further_nones_are_allowed(x):
     returning(lambda g: (g, None, None, None)).apply(x, 5).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
 

@@ -184,7 +184,7 @@ def test_a_leaf_cannot_be_dirty(x):
     assert x.is_leaf
 
 
-def test_what_is_dirty_must_be_returned(x):
+def test_dirty_tensors_must_be_returned(x):
     class Forgets(Function):
         @staticmethod
         def forward(ctx, x):
@@ -281,7 +281,7 @@ def test_only_tensors_can_be_dirty(x):
         Marks.apply(x * 1)
 
 
-def test_what_is_dirty_should_be_an_input(x):
+def test_dirty_tensors_should_be_inputs(x):
     class Marks(Function):
         @staticmethod
         def forward(ctx, x):

@@ -34,12 +34,12 @@ def marking(make):
 
 
 @pytest.mark.parametrize("value", [None, "text", 3, [1, 2], {"a": 1}, ()], ids=repr)
-def test_an_output_that_is_no_tensor(x, value):
+def test_an_output_that_is_not_a_tensor(x, value):
     assert returning(lambda x: value).apply(x) == value
     assert returning(lambda x: (value, 2)).apply(x) == (value, 2)
 
 
-def test_a_list_is_no_tuple_of_outputs(x):
+def test_a_list_is_not_a_tuple_of_outputs(x):
     first, second = returning(lambda x: [x * 2, x * 3]).apply(x)
     assert not first.requires_grad
     assert not second.requires_grad

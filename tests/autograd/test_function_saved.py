@@ -207,7 +207,7 @@ def test_the_node_alone_keeps_what_was_saved(x):
 
 @pytest.mark.parametrize("position", range(4), ids=["input", "output", "not differentiable", "other"])
 @pytest.mark.parametrize("backward", [False, True])
-def test_what_is_saved_goes_with_the_outputs(x, position, backward, no_collector):
+def test_saved_tensors_are_freed_with_the_outputs(x, position, backward, no_collector):
     made = []
     function = saving(lambda *tensors: (made.extend(map(weakref.ref, tensors)), (tensors[position],))[1])
     outputs = function.apply(x * 1)

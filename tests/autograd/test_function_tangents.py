@@ -41,7 +41,7 @@ def test_an_output_that_is_not_differentiable_has_no_tangent(x, forward, given):
         tangents(made(forward, lambda ctx, t: (t * 2, given(t))), x)
 
 
-def test_what_is_no_tensor_may_have_any_tangent(x):
+def test_inputs_other_than_tensors_may_have_any_tangent(x):
     def first(x):
         return made(lambda ctx, x: (x * 2, "text", None), lambda ctx, t: (t * 2, t, t))(x)[0]
 
@@ -69,7 +69,7 @@ def test_inputs_without_a_tangent(x, materialize):
     (lambda t: (t, 3), r"expected Variable or None \(got int\) for grad output 1"),
     (lambda t: t.to(int), "Expected both tensor and its forward grad to be floating point or complex"),
 ])
-def test_what_jvp_must_not_return(x, returned, message):
+def test_invalid_results_of_jvp(x, returned, message):
     with pytest.raises(RuntimeError, match=message):
         tangents(made(lambda ctx, x: x * 2, lambda ctx, t: returned(t)), x)
 

@@ -105,7 +105,7 @@ def test_a_vector_may_be_left_out_for_one_element():
 # -- results that do not depend on the inputs ---------------------------------------------------------------
 
 
-def test_what_is_independent_gives_zeros(x):
+def test_independent_inputs_have_zero_gradients(x):
     constant = ones(3)
     assert vjp(lambda a, b: a * 2, (x, x), x)[1][1].tolist() == [0, 0]
     assert jvp(lambda a: (a, constant), x, x)[1][1].tolist() == [0, 0, 0]
@@ -277,7 +277,7 @@ def test_no_zeros_for_what_all_examples_of_vmap_have_in_common(x, case):
         vmap(lambda t: FOR_EXAMPLES[case](x, t))(eye(2))
 
 
-def test_what_differs_from_example_to_example_under_vmap(x):
+def test_results_that_differ_among_examples_of_vmap(x):
     found = vmap(lambda t: jacobian(lambda t: x * t, t))(eye(2))
     assert found.tolist() == [[[1, 0], [0, 2]]] * 2
     assert vmap(lambda t: hessian(cubes, x) @ t)(eye(2)).tolist() == [[6, 0], [0, 12]]

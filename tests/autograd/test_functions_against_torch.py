@@ -99,7 +99,7 @@ def gradient_of_wrong_shape(m, show):
 
 
 @program
-def gradient_that_is_no_tensor(m, show):
+def gradient_that_is_not_a_tensor(m, show):
     scaling(m, backward=lambda ctx, g: (3.0, None)).apply(leaf(m), 2).sum().backward()
 
 
@@ -153,7 +153,7 @@ RETURNED = {
 
 @pytest.mark.parametrize("start", ["leaf", "result", "plain", "no_grad"])
 @pytest.mark.parametrize("name", RETURNED)
-def test_what_forward_returns(name, start):
+def test_results_of_forward(name, start):
     def function(m, show):
         x = leaf(m)
         base = {"leaf": x, "result": x * 1, "plain": x.detach(), "no_grad": x}[start]
@@ -200,7 +200,7 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_what_backward_returns(name):
+def test_results_of_backward(name):
     def function(m, show):
         a, b = leaf(m), leaf(m, 3.0, 5.0)
         made = scaling(m, forward=lambda ctx, a, b: a * b, backward=lambda ctx, g: GRADIENTS[name](m, g))

@@ -25,7 +25,7 @@ def test_no_input_that_requires_a_gradient(x, check, inputs):
 
 
 @pytest.mark.parametrize("output", [None, 2.0, np.ones(2)])
-def test_outputs_that_are_no_tensors(x, output):
+def test_outputs_that_are_not_tensors(x, output):
     with pytest.raises(TypeError, match=f"its output 1 is a {type(output).__name__}$"):
         gradcheck(lambda x: (x * 2, output), x)
 

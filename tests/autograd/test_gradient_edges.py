@@ -17,7 +17,7 @@ def x():
     return tensor([1.0, 2.0, 3.0], requires_grad=True)
 
 
-def test_what_an_edge_is(x):
+def test_attributes_of_an_edge(x):
     y = x * 2
     edge = get_gradient_edge(y)
     assert edge == (y.grad_fn, 0, None)
@@ -37,7 +37,7 @@ def test_the_edge_of_a_view_whose_base_was_changed():
     assert type(get_gradient_edge(view).node).__name__ == "AsStridedBackward0"
 
 
-def test_what_needs_no_gradient_has_no_edge():
+def test_inputs_without_gradients_have_no_edge():
     with pytest.raises(RuntimeError, match="not possible to get the gradient edge for a Tensor that does not require"):
         get_gradient_edge(ones(3))
 

@@ -74,7 +74,7 @@ def test_edges_lead_to_the_makers_of_the_operands(x):
 
 
 @pytest.mark.parametrize("other", [3, 2.5, tensor(3.0), tensor([[1.0], [2.0]])], ids=["int", "float", "0-d", "tensor"])
-def test_what_needs_no_gradient_has_an_empty_edge(x, other):
+def test_inputs_without_gradients_have_an_empty_edge(x, other):
     assert (x * other).grad_fn.next_functions[1] == (None, 0)
     assert (x.exp() + other).grad_fn.next_functions[1] == (None, 0)
     # a number minus a tensor is an operation of the tensor alone
@@ -90,7 +90,7 @@ def test_what_needs_no_gradient_has_an_empty_edge(x, other):
     "1 - x", "2**x", "lerp by a number", "lerp by a tensor", "where", "where or a number", "clamp", "clamp_min",
     "clamp by tensors", "strided", "+ number", "* number",
 ])
-def test_conditions_and_numbers_that_are_no_inputs_have_no_edge(x, compute):
+def test_conditions_and_numbers_have_no_edge(x, compute):
     result, count = compute(x, x * 2)
     seen = []
     result.grad_fn.register_hook(lambda inputs, outputs: seen.append(len(inputs)))
@@ -99,7 +99,7 @@ def test_conditions_and_numbers_that_are_no_inputs_have_no_edge(x, compute):
     assert seen == [count]
 
 
-def test_what_hooks_return_goes_to_the_inputs_that_are_shown(x):
+def test_results_of_hooks_go_to_the_inputs_shown(x):
     y = tensor([[1.0, 1.0], [1.0, 1.0]], requires_grad=True)
     result = numgrad.where(x > 2, x, y)
     result.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, inputs[1] * 3))

@@ -39,7 +39,7 @@ def test_a_handle_does_not_keep_the_hooks():
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_what_belongs_to_a_hook_is_removed_along(several):
+def test_the_state_of_a_hook_is_removed_with_it(several):
     hooks, marks, others = OrderedDict(), OrderedDict(), OrderedDict()
     handle = RemovableHandle(hooks, extra_dict=[marks, others] if several else marks)
     hooks[handle.id], marks[handle.id], others[handle.id] = 1, 2, 3

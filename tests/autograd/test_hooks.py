@@ -180,7 +180,7 @@ def failing(g):
     (failing, ValueError, ["my own"]),
 ])
 @pytest.mark.parametrize("on_leaf", [False, True], ids=["result", "leaf"])
-def test_what_a_hook_may_not_return(x, hook, error, words, on_leaf):
+def test_invalid_results_of_a_hook(x, hook, error, words, on_leaf):
     y = x * 1
     (x if on_leaf else y).register_hook(hook)
     with pytest.raises(error) as caught:
@@ -206,7 +206,7 @@ def test_after_an_error_the_graph_is_usable(x):
     assert x.grad.tolist() == [1.0, 1.0]
 
 
-def test_what_cannot_be_called_is_noticed_in_backward(x):
+def test_a_hook_that_is_not_callable_fails_in_backward(x):
     x.register_hook(3)
     with pytest.raises(TypeError, match="'int' object is not callable"):
         x.sum().backward()

@@ -25,7 +25,7 @@ class Token:
     """An object whose deletion can be observed."""
 
 
-def test_what_a_hook_keeps_is_not_overwritten(x):
+def test_gradients_kept_by_a_hook_are_not_overwritten(x):
     kept = []
     y = x * 1
     y.register_hook(kept.append)
@@ -73,7 +73,7 @@ def test_a_graph_outlives_its_tensors_with_their_hooks(x):
     assert seen == [[1.0, 1.0]]
 
 
-def test_what_hooks_of_nodes_keep_is_not_overwritten(x):
+def test_gradients_kept_by_hooks_of_nodes_are_not_overwritten(x):
     kept = []
     y = x * 1
     z, w = y + 0, y * 1

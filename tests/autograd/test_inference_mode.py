@@ -77,7 +77,7 @@ def test_false_records_inside_no_grad(x):
         assert not is_grad_enabled()
 
 
-def test_what_was_around_comes_back():
+def test_the_surrounding_modes_are_restored():
     with no_grad():
         with inference_mode():
             numgrad.set_grad_enabled(True)
@@ -131,7 +131,7 @@ def test_copies_of_the_context_manager(mode, again):
 # --- which tensors are inference tensors ------------------------------------------------
 
 
-def test_what_is_made_inside():
+def test_tensors_made_inside():
     normal = ones(2, 2)
     with inference_mode():
         made = [
@@ -379,7 +379,7 @@ def test_a_model_made_inside_can_be_run_but_not_trained_outside():
 @pytest.mark.parametrize("make", [
     lambda p: numgrad.optim.SGD(p, 0.1, momentum=0.9), numgrad.optim.Adam, numgrad.optim.RMSprop,
 ], ids=["SGD", "Adam", "RMSprop"])
-def test_what_an_optimizer_keeps_from_inside_is_not_updated_outside(make):
+def test_an_optimizer_does_not_update_state_made_in_inference_mode_outside_of_it(make):
     model = nn.Linear(2, 1)
     optimizer = make(model.parameters())
     model(ones(1, 2)).sum().backward()
@@ -392,7 +392,7 @@ def test_what_an_optimizer_keeps_from_inside_is_not_updated_outside(make):
     assert model.weight.tolist() == before
 
 
-def test_what_changes_nothing_is_allowed_outside(frozen):
+def test_operations_that_change_nothing_are_allowed_outside(frozen):
     with inference_mode():
         view = frozen.view(2, 1)
     assert view.detach_() is view

@@ -169,7 +169,7 @@ def test_changes_are_seen_through_all_tensors_on_the_memory():
     assert array.tolist() == t.tolist() == alias.tolist() == [1.0, 20.0, 30.0]
 
 
-def test_what_was_done_once_is_looked_at_again():
+def test_a_repeated_operation_is_checked_again():
     """A second call of the same layouts uses a cached entry, but repeats checks that depend on more than layouts."""
     y = zeros(3)
     for number in range(3):

@@ -119,7 +119,7 @@ def test_one_object_may_decorate_several():
     assert is_grad_enabled()
 
 
-def test_what_can_be_called_can_be_decorated():
+def test_any_callable_can_be_decorated():
     class Callable:
         def __call__(self):
             return is_grad_enabled()

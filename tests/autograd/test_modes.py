@@ -83,7 +83,7 @@ def test_results_without_recording_are_leaves(x):
     assert (y + 1).is_leaf
 
 
-def test_what_was_recorded_can_be_differentiated_without_recording(x):
+def test_a_recorded_graph_can_be_differentiated_without_recording(x):
     y = (x * x).sum()
     with no_grad():
         y.backward()
@@ -113,7 +113,7 @@ def test_leaves_may_be_made_without_recording(x):
     assert layer(ones(1, 2)).requires_grad
 
 
-def test_what_is_not_an_operation_keeps_its_place_in_the_graph(x):
+def test_conversions_without_effect_keep_their_place_in_the_graph(x):
     y = x * 2
     with no_grad():
         same = [y, y.contiguous(), y.to(numgrad.float32)]
@@ -244,7 +244,7 @@ def test_set_grad_enabled_made_early_and_entered_late():
     assert is_grad_enabled()
 
 
-def test_what_is_set_inside_a_block_ends_with_it():
+def test_modes_set_inside_a_block_end_with_it():
     with no_grad():
         set_grad_enabled(True)
         assert is_grad_enabled()

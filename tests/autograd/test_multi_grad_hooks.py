@@ -104,7 +104,7 @@ def test_other_hooks_on_the_same_tensors(leaves):
     assert seen == [("one", [[10.0, 10.0], [1.0, 1.0]]), ("two", [[10.0, 10.0], [1.0, 1.0]])]
 
 
-def test_what_the_function_returns_is_ignored(leaves):
+def test_the_result_of_the_function_is_ignored(leaves):
     a, b = leaves
     register_multi_grad_hook(leaves, lambda gradients: [g * 5 for g in gradients])
     register_multi_grad_hook(leaves, lambda gradient: gradient * 5, mode="any")

@@ -60,7 +60,7 @@ def test_leaves_and_results(x):
         assert x.grad.tolist() == pytest.approx([2 * 2.7182818 ** value for value in (1.5, 2.5, 3.5)], rel=1e-5)
 
 
-def test_what_is_saved_before_and_after_a_change(x):
+def test_tensors_saved_before_and_after_a_change(x):
     with allow_mutation_on_saved_tensors() as context:
         y = x * 1
         first = y * y

@@ -32,7 +32,7 @@ def test_a_prehook_sees_the_gradients_of_outputs(x):
     assert seen == [([3.0, 3.0],)]
 
 
-def test_what_hooks_return_is_what_goes_on(x):
+def test_results_of_hooks_replace_gradients(x):
     y = x * 2
     seen = []
     y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
@@ -149,7 +149,7 @@ def test_errors_of_hooks_come_through(x):
     (lambda g: (), RuntimeError, "incorrect number of values"),
 ])
 @pytest.mark.parametrize("before", [True, False], ids=["prehook", "hook"])
-def test_what_hooks_may_not_return(x, returned, error, words, before):
+def test_invalid_results_of_hooks(x, returned, error, words, before):
     y = x.exp()
     if before:
         y.grad_fn.register_prehook(lambda outputs: returned(outputs[0]))

@@ -91,7 +91,7 @@ def rows(text):
     return [line.split()[0] for line in lines[first + 1 : last]]
 
 
-def test_what_a_table_shows():
+def test_contents_of_a_table():
     events = [made(1, "a", 0, 10), made(2, "b", 1, 9), made(3, "c", 20, 50)]
     assert rows(table_of(*events)) == ["a", "b", "c"]
     assert rows(table_of(*events, sort_by="cpu_time_total")) == ["c", "a", "b"]

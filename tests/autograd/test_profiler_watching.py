@@ -207,7 +207,7 @@ def test_blocks_without_a_profile_do_nothing():
         assert isinstance(block, record_function)
 
 
-def test_what_a_block_needs():
+def test_misuse_of_a_block():
     with pytest.raises(TypeError, match="name must be a str, not int"):
         record_function(3)
     with pytest.raises(TypeError, match="args must be a str, not int"):

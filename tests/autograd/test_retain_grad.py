@@ -114,7 +114,7 @@ def test_a_gradient_put_there_is_added_to(x):
     assert y.grad.tolist() == [6.0, 7.0]
 
 
-def test_what_is_kept_is_a_copy(x):
+def test_retained_gradients_are_copies(x):
     y = x * 1
     y.retain_grad()
     seen = []
@@ -186,7 +186,7 @@ def test_inputs_keep_their_gradient_as_if_asked_to(x):
     assert y.grad.tolist() == [2.0, 2.0]
 
 
-def test_what_is_kept_can_be_differentiated(x):
+def test_retained_gradients_can_be_differentiated(x):
     y = x * 2
     y.retain_grad()
     total = (y * y).sum()
@@ -218,7 +218,7 @@ def test_keeping_a_gradient_does_not_keep_the_tensor(x):
     assert x.grad.tolist() == [3.0, 3.0]
 
 
-def test_what_is_kept_is_contiguous():
+def test_retained_gradients_are_contiguous():
     x = numgrad.ones(2, 3, requires_grad=True)
     y = x.clone()
     y.retain_grad()

@@ -74,7 +74,7 @@ def test_second_derivatives_are_the_same(x, function):
         assert twice(x).tolist() == expected.tolist()
 
 
-def test_what_is_unpacked_is_what_backward_uses(x):
+def test_backward_uses_the_unpacked_tensor(x):
     with saved_tensors_hooks(lambda t: t, lambda t: t * 10):
         y = x * x.detach()
     y.sum().backward()
@@ -295,7 +295,7 @@ def test_packing_a_tensor_as_it_is_makes_no_cycle(x, function):
         gc.enable()
 
 
-def test_what_is_packed_goes_with_backward(x):
+def test_packed_values_are_freed_by_backward(x):
     class Packed:
         def __init__(self, t):
             self.t = t
@@ -353,7 +353,7 @@ def test_a_pack_hook_sees_a_result_in_its_place_in_the_graph(x):
     assert seen[:3] == [(True, False, f"{name}Backward0") for name in ("Exp", "Softmax", "Tanh")]
 
 
-def test_what_needs_no_gradient_comes_back_as_the_very_object_that_was_unpacked(x):
+def test_saved_tensors_without_gradients_are_the_unpacked_objects(x):
     constant = ones(3)
     with saved_tensors_hooks(lambda t: t, lambda t: t):
         assert (x * constant).grad_fn._saved_other is constant

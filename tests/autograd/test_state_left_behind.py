@@ -209,7 +209,7 @@ def test_leaving_twice(context):
         assert_whole(True)
 
 
-def test_what_a_hook_switches_lasts_until_its_node_has_run():
+def test_a_mode_set_by_a_hook_lasts_until_its_node_has_run():
     # As in PyTorch: the node's own computation is in the mode, and the next one's is not.
     x = tensor([1.0, 2.0], requires_grad=True)
     y = x * x

@@ -44,7 +44,7 @@ def test_reading_counts_nothing(x):
     assert (x._version, y._version) == (0, 0)
 
 
-def test_what_has_memory_of_its_own_has_a_version_of_its_own(x):
+def test_tensors_with_their_own_memory_have_their_own_version(x):
     y = (x * 1).add_(1)
     assert y._version == 1
     for copy in (y.clone(), y * 1, y.double(), y.t().contiguous(), numgrad.cat([y])):
@@ -122,7 +122,7 @@ def test_the_error_names_the_maker_if_there_is_one(x):
         total.backward()
 
 
-def test_a_change_before_saving_is_no_error(x):
+def test_changing_a_tensor_before_it_is_saved_is_allowed(x):
     y = x * 1
     y.mul_(2)
     total = (y * y).sum()
@@ -132,7 +132,7 @@ def test_a_change_before_saving_is_no_error(x):
         total.backward()
 
 
-def test_a_change_of_what_is_not_saved_is_no_error(x):
+def test_changing_a_tensor_that_is_not_saved_is_allowed(x):
     other = tensor([[5.0, 6.0], [7.0, 8.0]])
     y = x * 1
     total = (y * other + y + other * 3).sum()  # y is saved nowhere: other needs no gradient
@@ -149,7 +149,7 @@ def test_a_change_through_data_is_not_noticed(x):
     assert x.grad.tolist() == [[20.0, 20.0], [20.0, 20.0]]
 
 
-def test_a_change_after_backward_is_no_error(x):
+def test_changing_a_tensor_after_backward_is_allowed(x):
     y = x.exp()
     y.sum().backward()
     y.mul_(0)

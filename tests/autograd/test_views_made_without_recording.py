@@ -40,7 +40,7 @@ def test_it_requires_a_gradient_as_its_base_does(view):
     lambda t: t.view(2, 1), lambda t: t[[0, 1]], lambda t: numgrad.cat([t]), lambda t: numgrad.where(t > 0, t, 0.0),
     lambda t: t + ones(2, 2), lambda t: t.double(),
 ], ids=["mul", "exp", "sum", "slice", "clone", "dot", "view", "index", "cat", "where", "broadcast", "convert"])
-def test_what_is_computed_of_it_is_recorded(view, compute):
+def test_operations_on_such_a_view_are_recorded(view, compute):
     result = compute(view)
     assert result.requires_grad
     assert result.grad_fn.next_functions[0] == (None, 0)
@@ -90,7 +90,7 @@ def test_a_nodes_hook_sees_no_gradient_for_it(view):
     assert seen == [(None, None)]
 
 
-def test_it_is_no_output_to_start_from(view):
+def test_it_is_not_an_output_to_start_from(view):
     with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
         view.backward(ones(2))
     with pytest.raises(RuntimeError, match="not possible to get the gradient edge"):

@@ -28,7 +28,7 @@ from growth import compare_growth, plot
 from parts import PARTS
 from timing import Part, best_times, by_events, geometric_mean, use_device
 
-#: Parts that are no tables of cases, and need PyTorch.
+#: Parts that are not tables of cases, and need PyTorch.
 WITH_PYTORCH = ("growth", "first", "compile", "compile-first")
 
 

@@ -32,7 +32,7 @@ def test_sums_are_in_the_order_of_the_indices_in_either_mode():
         assert torch.zeros(1).index_add(0, index, values).item() == 1.0
 
 
-def test_what_was_decided_in_the_other_mode_is_forgotten():
+def test_decisions_of_the_other_mode_are_forgotten():
     entries = index_put_op.entries
     for _ in range(2):
         torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.ones(2), True)
@@ -44,7 +44,7 @@ def test_what_was_decided_in_the_other_mode_is_forgotten():
 
 
 @pytest.mark.parametrize("mode", [1, "yes", None])
-def test_what_is_no_bool_is_refused(mode):
+def test_modes_other_than_bools_are_refused(mode):
     torch.use_deterministic_algorithms(True, warn_only=True)
     with pytest.raises(TypeError, match="argument 'mode' must be bool"):
         torch.use_deterministic_algorithms(mode)

@@ -292,7 +292,7 @@ def test_python_and_complex_numbers():
         float(tensor(1j))
 
 
-def test_what_complex_numbers_do_not_have_is_refused():
+def test_operations_without_a_complex_form_are_refused():
     z = tensor([1j, 2])
     for operation in (lambda: z < 1, lambda: z // 2, lambda: z % 2, lambda: z.relu(), lambda: z.sign(),
                       lambda: numgrad.maximum(z, z), lambda: numgrad.arange(3, dtype=complex64)):
@@ -337,7 +337,7 @@ def test_like_pytorch(first, second):
             np.testing.assert_allclose(found.numpy(), expected.resolve_conj().numpy(), 1e-6, 1e-6, err_msg=what)
 
 
-def test_what_a_dtype_is_asked_as_functions():
+def test_predicates_of_dtypes_as_functions():
     assert numgrad.is_complex(numgrad.tensor([1j]))
     assert numgrad.is_floating_point(numgrad.ones(2))
     assert not numgrad.is_signed(numgrad.ones(2, dtype=numgrad.uint8))
@@ -382,7 +382,7 @@ def test_float16_and_bfloat16(half):
         numgrad.set_default_dtype(numgrad.float32)
 
 
-def test_what_float16_and_bfloat16_are_combined_with():
+def test_promotion_of_float16_and_bfloat16():
     half, brain = numgrad.float16, numgrad.bfloat16
     assert numgrad.promote_types(half, brain) is numgrad.float32
     assert numgrad.promote_types(numgrad.int64, half) is half

@@ -54,7 +54,7 @@ def test_private_names_are_simply_absent():
         from numgrad import no_such_name  # noqa: F401
 
 
-def test_what_is_missing_is_not_listed():
+def test_missing_names_are_not_listed():
     assert "to_sparse" not in dir(numgrad.ones(2))
     assert {"relu", "backward", "shape"} <= set(dir(numgrad.ones(2)))
     assert not hasattr(numgrad.ones(2), "to_sparse")
@@ -119,7 +119,7 @@ def test_helpers_cannot_be_reached_through_public_modules(name):
     assert private <= {"TYPE_CHECKING", "Tensor"}
 
 
-def test_what_is_found_later_is_what_its_module_exports():
+def test_lazy_names_are_those_that_their_modules_export():
     """The names are listed twice, because the module is imported only when one of them is accessed."""
     from numgrad import native_functions
 

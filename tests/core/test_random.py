@@ -113,7 +113,7 @@ def test_numpy_integers_are_seeds():
 
 
 @pytest.mark.parametrize("seed", [3.5, "1", None, np.float32(1)])
-def test_other_types_are_no_seeds(seed):
+def test_invalid_seeds(seed):
     with pytest.raises(RuntimeError, match=f"manual_seed expected an int, but got {type(seed).__name__}"):
         Generator().manual_seed(seed)
 

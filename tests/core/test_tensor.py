@@ -250,7 +250,7 @@ def test_iteration_gives_views_along_the_first_dimension(matrix):
     assert list(zeros(0, 3)) == []
 
 
-def test_a_0d_tensor_is_no_sequence():
+def test_a_0d_tensor_is_not_a_sequence():
     with pytest.raises(TypeError, match="iteration over a 0-d tensor"):
         iter(tensor(1.0))
     with pytest.raises(TypeError, match="len\\(\\) of a 0-d tensor"):
@@ -292,7 +292,7 @@ def test_one_element_is_a_number(value):
     assert bool(tensor(float("nan"))) is True
 
 
-def test_other_than_one_element_is_no_number():
+def test_tensors_of_several_elements_are_not_numbers():
     for values in ([1.0, 2.0], []):
         for convert in (int, float, complex):
             with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):

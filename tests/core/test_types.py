@@ -264,7 +264,7 @@ def test_variable():
     assert not isinstance([1, 2], Variable)
 
 
-def test_variable_refuses_what_is_no_tensor_or_cannot_require_a_gradient():
+def test_variable_refuses_non_tensors_and_dtypes_without_gradients():
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         Variable([1, 2])
     with pytest.raises(RuntimeError, match=r"only Tensors of floating point and complex dtype.*torch\.int64"):

@@ -97,7 +97,7 @@ def test_out_of_memory_frees_what_is_idle_and_tries_again(monkeypatch):
     assert pool.idle() == 0
 
 
-def test_what_there_was_no_memory_for_does_not_count():
+def test_failed_allocations_do_not_count():
     pool = MemoryPool(idle_limit=8 * LARGE)
     with pytest.raises(numgrad.OutOfMemoryError, match=r"allocate 4000000000000000 bytes"):
         pool.take(10**15, FLOAT32)

@@ -79,7 +79,7 @@ def test_a_plan_says_which_kernels_run_with_which_operands():
     assert copy.kernel.program.name == "copy"
     assert isinstance(fold.kernel, HandWritten)
     assert fold.kernel.function.__name__ == "fold_columns"
-    assert fold.operands[0].memory is copy.operands[2].memory  # the copy, which is no result
+    assert fold.operands[0].memory is copy.operands[2].memory  # the copy, which is not a result
     assert plan.results == (Buffer(fold.operands[-1].memory, 3, np.dtype(np.float32)),)
     assert [layout.shape for layout in plan.layouts] == [(3,)]
 

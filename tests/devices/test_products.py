@@ -78,7 +78,7 @@ def test_products_of_nothing(library, shape):
     assert np.array_equal(found, np.broadcast_to(bias, (m, n)))
 
 
-def test_what_the_memory_held_before_does_not_matter(monkeypatch):
+def test_earlier_contents_of_the_memory_do_not_matter(monkeypatch):
     monkeypatch.setattr(np, "empty", lambda count, kind: np.full(count, np.nan, kind))
     for n in (8, 150):
         assert np.array_equal(matrix_product(numgrad.ones(n, n), numgrad.ones(n, n)), np.full(n * n, n))

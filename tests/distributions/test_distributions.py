@@ -171,7 +171,7 @@ def test_a_cache_keeps_arguments():
     assert policy.log_prob(policy.rsample()).isfinite().all()
 
 
-def test_what_is_computed_once_has_gradients():
+def test_cached_properties_have_gradients():
     a = A.clone().requires_grad_()
     found = dist.Categorical(logits=a)
     with torch.no_grad():

@@ -422,7 +422,7 @@ def test_the_nearest_formula_is_found():
     lambda m, d: d.utils.tril_matrix_to_vec(m.ones(2, 2), 3), lambda m, d: d.biject_to(d.constraints.lower_cholesky),
     lambda m, d: d.Normal(0, 1).sample("a"), lambda m, d: d.transform_to.register(3, 4),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, ours = messages(lambda m: program(m, m.distributions))

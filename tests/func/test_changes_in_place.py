@@ -160,7 +160,7 @@ NESTINGS_IN_COMMON = {
     (part_of_new, part_of_new_apart), (older_views, older_views_apart),
     (overlapping_views, overlapping_views_apart), (within, within_apart),
 ], ids=lambda function: function.__name__)
-def test_what_is_written_into_a_tensor_of_no_level_is_differentiated(changing, apart, nesting):
+def test_writes_into_a_tensor_of_no_level_are_differentiated(changing, apart, nesting):
     v = numgrad.tensor([0.3, -0.7, 1.1, 0.45], dtype=numgrad.float64)
     found, expected = NESTINGS_IN_COMMON[nesting](changing)(v), NESTINGS_IN_COMMON[nesting](apart)(v)
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
@@ -198,7 +198,7 @@ def test_a_tensor_that_is_overwritten_keeps_what_it_is_outside_of_vmap(derivativ
 
 
 @pytest.mark.parametrize("derivative", [grad, jacfwd])
-def test_what_vmap_wrote_into_a_tensor_from_outside_is_differentiated_after_it(derivative):
+def test_writes_of_vmap_into_a_tensor_from_outside_are_differentiated_after_it(derivative):
     def function(x):
         b, c = numgrad.zeros(2, 2), numgrad.zeros(2)
 
@@ -232,7 +232,7 @@ class Added(numgrad.autograd.Function):
 
 
 @pytest.mark.parametrize("written", [lambda b: b, lambda b: b[:]])
-def test_what_a_function_writes_into_a_tensor_of_no_level_is_differentiated(written):
+def test_writes_of_a_function_into_a_tensor_of_no_level_are_differentiated(written):
     def function(x):
         b = numgrad.zeros(2, 2)
         Added.apply(written(b), x)
@@ -247,7 +247,7 @@ def test_what_a_function_writes_into_a_tensor_of_no_level_is_differentiated(writ
     lambda t, v: t.add_(v * v), lambda t, v: t.addcmul_(t, v), lambda t, v: t.__setitem__(0, v[1]),
     lambda t, v: t.copy_(v), lambda t, v: t[1:].mul_(v[:-1]),
 ])
-def test_what_has_a_zero_tangent_can_be_overwritten_with_what_differs_among_the_directions(constant, change):
+def test_tensors_with_zero_tangents_can_be_overwritten_with_values_that_differ_among_directions(constant, change):
     def changed(v):
         t = constant(v)
         change(t, v)
@@ -261,7 +261,7 @@ def test_what_has_a_zero_tangent_can_be_overwritten_with_what_differs_among_the_
 
 
 @pytest.mark.parametrize("derivative", [lambda f, x: jvp(f, (x,), (x,)), lambda f, x: jacfwd(f)(x)])
-def test_what_would_outgrow_the_tensor_it_overwrites_is_refused(derivative):
+def test_writes_that_outgrow_their_tensor_are_refused(derivative):
     def changed(v):
         v[-1] += v
         return v
@@ -288,7 +288,7 @@ def test_a_tensor_from_outside_that_took_another_shape_under_vmap_keeps_it_and_i
     assert y.grad.tolist() == [54, 192]
 
 
-def test_what_a_function_writes_into_a_tensor_from_outside_stays_there():
+def test_writes_into_a_tensor_from_outside_stay_there():
     last = numgrad.zeros(2)
 
     class Doubled(numgrad.autograd.Function):

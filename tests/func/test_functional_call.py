@@ -97,7 +97,7 @@ def test_tied_tensors_are_replaced_together(x):
     assert module.second is module.first
 
 
-def test_what_the_module_puts_in_place_is_given_back(x):
+def test_parameters_replaced_by_the_module_are_restored(x):
     module, state = Counter(), {"calls": tensor(5.0)}
     functional_call(module, state, x)
     assert state["calls"].item() == 6
@@ -152,7 +152,7 @@ def test_states_are_stacked_by_name():
     assert not buffers["shift"].requires_grad
 
 
-def test_what_requires_no_gradient_is_stacked_without():
+def test_parameters_without_gradients_are_stacked_without_them():
     models = [Inner(), Inner()]
     for model in models:
         model.requires_grad_(False)
@@ -169,6 +169,6 @@ STACKING = {
 
 
 @pytest.mark.parametrize("message", STACKING)
-def test_what_cannot_be_stacked(message):
+def test_modules_that_cannot_be_stacked(message):
     with pytest.raises(RuntimeError, match=message):
         stack_module_state(STACKING[message]())

@@ -90,6 +90,6 @@ def test_second_derivatives(x):
         (lambda x: jacrev(abs)(x.to(complex64)), RuntimeError, "jacrev: Expected all inputs to be real"),
     ],
 )
-def test_what_does_not_fit(x, call, error, words):
+def test_arguments_that_do_not_fit(x, call, error, words):
     with refused(error, [], words):
         call(x)

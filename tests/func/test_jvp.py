@@ -36,7 +36,7 @@ def test_structures(x, way):
 
 
 @WAYS
-def test_what_does_not_depend_on_the_primals_has_zeros(x, way):
+def test_results_independent_of_the_primals_have_zero_tangents(x, way):
     value, product = way(lambda a: (ones(2), a, a.long()), (x,), (x,))
     assert value[0].tolist() == [1, 1]
     assert product[0].tolist() == [0, 0]
@@ -127,7 +127,7 @@ def test_where_a_standard_deviation_is_0_so_is_its_tangent():
     numgrad.mean, numgrad.median, numgrad.std, lambda x: x.var(0), lambda x: numgrad.cat(numgrad.var_mean(x[None], 1)),
     lambda x: numgrad.stack(numgrad.std_mean(x)),
 ])
-def test_what_is_computed_of_nothing_has_the_tangent_0_as_it_has_the_gradient_0(f):
+def test_reductions_of_empty_tensors_have_tangent_0_and_gradient_0(f):
     x = ones(2)
     value, tangent = jvp(lambda x: f(x[:0]), (x,), (x,))
     assert value.isnan().all()

@@ -158,7 +158,7 @@ def test_products_of_linearize_refuse_reverse_mode_where_the_function_does():
         product(v).sum().backward()
 
 
-def test_what_the_function_finds_may_be_an_inference_tensor():
+def test_captured_tensors_may_be_inference_tensors():
     x = tensor([1.0, 2.0])
     with inference_mode():
         scale, norm = tensor([3.0, 4.0]), nn.BatchNorm1d(2)

@@ -88,7 +88,7 @@ def test_a_batch_of_no_examples():
 
 
 @pytest.mark.parametrize("index", [0, slice(1), tensor([0]), tensor([True, False])])
-def test_what_to_do_instead_of_assigning_to_what_all_examples_share(index):
+def test_advice_for_assignments_to_shared_tensors(index):
     def assigned(value, new):
         target = new(value)
         target[index] = value
@@ -122,7 +122,7 @@ def test_what_to_do_instead_of_assigning_to_what_all_examples_share(index):
         (lambda x: vmap(abs, out_dims=None)(x), ValueError, "can not return a BatchedTensor when out_dim is None"),
     ],
 )
-def test_what_does_not_fit(x, call, error, words):
+def test_arguments_that_do_not_fit(x, call, error, words):
     with refused(error, [x], words):
         call(x)
 
@@ -180,7 +180,7 @@ def test_random_operations_that_depend_on_the_example():
         (lambda row: zeros(3).scatter_(0, arange(3), row), "vmap: aten::scatter_(self, *extra_args) is not possible"),
     ],
 )
-def test_what_needs_the_elements(x, use, words):
+def test_operations_that_need_the_elements(x, use, words):
     with refused(RuntimeError, [x], words):
         vmap(use)(x)
 
@@ -384,7 +384,7 @@ def test_elements_that_share_memory_can_be_filled(change):
 
 
 @pytest.mark.parametrize("batched", [(0, None), (0, 0), (None, 0)])
-def test_what_an_index_has_picked_lies_in_memory_as_without_vmap(batched):
+def test_indexed_results_have_the_same_layout_as_without_vmap(batched):
     x, index = numgrad.arange(12.0).reshape(2, 3, 2), numgrad.tensor([[1, 0], [0, 1]])
     args = [value if dim == 0 else value[0] for value, dim in zip((x, index), batched, strict=True)]
     rows = vmap(lambda x, index: x[:, index].view(6), batched)(*args)

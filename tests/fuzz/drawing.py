@@ -64,7 +64,7 @@ class Draw:
         self.leaves: list[np.ndarray] = []
 
     def changeable(self, kinds: str = "float complex") -> Value:
-        """A value in memory that is no leaf's: else the program would not be a function of its leaves."""
+        """A value in memory that belongs to no leaf: otherwise the program would not be a function of its leaves."""
         return self.value(kinds, empty=False, accept=lambda v: not any(
             np.may_share_memory(v.tensor.numpy(), leaf) for leaf in self.leaves
         ))

@@ -30,7 +30,7 @@ class CompiledProgram(Program):
 def replayed(mode_name: str, program: Program, seed: int) -> Disagreement | None:
     """Return the deviation of a compiled program: its function in this mode, or all derivatives within the program.
 
-    Leaves are no results: their gradients from within the program are added up before those from outside are.
+    Leaves are not results: their gradients from within the program are added up before those from outside are.
     """
     leaves = program.tensors(numgrad)
     run = outcome(numgrad, lambda *_: [("output", program.function(numgrad)(*leaves))], program, seed)

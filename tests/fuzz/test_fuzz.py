@@ -133,7 +133,7 @@ def test_a_change_that_is_not_seen_is_found_and_shown(monkeypatch):
     assert "s0" in found.body[0]
 
 
-def test_a_kink_is_no_disagreement():
+def test_a_kink_is_not_a_disagreement():
     close = program("torch.relu(v0)", leaves=[np.array([3e-5, 1.0])])
     assert itself("backward", close, 0).excuse == "unknown to finite differences"
     assert itself("backward", program("torch.relu(v0)"), 0) is None

@@ -89,7 +89,7 @@ def test_the_namespace_describes_itself():
     lambda xp, x: xp.nonzero(x[0, 0]), lambda xp, x: xp.cumulative_sum(x), lambda xp, x: xp.result_type(1, 2.0),
     lambda xp, x: xp.vecdot(x, x[:, :1]), lambda xp, x: x.to_device("cpu", stream=1),
 ])
-def test_what_is_refused(call):
+def test_refusals(call):
     with pytest.raises(ValueError, match=r"."):
         call(array_api, numgrad.ones(2, 2))
 

@@ -67,7 +67,7 @@ def without_torch(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
 
 
-def test_what_was_there_is_there_again(without_torch):
+def test_earlier_modules_are_restored(without_torch):
     finders = list(sys.meta_path)
     with numgrad.install_as_torch() as torch:
         assert "ones" not in vars(torch)
@@ -123,7 +123,7 @@ def test_decorators_give_functions_back():
     ((1, 2), tuple[int], False), ((1, 2), tuple[int, ...], True), ({"a": 1}, dict[str, int], True),
     ({"a": 1}, dict[str, float], False),
 ])  # fmt: skip
-def test_what_is_in_a_container_is_asked_for_too(value, type, is_one):
+def test_tensors_in_containers_are_found_too(value, type, is_one):
     assert numgrad.jit.isinstance(value, type) is is_one
 
 

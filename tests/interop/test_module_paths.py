@@ -72,7 +72,7 @@ def test_tensors_are_grouped_by_device_and_dtype(torch):
     }
 
 
-def test_what_numgrad_lacks_can_be_mentioned_but_not_used(torch):
+def test_missing_names_can_be_mentioned_but_not_used(torch):
     from torch.futures import Future
     from torch.fx import GraphModule, Tracer, wrap
 
@@ -123,7 +123,7 @@ def test_functions_become_operations_with_a_gradient(torch):
     assert x.grad.tolist() == [3.0, 3.0]
     assert torch.ops.aten.relu is torch.relu
     assert not hasattr(torch.ops.tests, "other")
-    with pytest.raises(NotImplementedError, match="'tests::other' is no operation that custom_op"):
+    with pytest.raises(NotImplementedError, match="'tests::other' is not an operation that custom_op"):
         torch.library.register_autograd("tests::other", None)
 
 

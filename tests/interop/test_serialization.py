@@ -199,7 +199,7 @@ def test_views_of_what_is_not_saved_itself():
     assert first.tolist() == [[9, 9, 9]] * 3
 
 
-def test_what_was_loaded_is_stored_once_again():
+def test_loaded_tensors_that_share_storage_are_saved_once():
     x = arange(6.0)
     first = saved({"x": x, "part": x[1:3]})
     assert len(saved(load(io.BytesIO(first)))) == len(first)
@@ -271,7 +271,7 @@ def test_refused_attributes():
         saved({"w": x})
 
 
-def test_an_object_twice_is_no_loop():
+def test_an_object_twice_is_not_a_loop():
     part = (1,)
     assert roundtrip([part, part, {"a": part}]) == [(1,), (1,), {"a": (1,)}]
 
@@ -323,7 +323,7 @@ def _umask():
     return mask
 
 
-def test_what_is_no_file(tmp_path):
+def test_objects_that_are_not_files(tmp_path):
     with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
         save(1, tmp_path / "missing" / "file")
     with pytest.raises(FileNotFoundError):

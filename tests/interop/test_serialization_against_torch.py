@@ -155,7 +155,7 @@ def test_dtypes_that_there_are_not(dtype):
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch's, of storages
-def test_what_is_not_built():
+def test_unsupported_contents():
     import torch
 
     for state, message in [

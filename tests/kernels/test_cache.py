@@ -177,7 +177,7 @@ STAND_INS = {
 
 
 @pytest.mark.parametrize("stand_in", STAND_INS)
-def test_what_is_no_file_of_ours_neither_blocks_nor_is_read(directory, stand_in):
+def test_foreign_files_neither_block_nor_are_read(directory, stand_in):
     directory.mkdir(mode=0o700)
     STAND_INS[stand_in](directory / "file.bin")
     loaded = []

@@ -80,7 +80,7 @@ def test_constants_of_the_module_of_closures_and_of_other_modules():
 
 def test_local_variables_become_assignments_and_copies_do_not():
     def function(x, y):
-        """A docstring is no statement."""
+        """A docstring is not a statement."""
         same = x
         twice = same + y
         twice = twice * twice
@@ -176,7 +176,7 @@ def test_an_argument_is_computed_once():
 # -- values computed beforehand ---------------------------------------------------------------------------------------
 
 
-def test_what_literals_give_is_computed_beforehand():
+def test_expressions_of_literals_are_folded():
     def function(x, exponent):
         return (exponent - 1) * x + 2**3 * x + where(exponent == 3, x, -x) + (-(2 + 1)) * x
 
@@ -360,7 +360,7 @@ def with_an_assignment_inside(x):
         (with_an_assignment_inside, "(y := "),
     ],
 )
-def test_what_cannot_be_in_a_kernel_is_named_with_its_place(function, said):
+def test_code_that_kernels_cannot_contain_is_reported_with_its_line(function, said):
     with pytest.raises(TypeError) as error:
         inlined(function)
     assert said in str(error.value)

@@ -326,7 +326,7 @@ def test_compiled_kernels_and_the_same_text_in_python_agree(rank, dtype):
 
 @pytest.mark.parametrize("dtype", [F4, F8, np.dtype("complex64"), I8])
 @pytest.mark.parametrize("place", [0, 1])
-def test_what_is_read_may_be_written(place, dtype, tmp_path, monkeypatch):
+def test_a_buffer_may_be_read_and_written(place, dtype, tmp_path, monkeypatch):
     """An in-place operation runs on vectors, too, without checks before the loop."""
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code

@@ -121,7 +121,7 @@ def test_softmax_with_infinity_and_nan(dtype, in_python):
 
 
 @pytest.mark.parametrize("length", [3, 70])
-def test_what_is_masked_as_a_whole_is_zero_if_the_floor_is(length):
+def test_rows_masked_as_a_whole_are_zero_if_the_floor_is(length):
     x = numbers("float32", 4, length)
     x[1:] = -np.inf
     x[2, -1] = np.nan

@@ -72,7 +72,7 @@ def run(text, *arguments):
 
 
 @pytest.mark.parametrize("first", [2, -2, 0])
-def test_what_is_pasted_computes_what_is_called(first):
+def test_pasted_functions_compute_the_same_as_called_ones(first):
     x = np.array([first, -1, 5], np.float32)
     expected, found = np.zeros(5, np.float32), np.zeros(5, np.float32)
     everything(x, 3, expected)
@@ -158,6 +158,6 @@ NUMBERS = [1]
         (of_a_list, "of_a_list: a kernel cannot use 'NUMBERS', which is a list"),
     ],
 )
-def test_what_cannot_be_pasted_is_refused(function, message):
+def test_functions_that_cannot_be_pasted_are_refused(function, message):
     with pytest.raises(TypeError, match=message):
         module_text(function, np.dtype("float32"))

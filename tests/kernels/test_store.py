@@ -156,7 +156,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("change", ELSEWHERE)
-def test_what_was_compiled_elsewhere_is_not_loaded(cache, monkeypatch, change):
+def test_machine_code_of_other_processors_is_not_loaded(cache, monkeypatch, change):
     compiled()
     with monkeypatch.context() as patch:
         patch.setattr(*ELSEWHERE[change])
@@ -170,7 +170,7 @@ def test_what_was_compiled_elsewhere_is_not_loaded(cache, monkeypatch, change):
 @pytest.mark.parametrize(
     "name", ["NUMBA_NUM_THREADS", "THREADING_LAYER", "CACHE_DIR", "ENABLE_CUDASIM", "CUDA_LOG_SIZE"]
 )
-def test_what_does_not_change_the_code_is_not_asked(cache, monkeypatch, name):
+def test_settings_without_influence_on_the_code_are_not_part_of_the_key(cache, monkeypatch, name):
     before = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
     with monkeypatch.context() as patch:
         patch.setattr(numba.config, name, 3)

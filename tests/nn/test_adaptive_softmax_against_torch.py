@@ -48,7 +48,7 @@ def _layer(m, cutoffs=(5, 10)):
     lambda m: _layer(m, [0, 3]), lambda m: _layer(m, [5, 20]), lambda m: _layer(m, [5, 5]),
     lambda m: _layer(m).log_prob(m.ones(4)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected)[:60])

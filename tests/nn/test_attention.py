@@ -93,7 +93,7 @@ def test_vmap_over_masks(shape):
         (((2, 4),) * 3, {"enable_gqa": True}, IndexError, "Dimension out of range"),
     ],
 )
-def test_what_is_refused(shapes, options, error, message):
+def test_refusals(shapes, options, error, message):
     with pytest.raises(error, match=message):
         scaled_dot_product_attention(*[randoms(*shape) for shape in shapes], **options)
 

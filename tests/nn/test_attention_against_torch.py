@@ -95,7 +95,7 @@ def test_shapes_that_broadcast_or_are_empty_or_do_not_fit(shapes):
     lambda f, m, x: f(x, x, x, dropout_p=1.5),
     lambda f, m, x: f(x, x, x, enable_gqa=True),
 ])  # fmt: skip
-def test_what_attention_refuses(program):
+def test_refusals_of_attention(program):
     x = np.ones((4, 4))
     theirs, ours = messages(lambda m, x: program(m.nn.functional.scaled_dot_product_attention, m, x), x)
     assert type(ours) is type(theirs)
@@ -198,7 +198,7 @@ SIZES = {"query": (3, 2, 4), "key": (5, 2, 4), "value": (5, 2, 4)}
     {"query": (3, 4), "key": (5, 4), "value": (5, 4), "attn_mask": (3, 3, 5)},
     {"query": (3, 4), "key": (5, 4), "value": (5, 4), "key_padding_mask": (1, 5)},
 ])  # fmt: skip
-def test_what_the_module_refuses(changed, need_weights):
+def test_refusals_of_the_module(changed, need_weights):
     def program(m):
         given = {
             name: x if isinstance(x, bool) else m.ones(PAIR if name == "attn_mask" else (2, 5), dtype=m.int64)

@@ -49,7 +49,7 @@ def test_module():
     lambda m: m.bilinear(m.ones(3, 2), m.ones(3, 2), m.ones(5, 2, 2), m.ones(5).double()),
     lambda m: m.nn.Bilinear(0, 2, 3),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected))

@@ -112,7 +112,7 @@ def _of(x=None, targets=ROWS, steps=STEPS, lengths=LENGTHS, **options):
     _of(lambda m: m.zeros(6, 5)), _of(reduction="xx"), _of(steps=6, lengths=3),
     _of(steps=(6, 5.0, 6, 4), lengths=(3, 3, 2, 0)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     if not isinstance(expected, TypeError):
@@ -120,7 +120,7 @@ def test_what_is_refused(program):
 
 
 @pytest.mark.parametrize("target", [-1, 5])
-def test_a_target_that_is_no_class(target):
+def test_an_invalid_target(target):
     """PyTorch reads whatever is there."""
     with pytest.raises(IndexError, match=f"Target {target} is out of bounds: there are 5 classes"):
         _of(targets=np.full((4, 3), target))(numgrad)

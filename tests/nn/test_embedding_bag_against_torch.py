@@ -45,7 +45,7 @@ def test_factors(padding):
     assert_same(program, *randoms((6, 3), (7,)), graph=False)
 
 
-def test_what_comes_after_the_last_bag():
+def test_indices_after_the_last_bag():
     """PyTorch counts it to the last bag where there are factors, or means are taken."""
     weight, factors = numgrad.rand(6, 2, requires_grad=True), numgrad.ones(4, requires_grad=True)
     out = numgrad.nn.functional.embedding_bag(
@@ -116,7 +116,7 @@ def _bag(*given, **options):
                                             per_sample_weights=m.ones(1).double()),
     lambda m: m.nn.EmbeddingBag(3, 2, padding_idx=3),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found)[:25] == str(expected)[:25]

@@ -236,7 +236,7 @@ def test_targets_may_be_bytes():
         (rows([1.0, 2.0]), numgrad.tensor([2]), IndexError, "Target 2 is out of bounds"),
     ],
 )
-def test_what_nll_loss_refuses(input, target, error, message):
+def test_refusals_of_nll_loss(input, target, error, message):
     with pytest.raises(error, match=message):
         F.nll_loss(input, target)
 
@@ -279,7 +279,7 @@ def test_binary_cross_entropy():
         (numgrad.tensor([1]), numgrad.tensor([1]), NotImplementedError, "not implemented for 'Long'"),
     ],
 )
-def test_what_binary_cross_entropy_refuses(input, target, error, message):
+def test_refusals_of_binary_cross_entropy(input, target, error, message):
     with pytest.raises(error, match=message):
         F.binary_cross_entropy(input, target)
 
@@ -342,7 +342,7 @@ def test_the_soft_margin_of_huge_scores():
         (lambda: F.soft_margin_loss(rows(1.0), rows([1.0], [1.0])), RuntimeError, "doesn't match the broadcast shape"),
     ],
 )
-def test_what_margins_refuse(call, error, message):
+def test_refusals_of_margin_losses(call, error, message):
     with pytest.raises(error, match=message):
         call()
 

@@ -38,7 +38,7 @@ def test_order_and_arguments():
     assert seen == ["first pre", ("pre", module, (x,)), "first post", ("post", module, (x,), 3.0)]
 
 
-def test_what_hooks_return_takes_the_place():
+def test_results_of_hooks_replace_outputs():
     module = Scaled()
     handles = [
         module.register_forward_pre_hook(lambda m, args: args[0] + 1),
@@ -143,7 +143,7 @@ def test_gradients_are_seen():
     assert (x.grad.tolist(), y.grad.tolist()) == ([2.0], [0.0])
 
 
-def test_what_needs_no_gradient_stays_so():
+def test_outputs_without_gradients_stay_so():
     module, seen = TwoOutputs(), []
     module.register_full_backward_hook(lambda m, grad_input, grad_output: seen.append(grad_input))
     plain = torch.ones(1)
@@ -198,7 +198,7 @@ def test_no_input_requires_a_gradient():
     assert module.weight.grad is not None
 
 
-def test_an_output_that_is_no_tensor_warns():
+def test_an_output_that_is_not_a_tensor_warns():
     class Listed(nn.Module):
         def forward(self, x):
             return [x]

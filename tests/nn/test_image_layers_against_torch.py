@@ -42,7 +42,7 @@ IDS = [str(number) for number in range(len(LAYERS))]
 
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS, ids=IDS)
-def test_what_layers_keep_and_print(make, shape):
+def test_state_and_text_of_layers(make, shape):
     import torch
 
     import numgrad
@@ -56,7 +56,7 @@ def test_what_layers_keep_and_print(make, shape):
 
 
 @pytest.mark.parametrize(("make", "shape"), [layer for layer in LAYERS if layer[1]])
-def test_what_layers_compute(make, shape):
+def test_results_of_layers(make, shape):
     def program(m, x):
         m.manual_seed(3)
         return make(m.nn)(x)
@@ -86,6 +86,6 @@ def test_layers_that_cannot_be(make):
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
-def test_what_circular_padding_refuses(rank):
+def test_refusals_of_circular_padding(rank):
     expected, found = messages(lambda m, x: getattr(m.nn, f"CircularPad{rank}d")(1)(x), np.zeros((3,) * rank))
     assert (type(found), str(found)) == (type(expected), str(expected))

@@ -272,5 +272,5 @@ def test_refused(action, message):
         (lambda: nn.Lineer, "module 'numgrad.nn' has no attribute 'Lineer'"),
     ],
 )
-def test_what_pytorch_has_and_numgrad_has_not(action, message):
+def test_layers_that_only_pytorch_has(action, message):
     assert refusal(action).startswith(f"AttributeError: {message}")

@@ -23,7 +23,7 @@ SHAPELESS = "RuntimeError: Can't access the shape of an uninitialized parameter 
         (lambda p: p.zero_(), UNUSABLE), (lambda p: p.shape, SHAPELESS),
     ],
 )
-def test_what_has_no_shape_cannot_be_used(use, message):
+def test_parameters_without_a_shape_cannot_be_used(use, message):
     assert refusal(lambda: use(nn.UninitializedParameter())).startswith(message)
     assert refusal(lambda: use(nn.UninitializedBuffer())).startswith(message)
 

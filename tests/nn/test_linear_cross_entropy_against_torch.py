@@ -48,7 +48,7 @@ def _of(x=(3, 4), weight=(5, 4), target=(0, 1, 2), **options):
     _of((1, 3, 4)), _of(weight=(4,)), _of(weight=(5, 3)), _of((4,), (5, 2, 4)), _of(linear_bias=(4,)),
     _of(target=np.full((3, 5), 0.2), ignore_index=1), _of(target=(0, 1)), _of(reduction="xx"),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found)[:40] == str(expected)[:40]

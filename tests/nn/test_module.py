@@ -173,7 +173,7 @@ def test_names():
     assert list(net.buffers()) == [net.steps, net.cache]
 
 
-def test_what_is_shared_comes_once_unless_asked_for():
+def test_shared_modules_come_once_by_default():
     layer = nn.Linear(1, 1)
     both = nn.Sequential(layer, layer)
     assert len(list(both.parameters())) == 2

@@ -94,7 +94,7 @@ def test_numbers_that_are_none():
     lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4, 4).long(), m.tensor(LABELS)),
     lambda m: m.nn.MultiMarginLoss(3), lambda m: m.nn.MultiMarginLoss(weight=m.ones(2, 2)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found)[:19] == str(expected)[:19]

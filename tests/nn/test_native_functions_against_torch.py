@@ -127,7 +127,7 @@ def test_each_is_tried_and_has_pytorchs_parameters():
     lambda m: m.conv_tbc(m.ones(5, 2, 3), m.ones(3, 3, 4), m.ones(3)),
     lambda m: m.conv_tbc(m.ones(5, 2, 3), m.ones(3, 3, 4), m.ones(3, 1)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected))

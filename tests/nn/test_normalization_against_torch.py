@@ -36,7 +36,7 @@ def _kept(layer):
 
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS + LAZY)
-def test_what_layers_keep_and_print(make, shape):
+def test_state_and_text_of_layers(make, shape):
     import torch
 
     import numgrad
@@ -49,7 +49,7 @@ def test_what_layers_keep_and_print(make, shape):
 
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS + LAZY)
-def test_what_layers_compute_and_learn(make, shape):
+def test_results_and_gradients_of_layers(make, shape):
     def program(m, x):
         layer = make(m.nn).double()
         outs = [layer(x), layer(x * x)]
@@ -90,7 +90,7 @@ def test_lazy_ones_become_ordinary(make, shape):
     lambda m: m.nn.functional.instance_norm(m.ones(2, 4, 3), m.zeros(3), m.ones(3)),
     lambda m: m.nn.functional.instance_norm(m.ones(2, 4, 3), m.zeros(4)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected))

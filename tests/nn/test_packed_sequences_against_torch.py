@@ -111,7 +111,7 @@ def test_names_and_parameters():
     lambda rnn, m: rnn.pad_packed_sequence(rnn.pack_sequence([m.ones(4)]), total_length=3),
     lambda rnn, m: rnn.unpad_sequence(m.ones(3, 2), m.tensor([1, 2, 3])),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(lambda m: program(m.nn.utils.rnn, m))
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected)[:40])

@@ -30,7 +30,7 @@ def test_a_parameter_of_a_computed_tensor_is_a_leaf():
     assert computed.grad_fn is not None
 
 
-def test_what_is_computed_from_a_parameter_is_a_plain_tensor():
+def test_results_from_a_parameter_are_plain_tensors():
     parameter = nn.Parameter(torch.ones(2))
     for result in (parameter + 1, parameter.detach(), parameter.data, parameter.view(2, 1), parameter.clone()):
         assert type(result) is torch.Tensor

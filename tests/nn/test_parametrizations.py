@@ -62,7 +62,7 @@ def test_a_copy_is_apart():
     assert layer.weight.grad_fn is not None
 
 
-def test_what_the_state_says():
+def test_names_in_the_state():
     layer, other = nn.Sequential(weight_norm(nn.Linear(2, 3))), nn.Sequential(weight_norm(nn.Linear(2, 3)))
     other.load_state_dict(layer.state_dict())
     assert torch.equal(other[0].weight, layer[0].weight)

@@ -101,7 +101,7 @@ LAYERS = [
 
 @pytest.mark.parametrize("make", LAYERS)
 @pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")
-def test_what_layers_keep_compute_and_learn(make):
+def test_state_results_and_gradients_of_layers(make):
     import torch
 
     import numgrad
@@ -160,7 +160,7 @@ def _facts(m, make):
     lambda m: m._weight_norm(m.ones(2, 3, 2), m.ones(2, 2, 1), 1),
     lambda m: m._weight_norm(m.ones(2, 3, dtype=m.int64), m.ones(2, 1, dtype=m.int64)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected))
@@ -171,7 +171,7 @@ def test_what_is_refused(program):
     lambda m: m.nn.utils.weight_norm(m.nn.Linear(2, 3), "no"), lambda m: m.nn.utils.weight_norm(m.nn.LazyLinear(3)),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")
-def test_what_the_old_function_refuses(program):
+def test_refusals_of_the_old_function(program):
     expected, found = messages(program)
     assert (type(found), str(found)) == (type(expected), str(expected))
 

@@ -187,7 +187,7 @@ def refused(name, *shape, state=None, dtype="float32", **options):
                     False),
     lambda m: m.lstm_cell(m.ones(2, 3), [m.zeros(2, 4)], m.ones(16, 3), m.ones(16, 4)),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected)), str(expected)

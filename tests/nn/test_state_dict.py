@@ -53,7 +53,7 @@ def test_round_trip():
     assert all(new is old for new, old in zip(target.parameters(), parameters, strict=True))
 
 
-def test_what_does_not_match_is_listed():
+def test_mismatches_are_listed():
     net = Net(torch)
     state = net.state_dict()
     del state["scale"], state["first.bias"]

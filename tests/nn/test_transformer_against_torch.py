@@ -189,7 +189,7 @@ def test_modules_of_ones_own():
     lambda m, t, x: m.nn.TransformerEncoderLayer(4, 2, activation="tanh"),
     lambda m, t, x: m.nn.TransformerDecoderLayer(4, 2, dropout=2.0),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     theirs, ours = messages(lambda m: program(m, made(m, "Transformer"), m.ones(5, 3, 4)))
     assert type(ours) is type(theirs)
     assert str(ours)[:10] == str(theirs)[:10]

@@ -57,7 +57,7 @@ def test_in_two_steps(parameters):
     assert gradients(parameters) == pytest.approx([0.3, 0.0, 0.0, -0.4])
 
 
-def test_what_is_not_finite(parameters):
+def test_norms_that_are_not_finite(parameters):
     parameters[0].grad[1] = math.inf
     assert refusal(lambda: utils.clip_grad_norm_(parameters, 1.0, error_if_nonfinite=True)) == (
         "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be "

@@ -13,7 +13,7 @@ def asked_of_a_backend(text):
     return {node.attr for node in read if getattr(node.value, "attr", getattr(node.value, "id", None)) == "backend"}
 
 
-def test_what_is_asked_of_a_backend_is_found():
+def test_required_attributes_of_a_backend_exist():
     assert asked_of_a_backend("x = out.type.backend.empty(shape)\nbackend.moved\ny.backend = cpu.zeros") == {
         "empty", "moved",
     }

@@ -53,7 +53,7 @@ def weighted_loss(x, loss=F.cross_entropy):
 
 
 def without_class(x):
-    """The loss for a target that is no class is an error, which a GPU raises when a value is read."""
+    """The loss for an invalid target is an error, which a GPU raises when a value is read."""
     with pytest.raises(IndexError):
         F.nll_loss(x, targets(x, x.shape[1])).item()
     return x * 1

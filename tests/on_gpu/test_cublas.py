@@ -199,7 +199,7 @@ def test_vectors(cuda, library):
         ]  # fmt: skip
 
 
-def test_what_it_is_not_asked_for(cuda, stand_in):
+def test_products_that_cublas_does_not_compute(cuda, stand_in):
     """Integers, sums of nothing, and results without elements."""
     check(cuda, tensor((3, 4), "int64"), tensor((4, 2), "int64", seed=1))
     check(cuda, tensor((3, 0)), tensor((0, 2)), bias=tensor((2,)))

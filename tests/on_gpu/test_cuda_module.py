@@ -26,7 +26,7 @@ def test_the_accelerator_is_the_gpu():
     assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() > 0
 
 
-def test_what_a_gpu_is(size):
+def test_properties_of_a_gpu(size):
     properties = torch.cuda.get_device_properties()
     assert torch.cuda.get_device_name() == torch.cuda.get_device_name("cuda:0") == properties.name
     assert torch.cuda.get_device_capability(0) == (properties.major, properties.minor) >= (7, 5)

@@ -203,7 +203,7 @@ def test_a_row_of_a_bag_that_there_is_not(cuda, mode, row):
         out.tolist()
 
 
-def test_targets_of_ctc_loss_that_lie_elsewhere_or_are_no_classes(cuda):
+def test_targets_of_ctc_loss_on_the_other_device_or_out_of_range(cuda):
     scores, targets = torch.zeros(4, 1, 3), torch.tensor([[1, 2]])
     expected = torch.nn.functional.ctc_loss(scores, targets, (4,), (2,)).item()
     assert torch.nn.functional.ctc_loss(scores.cuda(), targets, (4,), (2,)).item() == pytest.approx(expected)

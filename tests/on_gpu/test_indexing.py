@@ -272,7 +272,7 @@ def test_an_embedding_and_its_gradient_check_their_indices_as_they_use_them(cuda
     assert out.tolist() == [[1, 1], [0, 0]]
 
 
-def test_what_is_read_outside_is_zero(cuda):
+def test_reads_outside_give_zero(cuda):
     buffer = cuda.memory.buffer_from
     out = take(cuda, buffer(np.full(3, 5.0)), Elements(0, buffer(np.array([9, 1])), ONES))
     with pytest.raises(IndexError):

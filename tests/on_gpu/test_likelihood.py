@@ -70,7 +70,7 @@ def test_no_targets(cuda):
 
 
 @pytest.mark.parametrize("wrong", [3, -1])
-def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong):
+def test_an_invalid_target_is_reported_when_a_value_is_read(cuda, wrong):
     x, target = cuda.buffer_from(np.ones(6)), cuda.buffer_from(np.array([0, wrong]))
     message = f"index {wrong} is out of bounds for dimension with size 3"
     loss, _ = loss_of(cuda, x, 3, target)
@@ -83,7 +83,7 @@ def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong)
 
 
 @pytest.mark.parametrize(("wrong", "dtype"), [(1.5, "f4"), (-0.5, "f8"), (np.nan, "f4")])
-def test_a_value_that_is_no_probability_is_reported_when_a_value_is_read(cuda, wrong, dtype):
+def test_an_invalid_probability_is_reported_when_a_value_is_read(cuda, wrong, dtype):
     values = np.linspace(0, 1, 30).astype(dtype)
     assert cuda.improbable(cuda.buffer_from(values), "not this") is False
     assert not cpu.improbable(values, "not this")

@@ -226,7 +226,7 @@ def test_out_of_memory(cuda, allocator, take, monkeypatch):
     assert take(1000).address
 
 
-def test_what_is_kept_is_given_back_before_memory_runs_out(cuda, allocator, take, monkeypatch):
+def test_cached_memory_is_freed_before_memory_runs_out(cuda, allocator, take, monkeypatch):
     free = 32 * MIB
     allocate = cuda.runtime.driver.allocate
 

@@ -41,7 +41,7 @@ def test_every_operation_wants_its_tensors_on_one_device(case, dtype):
 
 
 @pytest.mark.parametrize("counts", [lambda x, y: numgrad.bincount(x.int(), y), numgrad.searchsorted, numgrad.bucketize])
-def test_what_is_no_operation_of_the_table_does_so_too(counts):
+def test_functions_outside_of_the_table_refuse_mixed_devices(counts):
     x = tensor([1.0, 2.0])
     for mixed in ((x, x.cuda()), (x.cuda(), x)):
         with pytest.raises(RuntimeError, match=MIXED):

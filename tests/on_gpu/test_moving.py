@@ -195,7 +195,7 @@ def test_copy_from_another_device(target, view, source):
     assert found.tolist() == expected.tolist()
 
 
-def test_what_is_copied_gets_its_gradient():
+def test_copied_tensors_get_gradients():
     x = tensor([1.0, 2.0], requires_grad=True)
     out = numgrad.zeros(2, device="cuda").copy_(x)
     (out * tensor([3.0, 4.0], device="cuda")).sum().backward()

@@ -65,7 +65,7 @@ def test_traces_have_the_kernels_of_a_gpu_by_themselves(profiled, tmp_path):
     assert [entry["pid"] for entry in entries if entry["ph"] == "M" and entry["args"] == {"name": "GPU 0"}] == [0]
 
 
-def test_what_runs_for_no_operation_has_an_event_of_its_own(cuda):
+def test_launches_outside_of_operations_have_their_own_events(cuda):
     y = torch.ones(3, device="cuda", requires_grad=True).sum()
     with profile(use_cuda=True) as prof:
         y.backward()

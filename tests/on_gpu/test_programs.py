@@ -169,7 +169,7 @@ def test_memory_that_is_written_is_not_taken_for_other_memory():
         assert bits(f(x, y)) == bits(own * 2)
 
 
-def test_what_is_constant_is_kept_and_what_was_changed_begins_as_it_was():
+def test_constants_are_kept_and_changed_tensors_begin_with_their_values():
     @numgrad.compile(fullgraph=True)
     def f(x):
         counted = numgrad.arange(5, device="cuda")
@@ -339,7 +339,7 @@ def foreign(x):
     (lambda x: numgrad.cuda.manual_seed(0) or x * 2, "seeding a generator"),
     (lambda x: foreign(x) * 2, "another library"),
 ])
-def test_what_cannot_be_recorded_is_said(program, why):
+def test_reasons_against_recording_are_reported(program, why):
     with pytest.raises(CaptureError, match=why):
         numgrad.compile(program, fullgraph=True)(made(5))
     compiled = numgrad.compile(program)

@@ -116,7 +116,7 @@ def shift(out, barrier):
     out[me] = shared[me]
 
 
-def test_what_others_are_yet_to_read_is_not_to_be_overwritten():
+def test_writes_before_other_threads_have_read_are_races():
     for numbers in (np.arange(8), np.ones(8, int)):
         for _ in range(10):
             with pytest.raises(RuntimeError, match=r"shared\[-?\d\], which thread \d (read|wrote)"):
@@ -200,7 +200,7 @@ def locked(lock, out):
             break
 
 
-def test_locks_loops_of_compare_and_swap_and_the_same_number_written_by_all_are_no_races():
+def test_locks_loops_of_compare_and_swap_and_equal_writes_are_not_races():
     out = np.zeros(3, int)
     locked[2, 4](np.zeros(1, int), out)
     assert out.tolist() == [8, 1, 16]
@@ -248,7 +248,7 @@ def various(x, out, votes):
         out[-1, 1:] = out[0, :-1]
 
 
-def test_what_kernels_of_users_may_do():
+def test_legal_kernels_of_users():
     x = np.arange(64, dtype=np.float32)
     out, votes = np.zeros((64, 2), np.float32), np.zeros((3, 64), int)
     with pytest.raises(RuntimeError, match=r"which thread (0|63) wrote in line \d+, with no barrier"):

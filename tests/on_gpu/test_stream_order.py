@@ -52,7 +52,7 @@ SLOPE = math.exp(0.2) * (1 + 2 * 0.1) / math.cosh(math.exp(0.2) * 0.1) ** 2
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_what_a_side_stream_computed_is_there_for_backward_on_another(side, waits):
+def test_backward_on_another_stream_sees_results_of_a_side_stream(side, waits):
     x, main = leaf(0.1), torch.cuda.current_stream()
     side.wait_stream(main)
     with torch.cuda.stream(side):
@@ -65,7 +65,7 @@ def test_what_a_side_stream_computed_is_there_for_backward_on_another(side, wait
     check(x.grad, SLOPE)
 
 
-def test_what_the_default_stream_computed_is_there_for_backward_on_another(side):
+def test_backward_on_another_stream_sees_results_of_the_default_stream(side):
     x, main = leaf(0.1), torch.cuda.current_stream()
     loss = forward(x)
     with torch.cuda.stream(side):

@@ -72,7 +72,7 @@ def test_a_leaf_on_a_gpu_requires_its_gradient_there():
     assert x.grad.tolist() == [2, 4]
 
 
-def test_what_is_made_like_a_tensor_lies_where_it_lies():
+def test_tensors_made_like_another_are_on_its_device():
     x = tensor([[1.0, 2.0]], dtype=numgrad.float64, device="cuda")
     for made in (
         numgrad.zeros_like(x), numgrad.ones_like(x), numgrad.empty_like(x), numgrad.full_like(x, 3), x.new_zeros(2),
@@ -101,7 +101,7 @@ def test_a_gpu_that_there_is_not():
         numgrad.zeros(1).cuda(99)
 
 
-def test_what_it_says_of_its_device():
+def test_its_device():
     x = tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda")
     assert (x.is_cuda, x.is_cpu, x.get_device(), x.type()) == (True, False, 0, "torch.cuda.FloatTensor")
     assert x.device is numgrad.zeros(1, dtype=numgrad.int64, device="cuda").device

@@ -228,7 +228,7 @@ def test_bad_values_change_nothing(cube, value, error, words):
         cube[tensor([1, 0])] = value
 
 
-def test_what_may_not_be_written_to():
+def test_tensors_that_may_not_be_written_to():
     leaf, index = ones(2, 3, requires_grad=True), tensor([0])
     with refused(RuntimeError, [leaf], "a leaf Variable that requires grad"):
         leaf[index] = 5

@@ -72,7 +72,7 @@ def argument(parameter, kinds):
 
 
 def wrong_values():
-    """Values that are no tensors, for each function or method and each of its parameters that declares one."""
+    """Values that are not tensors, for each function or method and each of its parameters that declares one."""
     result = {}
     for name, function in FUNCTIONS.items():
         kinds = kinds_of(function)
@@ -118,7 +118,7 @@ def test_all_that_is_declared_can_be_read():
 
 
 @pytest.mark.parametrize(("name", "parameter"), WRONG)
-def test_what_is_no_tensor_is_named(name, parameter):
+def test_arguments_that_are_not_tensors_are_named(name, parameter):
     own = {name.rpartition(".")[2].rstrip("_"), FUNCTIONS[name].__name__.rstrip("_")}  # where it has two
     for wrong in WRONG[name, parameter]:
         given, keywords = arguments(name, parameter, wrong)
@@ -133,7 +133,7 @@ def test_what_is_no_tensor_is_named(name, parameter):
 
 
 @pytest.mark.parametrize("name", POINTWISE)
-def test_what_is_no_operand_is_named(name):
+def test_invalid_operands_are_named(name):
     op = POINTWISE[name]
     for place, parameter in enumerate(op.inputs):
         for wrong in ("a", object(), None):
@@ -192,7 +192,7 @@ def test_positions_and_elements():
     lambda x: x.double(memory_format="a"), lambda x: x.clone(memory_format=3), lambda x: x.div(x, rounding_mode=3),
     lambda x: x.squeeze(0.5), lambda x: x.flatten(1.0),
 ], ids=range(13))
-def test_what_is_no_dimension_dtype_or_mode(call):
+def test_invalid_dimensions_dtypes_and_modes(call):
     with pytest.raises(TypeError):
         call(tensor([[1.0, 2.0], [3.0, 4.0]]))
 
@@ -217,7 +217,7 @@ def test_a_dimension_may_be_a_0_d_tensor():
         x.sum(tensor(2))
 
 
-def test_a_function_that_is_python_in_pytorch_judges_what_is_no_tensor_or_int_itself():
+def test_functions_that_are_python_in_pytorch_check_their_arguments_themselves():
     x = tensor([1.0, 2.0])
     with pytest.raises(ValueError, match="None is not a valid value for reduction"):
         nn.functional.mse_loss(x, x, reduction=None)

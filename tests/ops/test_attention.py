@@ -79,7 +79,7 @@ def test_float32_without_other_bits_for_other_threads(parallel):
         np.testing.assert_allclose(one[:1], right, 2e-4, 2e-5)
 
 
-def test_large_scores_and_what_is_no_number():
+def test_large_scores_and_nan():
     query, key = numgrad.full((1, 1, 2, 4), 1e3), numgrad.ones(1, 1, 100, 4)
     value = numgrad.arange(400.0).view(1, 1, 100, 4)
     key[0, 0, 99] = 1e3  # far above all others, in the second block

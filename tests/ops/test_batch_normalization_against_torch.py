@@ -81,7 +81,7 @@ def test_other_dtypes_are_refused(dtype, weight):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "complex64"])
-def test_what_is_no_floating_point_number(dtype):
+def test_dtypes_that_are_not_floating_point(dtype):
     expected, found = messages(_call(None, None, training=True), np.zeros((3, 4), dtype))
     assert str(found).startswith(str(expected))
 

@@ -239,7 +239,7 @@ REFUSED = """
 
 
 @pytest.mark.parametrize("expression", [text.strip() for text in re.split("[;\n]", REFUSED) if text.strip()])
-def test_what_has_no_meaning_for_complex_numbers(expression):
+def test_operations_without_meaning_for_complex_numbers(expression):
     names = {"numgrad": numgrad, "nf": numgrad.nn.functional, "z": Z, "targets": numgrad.tensor([0, 1])}
     with pytest.raises((NotImplementedError, RuntimeError, ValueError), match=r"[Cc]omplex"):
         eval(expression, names)

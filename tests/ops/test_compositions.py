@@ -38,7 +38,7 @@ def test_gradients_go_to_what_is_left_and_to_what_is_written():
     lambda: zeros(2, 2).slice_scatter(ones(2), 0, 0, 1),
     lambda: zeros(2, 2).diagonal_scatter(ones(1)),
 ])
-def test_what_is_written_has_the_shape_of_the_part(call):
+def test_the_source_must_have_the_shape_of_the_part(call):
     with pytest.raises(RuntimeError, match=r"expected src to have a size equal to the slice of self\. src size = \["):
         call()
 

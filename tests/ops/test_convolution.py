@@ -207,7 +207,7 @@ def test_only_gradients_that_are_needed_are_computed():
     assert len(profiled.events()) < len(both.events())
 
 
-def test_what_a_node_shows():
+def test_attributes_of_a_node():
     x, w = _randoms((1, 1, 4, 4), (1, 1, 2, 2))
     node = numgrad.conv2d(x, w, padding=1).grad_fn
     assert node.name() == "ConvolutionBackward0"

@@ -112,7 +112,7 @@ WRONG_TRANSPOSED = [
 
 
 @pytest.mark.parametrize(("options", "filters"), WRONG_TRANSPOSED)
-def test_what_is_refused_of_transposed_ones(options, filters):
+def test_refusals_of_transposed_convolutions(options, filters):
     x, w = randoms((2, 4, 5, 6), filters)
     assert_same(lambda m, x, w: m.conv_transpose2d(x, w, **options), x, w)
 

@@ -91,5 +91,5 @@ def test_windows():
 
 
 @pytest.mark.parametrize(("expression", "error"), REFUSED)
-def test_what_is_refused(expression, error):
+def test_refusals(expression, error):
     assert [type(found) for found in messages(lambda m: eval(expression, {"m": m}))] == [error] * 2

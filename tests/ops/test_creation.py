@@ -26,7 +26,7 @@ def test_a_size_is_what_it_is_now(make):
             make(*wrong)
 
 
-def test_what_fills_is_known_by_kind_and_value():
+def test_fill_values_are_distinguished_by_type_and_value():
     made = [numgrad.full((1,), value) for value in (1, 1.0, True, 0.0, -0.0, nan)]
     assert [one.dtype for one in made] == [int64, float32, BOOL, float32, float32, float32]
     assert repr([one.item() for one in made]) == "[1, 1.0, True, 0.0, -0.0, nan]"

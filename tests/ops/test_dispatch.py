@@ -94,7 +94,7 @@ def test_ever_new_shapes_are_forgotten(monkeypatch):
     assert newest in entries.recent
 
 
-def test_what_is_used_again_is_not_forgotten(monkeypatch):
+def test_entries_in_use_are_kept(monkeypatch):
     monkeypatch.setattr(Entries, "LIMIT", 8)
     entries = ops["sub"].entries
     entries.clear()
@@ -144,7 +144,7 @@ def test_equal_numbers_of_different_types_are_distinguished():
             y.sum(wrong)  # which equals, or looks like, a dimension that was just given
 
 
-def test_numbers_that_change_are_no_part_of_the_key():
+def test_numbers_that_change_are_not_part_of_the_key():
     x, matrix = numgrad.arange(100.0), numgrad.arange(100.0).reshape(50, 2)
     kept = sum(len(entries.recent) for entries in Entries._all)
     for number in range(40):
@@ -155,7 +155,7 @@ def test_numbers_that_change_are_no_part_of_the_key():
     assert sum(len(entries.recent) for entries in Entries._all) - kept < 20
 
 
-def test_what_may_change_is_no_part_of_a_key():
+def test_mutable_arguments_are_not_part_of_a_key():
     class Dim:
         number = 0
 
@@ -171,7 +171,7 @@ def test_what_may_change_is_no_part_of_a_key():
         assert x.sum(dim).tolist() == [[2.0, 4.0], [1.0, 5.0]][number]
 
 
-def test_what_is_accepted_does_not_depend_on_earlier_calls():
+def test_accepted_arguments_do_not_depend_on_earlier_calls():
     x = numgrad.ones(4)
     for _ in range(2):
         assert len(numgrad.chunk(x, 1)) == 1

@@ -11,7 +11,7 @@ F = numgrad.nn.functional
 ALPHA = 1.7580993408473766  # minus the limit of SELU at minus infinity
 
 
-def test_what_is_kept_keeps_the_mean():
+def test_kept_elements_preserve_the_mean():
     numgrad.manual_seed(0)
     x = numgrad.ones(100, 100, requires_grad=True)
     out = F.dropout(x, 0.2)
@@ -105,7 +105,7 @@ def test_in_place():
         assert x._version == 1
 
 
-def test_what_is_refused():
+def test_refusals():
     for p in (-0.1, 1.1):
         with pytest.raises(ValueError, match=f"has to be between 0 and 1, but got {p}"):
             F.dropout(numgrad.ones(2), p)

@@ -427,7 +427,7 @@ def test_sums_of_bools_and_integers_are_counted_in_int64():
         (lambda x: x.argmax(), "argmax"), (lambda x: x << x, "shift"), (lambda x: x % x, "remainder"),
     ],
 )
-def test_what_bools_cannot_do(call, message):
+def test_operations_that_refuse_bools(call, message):
     with pytest.raises((RuntimeError, NotImplementedError), match=message) as caught:
         call(numgrad.tensor([True, False, True]))
     assert "[3]" in str(caught.value)

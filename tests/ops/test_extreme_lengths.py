@@ -39,7 +39,7 @@ def test_one_number_and_many(length):
         assert x.view(-1, 1).norm(dim=0).item() == pytest.approx(size * length**0.5, 1e-6)
 
 
-def test_each_row_and_what_is_infinite_or_no_number():
+def test_each_row_with_infinity_and_nan():
     inf, nan = np.inf, np.nan
     x = numgrad.tensor([[3e30, 4e30], [0, 0], [3, 4], [inf, 1e30], [1e30, nan], [3e-30, 4e-30], [1e-38, 0]])
     for rows in (x, x.t().contiguous().t()):

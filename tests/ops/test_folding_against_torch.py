@@ -35,7 +35,7 @@ def test_values_and_gradients(shape, options, layout):
     ((2, 3, 0, 6), {"kernel_size": 3}), ((2, 3, 6, 7), {"kernel_size": 3, "padding": (1, 2, 3)}),
     ((1, 2, 3, 6, 7), {"kernel_size": 3}),
 ])
-def test_what_unfold_refuses(shape, options):
+def test_refusals_of_unfold(shape, options):
     assert_same(lambda m, x: m.nn.functional.unfold(x, **options), *randoms(shape))
 
 
@@ -44,7 +44,7 @@ def test_what_unfold_refuses(shape, options):
     ((2, 27, 20), (6, 7, 8), 3), ((2, 27, 20), (2, 2), 3), ((2, 3, 6, 7), (6, 7), 3), ((2, 0, 20), (6, 7), 3),
     ((2, 27, 0), (6, 7), 3), ((2, 27, 20), (6, 7), (3, 3, 3)), ((2, 27, 40), (-6, 7), 3),
 ])
-def test_what_fold_refuses(shape, size, kernel):
+def test_refusals_of_fold(shape, size, kernel):
     assert_same(lambda m, x: m.nn.functional.fold(x, size, kernel), *randoms(shape))
 
 

@@ -55,6 +55,6 @@ def test_gradients_flow():
 @pytest.mark.parametrize(("arguments", "error"), [
     (([], 1), RuntimeError), (([tensor(1.0)], [1, 2]), RuntimeError), ((tensor([1.0]), 1), TypeError),
 ])
-def test_what_is_refused(arguments, error):
+def test_refusals(arguments, error):
     with pytest.raises(error, match=r"[tT]ensor"):
         numgrad._foreach_add(*arguments)

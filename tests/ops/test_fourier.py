@@ -111,6 +111,6 @@ def test_there_and_back_leaves_the_gradient_as_it_is():
     (lambda: fft.fftfreq(3, dtype=numgrad.int64), RuntimeError, "^fftfreq requires a floating point or complex dtype"),
     (lambda: fft.fftfreq(-1), RuntimeError, "^Trying to create tensor with negative dimension -1"),
 ])
-def test_what_is_refused(call, error, said):
+def test_refusals(call, error, said):
     with pytest.raises(error, match=said):
         call()

@@ -84,7 +84,7 @@ def test_into_a_tensor():
     lambda m: m.fft.ifft2(m.tensor(1.0)), lambda m: m.fft.ihfft(m.ones(3, dtype=m.complex64)),
     lambda m: m.fft.fft(m.ones(3), 0), lambda m: m.fft.ifft(m.ones(3), norm="c"),
 ])
-def test_what_is_refused(call):
+def test_refusals(call):
     (theirs, own) = messages(call)
     assert type(own) is type(theirs)
     assert str(own).startswith(str(theirs).partition("\n")[0])

@@ -62,7 +62,7 @@ def test_multivariate():
     assert numgrad.tensor([2, 3]).mvlgamma(1).tolist() == pytest.approx([0, math.log(2)])
 
 
-def test_what_is_refused():
+def test_refusals():
     x = numgrad.ones(2)
     with pytest.raises(RuntimeError, match="does not support negative n"):
         numgrad.polygamma(-1, x)

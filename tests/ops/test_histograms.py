@@ -62,6 +62,6 @@ ROW = torch.arange(4.0)
     (lambda: ROW.histogram(ROW.double()), RuntimeError, "input tensor and bins tensors should have the same dtype"),
     (lambda: torch.histogramdd(torch.ones(2, 3), [1, 2]), RuntimeError, "2 bins, shape [2, 3]"),
 ])
-def test_what_is_refused(call, error, message):
+def test_refusals(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()

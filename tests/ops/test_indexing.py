@@ -339,7 +339,7 @@ def test_bad_values_change_nothing(index, value, error, words):
         x[index] = value
 
 
-def test_integers_do_not_take_what_is_no_number():
+def test_integers_do_not_take_nan():
     x = tensor([1, 2])
     for value in (float("nan"), float("inf"), 1e30):
         with refused(RuntimeError, [x], "cannot be converted to type int64 without overflow"):

@@ -186,14 +186,14 @@ def test_the_logarithm_of_softmax_along_another_dimension_has_its_own_gradient()
 
 
 @pytest.mark.parametrize("wrong", [3, -1])
-def test_a_target_that_is_no_class_is_an_error_that_changes_nothing(wrong):
+def test_an_invalid_target_is_an_error_that_changes_nothing(wrong):
     x = scores(2, 3, requires_grad=True)
     with pytest.raises(IndexError, match=rf"Target {wrong} is out of bounds.*\[2, 3\]"):
         F.cross_entropy(x, numgrad.tensor([0, wrong]))
     assert x.grad is None
 
 
-def test_the_gradient_names_a_target_that_is_no_class_not_one_that_is_ignored():
+def test_the_gradient_names_an_invalid_target_but_not_an_ignored_one():
     target = numgrad.tensor([-100, 0, 7])
     with pytest.raises(IndexError, match="index 7 is out of bounds for dimension with size 3"):
         nll_loss_backward(numgrad.ones(()), target, None, numgrad.ones(()), (3, 3), -100, "sum")

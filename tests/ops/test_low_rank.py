@@ -42,7 +42,7 @@ def test_eigenvalues_of_a_batch_and_their_derivatives():
     ({"A": A, "X": A[:4, :1]}, "expected X of shape"), ({"A": A, "k": 0}, "must be positive"),
     ({"A": A, "method": "other"}, "method must be"), ({"A": A, "tracker": print}, "tracker is not supported"),
 ])
-def test_what_lobpcg_refuses(arguments, error):
+def test_refusals_of_lobpcg(arguments, error):
     with pytest.raises((RuntimeError, ValueError), match=error):
         numgrad.lobpcg(**arguments)
 

@@ -222,7 +222,7 @@ def test_nodes():
     lambda m: m.ones(3, 2).t().contiguous(memory_format=m.preserve_format),
     lambda m: m.nn.Conv3d(1, 1, 1).to(memory_format=m.channels_last),
 ])  # fmt: skip
-def test_what_is_refused(program):
+def test_refusals(program):
     expected, found = messages(program)
     assert type(found) is type(expected)
     assert str(found).startswith(str(expected))
@@ -233,7 +233,7 @@ def test_what_is_refused(program):
     lambda m: m.zeros_like(m.ones(2), memory_format=3),
     lambda m: m.nn.Conv2d(1, 1, 1).to(memory_format="channels_last"),
 ])  # fmt: skip
-def test_what_is_no_format(program):
+def test_invalid_formats(program):
     expected, found = messages(program)
     assert type(found) is type(expected) is TypeError
 

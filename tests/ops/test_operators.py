@@ -232,7 +232,7 @@ def test_in_place_with_numpy():
     a *= tensor([1.0, 2.0])
     assert a is old
     assert a.tolist() == [1, 2]
-    with pytest.raises(TypeError, match="cannot pass on the gradient"):  # an array is no part of a graph
+    with pytest.raises(TypeError, match="cannot pass on the gradient"):  # an array is not part of a graph
         a *= tensor([1.0, 2.0], requires_grad=True)
 
 

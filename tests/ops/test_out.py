@@ -87,7 +87,7 @@ def test_factors_are_written_to_tensors_of_their_dtype_alone():
     assert ng.linalg.pinv(x, out=ng.zeros(0, dtype=ng.complex64)).tolist() == [[1, 0], [0, 1]]
 
 
-def test_what_cannot_be_written():
+def test_results_that_cannot_be_written():
     x, out = ng.ones(2), ng.zeros(2)
     with pytest.raises(TypeError, match=r"^add\(\): argument 'out' must be Tensor, not int$"):
         ng.add(x, x, out=3)
@@ -103,7 +103,7 @@ def test_what_cannot_be_written():
         assert ng.exp(ng.zeros(2, requires_grad=True), out=out).tolist() == [1.0, 1.0]
 
 
-def test_what_was_written_once_is_looked_at_again():
+def test_a_tensor_written_once_is_checked_again():
     """A second call of the same layouts uses a cached entry, but repeats checks that depend on more than layouts."""
     x, out = ng.arange(3.0), ng.zeros(3)
     for number in range(2):

@@ -47,7 +47,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_too_large_is_said_with_its_shape(case):
+def test_sizes_beyond_memory_are_reported_with_their_shape(case):
     make, shape, itemsize = CASES[case]
     size = np.prod([int(n) for n in shape], dtype=object) * itemsize
     with pytest.raises(torch.OutOfMemoryError) as caught:
@@ -66,7 +66,7 @@ def test_what_is_too_large_is_said_with_its_shape(case):
         lambda: torch.combinations(ROW, 4), lambda: EXPANDED[:, None] * EXPANDED,
     ],
 )  # fmt: skip
-def test_what_no_number_counts_is_said_with_its_shape(make):
+def test_sizes_beyond_int64_are_reported_with_their_shape(make):
     with pytest.raises(RuntimeError, match=r"^Storage size calculation overflowed with sizes=\[\d{2,}"):
         make()
 
@@ -75,7 +75,7 @@ def test_choices_of_more_than_there_are():
     assert torch.combinations(torch.arange(3), 2**40).shape == (0, 2**40)
 
 
-def test_what_numpy_lacks_memory_for_within_an_operation(monkeypatch):
+def test_out_of_memory_within_an_operation(monkeypatch):
     def refuse(*arguments, **keywords):
         raise MemoryError
 

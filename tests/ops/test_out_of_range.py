@@ -164,7 +164,7 @@ def test_sizes(function, size):
     assert not isinstance(caught.value, OverflowError)
 
 
-def test_many_empty_pieces_are_no_mistake():
+def test_many_empty_pieces_are_allowed():
     assert [piece.tolist() for piece in tensor([1, 2]).tensor_split(4)] == [[1], [2], [], []]
     assert len(ones(0).chunk(1000)) == 1000
 

@@ -356,7 +356,7 @@ def test_comparisons_to_python_values():
 
 
 @pytest.mark.parametrize("expression", expressions("x // y; 2 // x; 1.7 % x; m.heaviside(x, y); m.floor_divide(x, 2)"))
-def test_what_has_no_derivative_fails_in_backward(expression):
+def test_operations_without_a_derivative_fail_in_backward(expression):
     assert_same(program(f"({expression}).sum().backward()"), *units((3,), (3,)))
 
     def node(m, x, y):

@@ -49,7 +49,7 @@ def test_in_place_forms_have_nodes_of_their_own(x):
     "call",
     [lambda x: x // 2, lambda x: 2 // x, lambda x: 1.7 % x, lambda x: numgrad.heaviside(x, x)],
 )
-def test_what_has_no_derivative_fails_in_backward(call, x):
+def test_operations_without_a_derivative_fail_in_backward(call, x):
     result = call(x)
     assert (result.requires_grad, name_of(result)) == (True, "NotImplemented")
     with pytest.raises(RuntimeError, match=r"derivative for aten::\w+ is not implemented"):

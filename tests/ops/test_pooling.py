@@ -71,7 +71,7 @@ def test_an_index_that_leads_outside_leaves_nothing_behind():
         functional.max_unpool2d(numgrad.ones(1, 1, 1), numgrad.full((1, 1, 1), 9), 2)
 
 
-def test_what_numgrad_itself_has_returns_indices():
+def test_adaptive_pooling_returns_indices():
     out, indices = numgrad.adaptive_max_pool1d(numgrad.tensor([[1.0, 3.0, 2.0]]), 1)  # as in PyTorch
     assert (out.item(), indices.item()) == (3, 1)
 

@@ -267,7 +267,7 @@ def test_in_place(name):
     assert numgrad.equal(start.grad, slope)
 
 
-def test_what_does_not_fit_in_place():
+def test_results_that_do_not_fit_in_place():
     with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[2, 2\]"):
         numgrad.zeros(2).addmm_(numgrad.ones(2, 2), numgrad.ones(2, 2))
 

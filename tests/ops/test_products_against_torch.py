@@ -77,7 +77,7 @@ def test_products_added_to_a_tensor(name, shapes):
 
 
 @pytest.mark.parametrize("name", ["addmm", "addmv", "baddbmm", "addbmm", "addr"])
-def test_what_a_factor_of_zero_leaves_out_may_be_nan(name):
+def test_terms_with_a_factor_of_zero_may_be_nan(name):
     shapes = next(shapes for called, *shapes in ADDED if called == name)
     x, y, z = randoms(*shapes)
     x[...] = np.nan

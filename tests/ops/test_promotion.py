@@ -242,7 +242,7 @@ def test_in_place_division_and_functions_of_integers_are_refused():
         (rows(BOOL), True, [True, True]),
     ],
 )
-def test_what_fits_keeps_the_dtype_in_place(target, other, values):
+def test_results_that_fit_keep_the_dtype_in_place(target, other, values):
     target = target.clone()
     dtype, address = target.dtype, target.data_ptr()
     target += other

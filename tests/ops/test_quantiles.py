@@ -69,7 +69,7 @@ ROW = torch.arange(4.0)
     (lambda: ROW.cov(aweights=0 * ROW), "cov(): weights sum to zero, can't be normalized"),
     (lambda: ROW.cov(aweights=ROW.reshape(2, 2)), "expected aweights to have one or fewer dimensions"),
 ])
-def test_what_is_refused(call, message):
+def test_refusals(call, message):
     with pytest.raises(RuntimeError, match=re.escape(message)):
         call()
 

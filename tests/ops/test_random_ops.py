@@ -165,7 +165,7 @@ def test_generators_are_independent():
 # -- graphs and errors --------------------------------------------------------------------------------------------
 
 
-def test_what_is_overwritten_has_no_gradient():
+def test_overwritten_tensors_have_no_gradient():
     for fill, node in (("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"),
                        ("bernoulli_", "BernoulliBackward2"), ("exponential_", "ExponentialBackward0")):
         x = numgrad.ones(3, requires_grad=True)

@@ -103,7 +103,7 @@ def _unpool(m, x, **how):
     {"output_size": (9, 9)}, {"output_size": (7,)}, {"indices": lambda i: i.int()}, {"indices": lambda i: i[:1]},
     {"indices": lambda i: i.reshape(2, 9), "flat": True}, {"whole": True}, {"indices": lambda i: i * 0 + 36},
 ])  # fmt: skip
-def test_what_unpooling_refuses(how):
+def test_refusals_of_unpooling(how):
     how = dict(how)
     shape, dtype = (2, 9) if how.pop("flat", False) else (2, 3, 3), "int64" if how.pop("whole", False) else "float64"
     expected, found = messages(lambda m, x: _unpool(m, x, **how), np.zeros(shape, dtype))
@@ -262,7 +262,7 @@ def test_padding_at_the_edges(mode, dtype):
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
-def test_what_padding_at_the_edges_refuses(mode):
+def test_refusals_of_padding_at_the_edges(mode):
     calls = [(lambda m, x: function(m, "pad")(x.bool(), (1, 1, 1, 1), mode))]
     if mode == "reflect":
         calls += [lambda m, x, own=own: function(m, "pad")(x, own, mode) for own in ((4, 1, 1, 1), (0, 0, 5, 1))]

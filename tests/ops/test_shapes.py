@@ -220,12 +220,12 @@ def test_triangles_in_place(name, diagonal):
     assert same(leaf.grad, 2 * X[0] * kept)
 
 
-def test_what_needs_no_change_is_returned_as_it_is():
+def test_operations_without_effect_return_their_input():
     x = numgrad.ones(2, 3)
     assert x.flatten(1, 1) is numgrad.atleast_2d(x) is numgrad.broadcast_tensors(x, x)[1] is x
 
 
-def test_what_a_tensor_is():
+def test_predicates_of_a_tensor():
     x = numgrad.ones(2, 3)
     assert (numgrad.numel(x), x.ndimension(), numgrad.is_tensor(x), numgrad.is_tensor(X)) == (6, 2, True, False)
     assert numgrad.is_nonzero(x[0, 0])
@@ -325,7 +325,7 @@ def test_empty_rows_are_inputs_of_cat(shape):
     assert x.grad.tolist() == numgrad.ones(shape).tolist()
 
 
-def test_what_is_rolled_is_no_view():
+def test_rolled_tensors_are_copies():
     x = numgrad.arange(4.0).reshape(2, 2).requires_grad_()
     rolled = x.roll(1)
     assert not rolled._is_view()

@@ -140,7 +140,7 @@ def test_rearrangements(expression):
 
 
 @pytest.mark.parametrize("expression", OWN_NODES)
-def test_what_has_other_nodes_in_pytorch(expression):
+def test_functions_with_other_nodes_in_pytorch(expression):
     for layout in LAYOUTS:
         assert_same(program(expression), *randoms((2, 3, 4), layout=layout), graph=False)
 

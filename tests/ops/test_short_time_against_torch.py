@@ -51,7 +51,7 @@ def test_lengths_padding_and_complex_signals():
     lambda m: m.hann_window(-1), lambda m: m.hann_window(3.0), lambda m: m.stft(m.ones(9), 4),
     lambda m: m.istft(m.ones(3, 2), 4),
 ])  # fmt: skip
-def test_what_is_refused_in_the_same_words(call):
+def test_refusals_in_the_same_words(call):
     theirs, own = messages(call)
     assert type(own) is type(theirs)
     assert str(own).startswith(str(theirs).partition("\n")[0])
@@ -69,6 +69,6 @@ def test_what_is_refused_in_the_same_words(call):
     lambda m: m.istft(m.ones(2, 4, dtype=m.complex64), 4),
     lambda m: m.istft(m.ones(3, 4, dtype=m.complex64), 4, onesided=True, return_complex=True),
 ])  # fmt: skip
-def test_what_is_refused(call):
+def test_refusals(call):
     theirs, own = messages(call)
     assert type(own) is type(theirs) is RuntimeError

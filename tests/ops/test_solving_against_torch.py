@@ -70,7 +70,7 @@ def test_batches(shapes, dims):
     ((2, 3, 3), (4, 3, 2), True), ((2, 5, 3, 3), (5, 3), True), ((3, 3), (3, 2), False), ((3, 3), (3,), False),
     ((1, 1), (1,), False), ((2, 2, 2), (2, 2), False),
 ], ids=str)
-def test_what_does_not_fit(A, B, left):
+def test_arguments_that_do_not_fit(A, B, left):
     theirs, own = messages(lambda m, A, B: m.linalg.solve(A, B, left=left), *randoms(A, B))
     assert str(own).startswith(str(theirs))
 

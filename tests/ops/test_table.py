@@ -54,7 +54,7 @@ def test_every_input_has_a_rule_or_is_declared_nondifferentiable(op):
     assert set(op.rules).isdisjoint(op.nondifferentiable)
 
 
-def test_a_rule_for_what_is_no_differentiable_input_is_refused():
+def test_a_rule_for_an_input_without_gradient_is_refused():
     with pytest.raises(ValueError, match="mm_op has no differentiable input 'other'"):
         ops["mm_op"].gradient("other")(lambda grad: grad)
     with pytest.raises(ValueError, match="choose has no differentiable input 'condition'"):

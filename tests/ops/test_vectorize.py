@@ -110,7 +110,7 @@ def test_an_operation_may_be_made_of_others_and_defined_again():
     assert "shifted" not in numgrad.ops.ops
 
 
-def test_what_has_no_meaning_in_a_kernel_is_refused():
+def test_code_without_meaning_in_a_kernel_is_refused():
     @numgrad.vectorize
     def loud(x):
         return print(x)
@@ -119,7 +119,7 @@ def test_what_has_no_meaning_in_a_kernel_is_refused():
         loud(numgrad.ones(2))
 
 
-def test_what_is_no_declaration_is_refused_at_once():
+def test_invalid_declarations_are_refused_immediately():
     def with_default(x, y=2.0):
         return x * y
 
@@ -162,7 +162,7 @@ def test_a_rule_that_is_declared_again_is_used_from_then_on():
             assert found.tolist() == [slope] * 3
 
 
-def test_a_rule_that_asks_for_what_there_is_not_is_refused():
+def test_a_rule_with_an_unknown_parameter_is_refused():
     softclip = softclip_with("x", "y")
     softclip.gradient("y")(lambda grad, z: grad * z)
     with pytest.raises(TypeError, match="softclip: a rule has the parameter 'z'"):

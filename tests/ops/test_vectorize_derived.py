@@ -395,7 +395,7 @@ def written(x):
     (nothing, 0, "every 'return' must have"),
     (written, 1, "is not supported"),
 ])
-def test_what_is_not_supported_is_refused_with_its_line(function, line, reason):
+def test_unsupported_code_is_refused_with_its_line(function, line, reason):
     where = f"{function.__name__}, line {function.__code__.co_firstlineno + line}"
     with pytest.raises(TypeError, match=f"{re.escape(where)}.*{re.escape(reason)}"):
         vectorize(function)(numgrad.ones(2))

@@ -242,7 +242,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_what_is_kept(name):
+def test_state(name):
     options, names = KEPT[name]
     param = numgrad.ones(4, 3).t().requires_grad_()
     optimizer = getattr(optim, name)([param], **options)

@@ -126,7 +126,7 @@ def test_the_history_has_a_length():
     assert losses == sorted(losses, reverse=True)
 
 
-def test_what_is_refused():
+def test_refusals():
     x = numgrad.ones(2, requires_grad=True)
     with pytest.raises(ValueError, match="doesn't support per-parameter options"):
         optim.LBFGS([{"params": [x]}, {"params": [numgrad.ones(1, requires_grad=True)]}])

@@ -131,7 +131,7 @@ def test_copies_go_on_alike(name):
         (lambda: optim.Adafactor([numgrad.ones(2, 2)], d=0.5), ValueError, "d should be >= 1 but is: 0.5"),
     ],
 )
-def test_what_is_refused(make, error, message):
+def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -156,7 +156,7 @@ def test_a_refused_step_changes_nothing(name, options, message):
     assert not optimizer.state
 
 
-def test_what_is_kept():
+def test_state():
     matrix, vector, empty = [numgrad.ones(*shape, requires_grad=True) for shape in [(2, 3, 4), (3,), (0, 4)]]
     optimizer = optim.Adafactor([matrix, vector, empty])
     for param in (matrix, vector, empty):

@@ -71,7 +71,7 @@ def test_named_parameters():
         (lambda x: optim.SGD([x], fused=True, foreach=True), RuntimeError, "cannot be `True` together"),
     ],
 )
-def test_what_is_refused(make, error, message):
+def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make(leaf())
 
@@ -264,7 +264,7 @@ def test_parameters_given_another_dtype_after_a_step(make):
 
 
 @pytest.mark.parametrize(("shape", "what"), [((3,), "state"), ((2,), "gradient")])
-def test_what_does_not_fit_a_parameter_is_refused(shape, what):
+def test_state_that_does_not_fit_a_parameter_is_refused(shape, what):
     p = leaf()
     optimizer = stepped(optim.Adam([p]), p)
     p.grad = None

@@ -346,7 +346,7 @@ def test_learning_rates_in_tensors():
     assert target.param_groups[0]["initial_lr"].item() == 0.5
 
 
-def test_what_cannot_come_one_after_the_other():
+def test_schedules_that_cannot_be_sequential():
     target = optimizer()
     step = schedules.StepLR(target, 2)
     with pytest.raises(ValueError, match="at least one scheduler"):
@@ -361,7 +361,7 @@ def test_what_cannot_come_one_after_the_other():
         schedules.SequentialLR(target, [3], [])
 
 
-def test_what_cannot_be_chained():
+def test_schedules_that_cannot_be_chained():
     target = optimizer()
     step = schedules.StepLR(target, 2)
     with pytest.raises(ValueError, match="at least one scheduler to be chained"):

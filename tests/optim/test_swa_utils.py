@@ -121,7 +121,7 @@ def test_an_average_is_a_module():
         ),
     ],
 )
-def test_what_is_refused(make, error, message):
+def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
 

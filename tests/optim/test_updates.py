@@ -100,7 +100,7 @@ def test_integers_are_refused():
 
 
 @pytest.mark.parametrize("what", ["gradient", "state"])
-def test_what_does_not_fit_is_refused(what):
+def test_mismatched_parameters_and_gradients_are_refused(what):
     first, param = numgrad.ones(2, requires_grad=True), numgrad.ones(3, requires_grad=True)
     optimizer = optim.Adam([first, param])
     first.grad, param.grad = numgrad.ones(2), numgrad.ones(3)

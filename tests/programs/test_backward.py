@@ -285,7 +285,7 @@ def test_reentrant_checkpoints_end_a_program():
 
     layer = numgrad.nn.Linear(3, 3)
     f = numgrad.compile(lambda x: checkpoint(layer, x, use_reentrant=True, preserve_rng_state=False))
-    with pytest.warns(UserWarning, match="give it use_reentrant=False"):
+    with pytest.warns(UserWarning, match="pass use_reentrant=False"):
         f(ramp(3).requires_grad_()).sum().backward()
     first = layer.weight.grad.tolist()
     layer.zero_grad()

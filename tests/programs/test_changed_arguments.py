@@ -292,7 +292,7 @@ def test_detach_arg(compiled, see):
 
 
 @compared_with_eager
-def test_what_backward_needs_is_changed_before_it_is_used(compiled, see):
+def test_saved_tensors_changed_before_backward(compiled, see):
     scaled = compiled(lambda x, buffer: (buffer.add_(1), (x * buffer).sum())[1])
     buffer = numgrad.ones(3)
     for _ in range(5):

@@ -191,7 +191,7 @@ def test_globals_by_name(compiled, see):
 
 
 @compared_with_eager
-def test_what_functions_are_made_of(compiled, see):
+def test_parts_of_functions(compiled, see):
     def g(x, k=1.0, *, s=1.0):
         return x * k * s * g.n
 
@@ -349,7 +349,7 @@ class Abstract(abc.ABC):  # noqa: B024
     (lambda: numgrad.ones(1), lambda s: (s.grad is None) + 1, lambda s, _: setattr(s, "grad", numgrad.ones(1))),
     (lambda: [numgrad.ones(1)] * 2, lambda s: (s[0] is s[1]) + 1, lambda s, _: s.append(s.pop().clone())),
 ])
-def test_what_is_read_together_with_attributes(make, read, change, monkeypatch):
+def test_reads_together_with_attributes(make, read, change, monkeypatch):
     held = make()
     compiled = numgrad.compile(lambda x: x * read(held), fullgraph=True)
     values = []

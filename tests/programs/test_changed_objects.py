@@ -41,7 +41,7 @@ def test_methods_that_are_built_in(compiled, see):
 
 
 @compared_with_eager
-def test_what_reads_attributes_by_name(compiled, see):
+def test_reads_of_attributes_by_name(compiled, see):
     held = Holder()
     held.k, held.f = 1.0, lambda x: x * 3
     read, call = attrgetter("k"), methodcaller("f", 2.0)
@@ -75,7 +75,7 @@ def test_attributes_that_patterns_read(compiled, see):
 
 
 @compared_with_eager
-def test_what_is_wrapped(compiled, see):
+def test_wrapped_objects(compiled, see):
     global FACTOR
     held, FACTOR = Holder(), 1.0
     held.k = 1.0

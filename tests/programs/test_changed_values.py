@@ -79,7 +79,7 @@ def test_dictionaries_of_other_classes(compiled, see):
 
 
 @compared_with_eager
-def test_what_is_filled_later(compiled, see):
+def test_containers_filled_later(compiled, see):
     global LATER_GLOBAL
 
     def of_global(x):
@@ -170,7 +170,7 @@ context = contextvars.ContextVar("context", default=1.0)
     (np.random.default_rng(0), lambda one: one.random()), (np.array([1.0], object), lambda one: one[0]),
     (np.ones(1 << 17), lambda one: float(one[0])),
 ])
-def test_what_no_guard_asks_for_runs_as_it_is(value, read):
+def test_calls_without_a_guard_run_uncompiled(value, read):
     held = Reads(value)
     f = numgrad.compile(lambda x: x * read(held.value))
     with pytest.warns(UserWarning, match=r"held\.value (is an?|draws) "):

@@ -100,7 +100,7 @@ def test_backward_of_a_module_is_a_program_of_its_own():
     assert numgrad.equal(bend, numgrad.autograd.grad(expected.square().sum(), other)[0])
 
 
-def test_what_is_saved_for_backward_must_not_be_changed():
+def test_saved_tensors_must_not_be_changed():
     weight = nn.Parameter(numgrad.ones(3))
     compiled = numgrad.compile(lambda x: x * weight)
     x = numgrad.randn(3, requires_grad=True)
@@ -161,7 +161,7 @@ def test_memory_of_the_recorded_call_is_not_kept():
             gone += [weakref.ref(one), weakref.ref(one._storage)]
         compiled(pair).sum().backward()
     del pair, one
-    assert replays(compiled) == [1]  # a list of other tensors is no other list
+    assert replays(compiled) == [1]  # a list of other tensors is not another list
     logger.removeHandler(handler)
     assert len(gone) == 17  # one product: others are never made in Python
     assert all(one() is None for one in gone)
@@ -262,7 +262,7 @@ def test_a_step_that_fails_leaves_what_it_leaves_without_being_compiled(kind):
     assert states[0] == states[1]
 
 
-def test_what_a_host_function_raises():
+def test_errors_of_host_functions():
     total = numgrad.zeros(3)
     values = numgrad.ones(3)
 

@@ -120,7 +120,7 @@ outside, kept, numbers = ramp(3), {}, iter(range(9))
     (lambda x: kept.update(last=x * 2), "a tensor of shape .*: put it into state, or return it"),
     (lambda x: x * numgrad.rand(3, generator=GENERATOR), "put it into state"),
 ])
-def test_what_a_replay_could_not_do_is_an_error(function, message):
+def test_state_that_a_replay_could_not_change_is_an_error(function, message):
     f = numgrad.compile(function, state=[nn.Linear(3, 1)], fullgraph=True)
     with pytest.raises(CaptureError, match=message):
         f(ramp(3))
@@ -152,7 +152,7 @@ def test_a_tensor_in_the_memory_of_an_argument_is_an_error():
         numgrad.compile(lambda x: x[:2] * part, state=[], fullgraph=True)(x)
 
 
-def test_objects_of_other_classes_are_no_state():
+def test_objects_of_other_classes_are_not_state():
     with pytest.raises(TypeError, match="cannot have an object of the class Event"):
         numgrad.compile(lambda x: x, state=[{"a": [threading.Event()]}])
 

@@ -224,7 +224,7 @@ def test_replays_are_compared_with_the_function():
     assert weight.tolist() == [1 - sum(range(8)) / 2] * 3
 
 
-def test_what_failed_is_said():
+def test_a_moved_gradient_is_named_as_the_reason():
     weight = nn.Parameter(numgrad.ones(3))
     shrink = numgrad.compile(lambda: weight.grad.mul_(0.5))
     for number in range(4):

@@ -124,7 +124,7 @@ def test_products_that_blas_computes_on_several_threads():
     assert threads is None or openblas().get_num_threads() == threads
 
 
-def test_arguments_that_are_no_tensors_are_what_they_were():
+def test_arguments_other_than_tensors_are_guarded():
     run = numgrad.compile(lambda x, power, *, scale: scale * x**power).njit(numgrad.ones(3), 2, scale=numgrad.ones(()))
     assert run(np.array([1, 2, 3], np.float32), np.array(10, np.float32)).tolist() == [10, 40, 90]
 
@@ -177,7 +177,7 @@ def test_values_that_the_function_refuses_are_refused_in_its_words():
     assert state["step"] == steps + 1
 
 
-def test_what_the_function_finds_must_be_what_it_was():
+def test_captured_values_are_guarded():
     model = nn.Sequential(nn.Linear(3, 3), nn.Dropout())
     run = numgrad.compile(lambda x: model(x)).njit(numgrad.ones(3))
     model.eval()

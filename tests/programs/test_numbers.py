@@ -164,7 +164,7 @@ def test_numbers_that_a_dtype_cannot_hold():
 
 def test_a_function_with_ever_other_numbers_runs_as_it_is():
     compiled = numgrad.compile(lambda x, n: x * (n * n))
-    with pytest.warns(UserWarning, match="ever other numbers") as caught:
+    with pytest.warns(UserWarning, match="its numbers differ in every call") as caught:
         results = [compiled(numgrad.ones(()), number).item() for number in range(4, 24)]
     assert results == [number * number for number in range(4, 24)]
     assert len(caught) == 1
@@ -200,7 +200,7 @@ def test_numbers_whose_class_is_looked_at():
     assert [compiled(numgrad.ones(()), number).item() for number in (3.5, 4.5, 5.5)] == [3.5, 4.5, 5.5]
 
 
-def test_classes_of_numbers_are_no_numbers():
+def test_classes_of_numbers_are_not_numbers():
     def scaled(x, a, b):
         return x * b if isinstance(a, type) else x * a * b
 

@@ -87,7 +87,7 @@ def test_bits_are_those_of_the_program_itself(case):
 
 
 @pytest.mark.parametrize("name", sorted(VALUES_NEEDED))
-def test_what_needs_values_is_not_compiled(name):
+def test_operations_that_need_values_are_not_compiled(name):
     needed = []
     for case in CASES:
         if case.op.name == name:

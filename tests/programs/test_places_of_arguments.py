@@ -204,7 +204,7 @@ _found = (ramp(3).requires_grad_() * 2)[:]
     lambda x: x * (2 if x.retains_grad else 1), lambda x: x._base * 2, lambda x: x * (2 if x._is_view() else 1),
     lambda x: x * (2 if x is _found else 1), lambda x: x * {_found: 2}.get(x, 1), lambda x: x * getattr(x, "scale", 1),
 ])
-def test_what_stands_for_an_argument_with_a_graph_is_not_seen(function):
+def test_stand_ins_for_arguments_with_a_graph_are_not_visible(function):
     given = [(ramp(3).requires_grad_() * 2)[:], ramp(2, 3).requires_grad_().unbind()[1], _found]
     given[0].retain_grad()
     given[1].scale = 3

@@ -38,7 +38,7 @@ def test_a_call_that_is_recorded_has_its_operations_within_the_event():
     assert profiled(torch.ones(3))[0] == ["compiled squares"]
 
 
-def test_what_runs_as_it_is_has_its_operations_within_the_event():
+def test_uncompiled_calls_have_their_operations_within_the_event():
     @torch.compile
     def signed(x):
         return x + 1 if x.sum() > 0 else x

@@ -1,4 +1,4 @@
-"""Programs in files: the same bits in another process, and files that are no such programs are refused."""
+"""Programs in files: the same bits in another process, and other files are refused."""
 
 import json
 import os

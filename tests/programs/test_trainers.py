@@ -47,7 +47,7 @@ class Trainer(Base):
         return loss
 
 
-def test_what_a_method_does_not_read_may_change():
+def test_attributes_that_a_method_does_not_read_may_change():
     trainer = Trainer()
     trainer.fit(ramp(2, 3), 12)
     assert replays(trainer.step) == [1]
@@ -132,7 +132,7 @@ class Warm(Net):
 
 
 @pytest.mark.parametrize("make", [lambda net: net, lambda net: net.forward, lambda net: lambda x: net(x)])
-def test_what_a_module_does_not_read_may_change(make):
+def test_attributes_that_a_module_does_not_read_may_change(make):
     net = Net()
     compiled = numgrad.compile(make(net))
     for _ in range(12):

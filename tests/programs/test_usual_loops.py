@@ -236,6 +236,6 @@ def test_dataclasses_enums_slices_and_numbers_of_numpy_as_arguments(compiled, se
         see(part(numgrad.arange(6.0), slice(number % 2, 4)), scaled(numgrad.ones(2), np.float32(number % 2)))
 
 
-def test_what_to_give_in_place_of_an_array():
-    with pytest.warns(UserWarning, match=r"an argument of the class ndarray: give numgrad\.from_numpy\(\) of it"):
+def test_advice_for_arguments_that_are_arrays():
+    with pytest.warns(UserWarning, match=r"an argument of the class ndarray: pass numgrad\.from_numpy\(\) of it"):
         numgrad.compile(lambda x, array: x)(numgrad.ones(1), np.ones(1))

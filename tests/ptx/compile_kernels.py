@@ -5,7 +5,7 @@
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
 in turn; ``--all`` compiles each for all of them, and runs ``test_table.py``, too, whose programs others also launch, in
 other forms.  The output has one line for each fault, and then the number of kernels.  The exit status is 0 if there
-are no faults.
+are not faults.
 """
 
 from __future__ import annotations

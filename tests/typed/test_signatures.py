@@ -46,7 +46,7 @@ def test_the_file_is_the_tables():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in public_functions if result_text(name)[:5] in ("tuple", "_bool")])
-def test_what_gives_something_else_than_a_tensor_is_known(name):
+def test_results_other_than_tensors_are_annotated(name):
     result = public_functions[name](*GIVEN.get(name, (numgrad.rand(2, 2),)), *FURTHER.get(name, ()))
     if result_text(name) == "_bool":
         assert isinstance(result, bool)

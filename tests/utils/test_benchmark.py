@@ -91,7 +91,7 @@ def test_the_number_of_threads_holds_while_the_statement_runs():
         (lambda: Measurement(1, [1.0], TASK).size, AttributeError, "has no attribute 'size'"),
     ],
 )
-def test_what_is_refused(make, error, message):
+def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -171,7 +171,7 @@ def measurements(module, seed):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_said_of_measurements(seed):
+def test_text_of_measurements(seed):
     for own, other in zip(*[measurements(module, seed) for module in modules()], strict=True):
         assert repr(own).splitlines()[1:] == repr(other).splitlines()[1:]
         assert own.significant_figures == other.significant_figures

@@ -219,7 +219,7 @@ with numgrad.no_grad():
 
 
 @pytest.mark.parametrize(("value", "warned"), [("5", True), ("yes", True), ("0", False), ("", False)])
-def test_values_that_are_no_level_print_nothing(value, warned, monkeypatch):
+def test_invalid_levels_print_nothing(value, warned, monkeypatch):
     monkeypatch.setenv("NUMGRAD_DEBUG", value)
     if warned:
         with pytest.warns(UserWarning, match=f"NUMGRAD_DEBUG is '{value}', but must be 1, 2, 3 or 4"):

@@ -102,7 +102,7 @@ def users_ptx(kernel: Any, arguments: Sequence[Any]) -> str:
     Raises:
         NotImplementedError: Numba's simulator is on, which compiles nothing.
         ImportError: NVIDIA's compiler is not installed.
-        TypeError: this is no kernel.
+        TypeError: this is not a kernel.
     """
     _require_compiler()
     if getattr(kernel, "targetoptions", {"device": True}).get("device"):

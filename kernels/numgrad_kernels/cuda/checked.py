@@ -39,7 +39,7 @@ def checked_launch(
         ImportError: NVIDIA's compiler is not installed.
         NotImplementedError: Numba's simulator is on, or the emulator does not support the kernel's instructions.
         ValueError: the numbers of blocks or threads are not possible.
-        TypeError: this is no kernel, or an argument has a type that kernels do not take.
+        TypeError: this is not a kernel, or an argument has a type that kernels do not take.
     """
     extents = _extents(blocks), _extents(threads)
     if prod(extents[1]) > _MOST_THREADS:

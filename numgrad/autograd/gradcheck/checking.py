@@ -299,12 +299,12 @@ def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
 
 _BATCHED_GRADIENTS = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation.\n"
-    "Each gradient of a batch (backward inside of `torch.func.vmap`) is to be what it is alone.\n"
+    "Each gradient of a batch (backward inside of `torch.func.vmap`) is to equal the one computed without vmap.\n"
     "Where that is not needed, pass check_batched_grad=False."
 )
 _BATCHED_TANGENTS = (
     "gradcheck failed while testing batched gradient computation with forward-mode AD.\n"
-    "Each tangent of a batch (forward mode inside of `torch.func.vmap`) is to be what it is alone.\n"
+    "Each tangent of a batch (forward mode inside of `torch.func.vmap`) is to equal the one computed without vmap.\n"
     "Where that is not needed, pass check_batched_forward_grad=False."
 )
 

@@ -26,7 +26,7 @@ from . import runtime
 LENGTH = 4
 
 _FIRST_MESSAGE = 2
-_FOUND = "(found on the GPU, by an operation that had been called before this one)"
+_FOUND = "(reported by the GPU for an operation that was called earlier)"
 
 _INT64 = np.dtype(np.int64)
 

@@ -95,7 +95,7 @@ def _of(op: Any) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     if op not in defined:
-        raise NotImplementedError(f"{op!r} is no operation that custom_op() defined: numgrad has no others")
+        raise NotImplementedError(f"{op!r} is not an operation that custom_op() defined: numgrad has no others")
     return defined[op]
 
 

@@ -96,7 +96,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     """Fill the tensor with random numbers from the Cauchy distribution around ``median`` of the width ``sigma``.
 
     Raises:
-        RuntimeError: ``sigma`` is not positive, or the elements are no floating-point numbers.
+        RuntimeError: ``sigma`` is not positive, or the elements are not floating-point numbers.
     """
     check(self.is_floating_point(), "cauchy_ fills floating-point tensors, but the dtype is {!s}", self.dtype)
     check(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma={}", sigma)

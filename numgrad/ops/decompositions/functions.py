@@ -1,4 +1,4 @@
-"""Functions of matrices that are no factors: exponentials, powers, norms, symmetric systems, Vandermonde matrices."""
+"""Functions of matrices other than factorizations: exponentials, powers, norms, symmetric and Vandermonde matrices."""
 
 from __future__ import annotations
 

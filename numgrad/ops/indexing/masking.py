@@ -65,7 +65,7 @@ def _(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> None:
 def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
     """Return a 0-d tensor as an operand and its kind: on the CPU, a number that must fit the ``dtype``."""
     type, number = value.type, value.memory.number
-    if type.device is not CPU or (type.dtype is bfloat16 and p.device is None):  # which is no number of NumPy's
+    if type.device is not CPU or (type.dtype is bfloat16 and p.device is None):  # NumPy has no bfloat16
         return value, type.numpy
     if type.dtype is not dtype:
         p.call(check_held, Given(number), dtype)

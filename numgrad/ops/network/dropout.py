@@ -116,7 +116,7 @@ dropout, dropout_ = _forms(
         train: if not, the input itself is returned.
 
     Raises:
-        RuntimeError: ``p`` is no probability, or the input is of integers or bools.
+        RuntimeError: ``p`` is not a probability, or the input is of integers or bools.
         NotImplementedError: the input is of complex numbers.
     """,
 )

@@ -97,7 +97,7 @@ class PointwiseBackwardPlan(BackwardPlan):
         for name in rules.names:
             if name != "out" and name not in positions:
                 raise TypeError(
-                    f"{rules.op.name}: a rule has the parameter '{name}', which is no input, attribute or result"
+                    f"{rules.op.name}: a rule has the parameter '{name}', which is not an input, attribute or result"
                 )
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)

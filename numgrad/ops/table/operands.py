@@ -82,7 +82,7 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
     if any(layout.strides) or type.device.type != "cpu" or not layout.size:
         return type.numpy
     plain = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
-    if type.dtype is bfloat16 and type.device is out.type.device:  # which is no number of NumPy's
+    if type.dtype is bfloat16 and type.device is out.type.device:  # NumPy has no bfloat16
         return type.numpy
     return type.numpy if plain else NUMBERS_OF[type.dtype.kind]
 

@@ -427,7 +427,7 @@ class Planned(Op):
                     constants[each] = values[each]
                 elif each != "grad":
                     raise TypeError(
-                        f"{self.name}: the rule for {name} has the parameter '{each}', which is no argument or result"
+                        f"{self.name}: the rule for {name} has the parameter '{each}', neither an argument nor a result"
                     )
         return RuleBackwardPlan(self.node_class, saved, constants, rules)
 

@@ -3,7 +3,7 @@
 A race is found by epochs.  Each barrier of a block, and each synchronisation of a warp, begins a new epoch.  For each
 byte of memory, three records remember who wrote it last, read it last, and last updated it atomically, and when.  Two
 accesses are in order if they are the same thread's, or a barrier that both pass lies between.  Two threads may write
-one value: a write that leaves the memory as it is, after another thread's, is no race.
+one value: a write that leaves the memory as it is, after another thread's, is not a race.
 """
 
 from __future__ import annotations

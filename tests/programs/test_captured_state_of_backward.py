@@ -115,7 +115,7 @@ def test_hooks_that_keep_gradients(compiled, see):
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_what_backward_finds_must_not_change_after_the_call(linked):
+def test_state_that_backward_reads_must_not_change_after_the_call(linked):
     scale = {"by": 2.0}
     own = doubled(lambda ctx, g: g * scale["by"])
     f = numgrad.compile(lambda x: own(x * x).sum())
@@ -138,7 +138,7 @@ def test_what_backward_finds_must_not_change_after_the_call(linked):
 
 
 @compared_with_eager
-def test_what_backward_finds_changes_after_the_first_call(compiled, see):
+def test_state_that_backward_reads_changes_after_the_first_call(compiled, see):
     scale = {"by": 2.0}
     own = doubled(lambda ctx, g: g * scale["by"])
     f = compiled(lambda x: own(x * x).sum())
@@ -183,7 +183,7 @@ def test_an_object_that_a_function_keeps_changes_before_backward(late, is_argume
 
 
 @compared_with_eager
-def test_what_a_function_keeps_that_does_not_change(compiled, see):
+def test_state_of_a_function_that_does_not_change(compiled, see):
     class Kept(numgrad.autograd.Function):
         @staticmethod
         def forward(ctx, x, factor):
@@ -262,7 +262,7 @@ def test_calls_to_which_backward_hardly_comes():
     compiled = numgrad.compile(lambda x: F.dropout(x * w))
     for _ in range(16):
         compiled(ramp(3))
-    with pytest.warns(UserWarning, match="backward comes to few of its calls"):
+    with pytest.warns(UserWarning, match="few of its calls are followed by backward"):
         compiled(ramp(3))
     compiled(ramp(3)).sum().backward()
     assert w.grad is not None
@@ -289,7 +289,7 @@ def test_late_backward_says_what_it_needs(change):
     compiled(ramp(3, 2)).sum().backward()
 
 
-@pytest.mark.filterwarnings("ignore:.*backward comes to other results")
+@pytest.mark.filterwarnings("ignore:.*backward uses other results")
 def test_other_results_of_calls_that_cannot_be_repeated():
     w = numgrad.ones(3, requires_grad=True)
 
@@ -310,7 +310,7 @@ def test_other_results_of_calls_that_cannot_be_repeated():
             else:
                 seen.append((number, w.grad.tolist()))
     assert len(failed) == 1
-    assert "from now on it runs as it is" in failed[0]
+    assert "from now on it runs uncompiled" in failed[0]
     assert seen[:5] == [one for one in seen[5:] if one[0] != 1]
 
 

@@ -21,7 +21,7 @@ def branching(x):
     return -x
 
 
-def test_what_needs_values_runs_as_it_is():
+def test_functions_that_need_values_run_uncompiled():
     compiled = numgrad.compile(branching)
     x = numgrad.ones(2)
     with pytest.warns(UserWarning, match="cannot be compiled as a whole: asking whether it is true") as caught:
@@ -183,7 +183,7 @@ def test_a_function_with_ever_other_shapes_runs_as_it_is(monkeypatch):
     assert len(compiled.signatures) == 4
 
 
-def test_what_changes_seldom_is_recorded_anew_after_a_pause(monkeypatch):
+def test_rare_changes_are_recorded_anew_after_a_pause(monkeypatch):
     class Weight:
         value = 0.0
 
@@ -207,7 +207,7 @@ def test_what_changes_seldom_is_recorded_anew_after_a_pause(monkeypatch):
     assert replays(compiled) == [8]
 
 
-def test_what_is_called_in_many_ways_gives_way_after_a_pause(monkeypatch):
+def test_signatures_are_limited_and_replaced_after_a_pause(monkeypatch):
     monkeypatch.setattr("numgrad.programs.compiled.SIGNATURES", 4)
     monkeypatch.setattr("numgrad.programs.compiled.PAUSE", 0.0)
     compiled = numgrad.compile(lambda x: x.sum(), fullgraph=True)
