@@ -7,7 +7,7 @@ PyTorch's: ``import numgrad as torch``.
 import gc as _gc
 
 _collects = _gc.isenabled()
-_gc.disable()  # imported objects stay alive, and the collector would traverse all of Numba in vain
+_gc.disable()  # imported objects stay alive, and the collector would traverse all of Numba and free nothing
 
 from math import e, inf, nan, pi
 from os import environ as _environ

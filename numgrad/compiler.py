@@ -60,7 +60,7 @@ def compile(
     """Return a function, module or training step that is recorded when first called, and replayed afterwards.
 
     The record consists of the kernels that run and the memory that they use.  A replay runs them without Python in
-    between, and gives the same bits.  A function is recorded anew for arguments with other layouts or other numbers,
+    between, and gives the same bits.  A function is recorded again for arguments with other layouts or other numbers,
     and after changes of its environment: parameters, the training mode of a module, options of an optimizer.  Anything
     else that Python reads or does during recording, such as reading the time or printing, is not repeated.
 

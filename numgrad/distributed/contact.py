@@ -73,7 +73,7 @@ class Contact:
         self._has_ended = False
 
     def check(self, waiting: Waiting) -> str | None:
-        """Handle messages while a call waits; return the reason if it waits in vain."""
+        """Handle messages while a call waits; return the reason if it cannot complete."""
         self._handle(waiting)
         ended = [rank for rank in waiting.peers if rank in self._ended]
         if waiting.count is not None:

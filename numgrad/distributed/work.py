@@ -115,7 +115,7 @@ class Work:
     def _look(self, elapsed: float, limit: float) -> None:
         in_vain = self._contact.check(self)
         if in_vain is not None and not self.is_completed():
-            raise DistBackendError(f"{self.describe()} waits in vain: {in_vain}")
+            raise DistBackendError(f"{self.describe()} cannot complete: {in_vain}")
         if elapsed > limit:
             raise DistBackendError(f"{self.describe()} timed out after {limit:g} s: {self._contact.ask(self)}")
 

@@ -19,7 +19,7 @@ def test_programs(program, processes):
     [
         ("error", 1, "Rank 1 has failed, which ends all others:\nTraceback"),
         ("kill", 9, ""),
-        ("return", 1, "number 1 of group 0) waits in vain: rank 1 ended the program"),
+        ("return", 1, "number 1 of group 0) cannot complete: rank 1 ended the program"),
     ],
 )
 def test_the_end_of_one_rank_ends_all(end, status, message):

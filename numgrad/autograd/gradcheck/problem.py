@@ -72,7 +72,7 @@ class Problem:
         self.outputs = [results[number] for number in self._chosen]
 
     def evaluate(self, replaced: dict[int, Any] | None = None) -> list[Any]:
-        """Return the outputs, computed anew; ``replaced`` has values for some of the inputs, keyed by number."""
+        """Return the outputs, computed again; ``replaced`` has values for some of the inputs, keyed by number."""
         results = self._results(replaced or {})
         return [results[number] for number in self._chosen]
 

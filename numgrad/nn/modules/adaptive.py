@@ -73,7 +73,7 @@ class AdaptiveLogSoftmaxWithLoss(Configured):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reinitialize all weights."""
         for layer in (self.head, *[layer for cluster in self.tail for layer in cluster]):
             layer.reset_parameters()
 

@@ -85,7 +85,7 @@ class _ConvNd(CallsFunction):
         return first, second // self.groups, *self.kernel_size
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, uniformly within ``1 / sqrt(fan_in)`` of 0."""
+        """Reinitialize weight and bias, uniformly within ``1 / sqrt(fan_in)`` of 0."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         fan_in = math.prod(self.weight.shape[1:])
         if self.bias is not None and fan_in:

@@ -105,6 +105,6 @@ class LazyLayer(LazyModuleMixin):
         self.reset_parameters()
 
     def reset_parameters(self: Any) -> None:
-        """Draw the parameters anew if they have shapes."""
+        """Reinitialize the parameters if their shapes are known."""
         if not self.has_uninitialized_params() and getattr(self, self._inferred):
             super().reset_parameters()  # type: ignore[misc]

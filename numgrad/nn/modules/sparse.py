@@ -32,7 +32,7 @@ class _Table(Configured):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight anew from the standard normal distribution, with zeros in the row ``padding_idx``."""
+        """Reinitialize the weight from the standard normal distribution, with zeros in the row ``padding_idx``."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():

@@ -71,7 +71,7 @@ class WorkerIterator(Iterator[Any]):
 
     Args:
         job: the job of the workers.
-        indices: the sampler, whose indices are read anew for each pass.
+        indices: the sampler, whose indices are read again for each pass.
         context: the ``multiprocessing`` context in which they are started.
         ahead: the number of batches that each worker reads ahead.
         timeout: seconds to wait for a batch, 0 for no limit.
