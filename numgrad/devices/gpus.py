@@ -16,16 +16,28 @@ from .cpu.pointwise import pointwise_kernels
 
 __all__ = [
     "begin_cuda", "checked_launch", "cuda_in_use", "cuda_text", "gpu_compilers", "gpu_count", "gpu_driver",
-    "gpu_driver_version", "gpu_ptx", "ptx",
+    "gpu_driver_version", "gpu_ptx", "ptx", "set_first_gpu",
 ]  # fmt: skip
 
 _beginning = threading.RLock()
 _begun: ModuleType | None = None
 
+#: The number of the GPU that is current in threads which have not set it.
+_first = 0
+
 
 def cuda_in_use() -> bool:
     """Return True if this process has begun to use GPUs."""
     return _begun is not None
+
+
+def set_first_gpu(number: int) -> None:
+    """Choose the GPU that is current in threads which have not set it: this one, modulo the number of GPUs."""
+    global _first
+    with _beginning:
+        _first = number
+        if _begun is not None:
+            _begun.runtime.set_first_device(number)
 
 
 def gpu_count() -> int:
@@ -97,6 +109,8 @@ def begin_cuda(dry: bool = False) -> ModuleType:
                 )
                 cuda.runtime.begin(importlib.import_module(f"{cuda.__name__}.{driver}"))
                 set_driver(cuda.runtime.driver, cuda.memory)
+                if _first:
+                    cuda.runtime.set_first_device(_first)
                 _begun = cuda
     return _begun
 

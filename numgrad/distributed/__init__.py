@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 _LATER = {
-    "nn": "nn", "ReduceOp": "reductions", "DistBackendError": "work", "DistError": "work", "Work": "work",
+    "nn": "nn", "is_nccl_available": "nccl", "ReduceOp": "reductions",
+    **dict.fromkeys(["DistBackendError", "DistError", "Work"], "work"),
     **dict.fromkeys(_GROUPS, "groups"),
     **dict.fromkeys(_COLLECTIVES, "collectives"),
     **dict.fromkeys(_OBJECTS, "objects"),
@@ -57,11 +58,6 @@ def is_mpi_available() -> bool:
 
 def is_gloo_available() -> bool:
     """Return False: the name ``"gloo"`` chooses MPI."""
-    return False
-
-
-def is_nccl_available() -> bool:
-    """Return False: the name ``"nccl"`` chooses MPI."""
     return False
 
 
@@ -85,6 +81,7 @@ if TYPE_CHECKING:
     from . import nn
     from .collectives import *  # noqa: F403
     from .groups import *  # noqa: F403
+    from .nccl import is_nccl_available
     from .objects import *  # noqa: F403
     from .point_to_point import *  # noqa: F403
     from .reductions import ReduceOp

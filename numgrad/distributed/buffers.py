@@ -19,7 +19,7 @@ from ..devices.recording import values_read
 from ..ops.creation.factories import empty
 from ..tensors.tensor import Tensor, check_in_place
 
-__all__ = ["Received", "check_tensors", "elements_of", "joined"]
+__all__ = ["Received", "check_tensors", "elements_of", "joined", "overwritten"]
 
 
 def check_tensors(name: str, *tensors: Any) -> None:
@@ -42,7 +42,15 @@ def check_tensors(name: str, *tensors: Any) -> None:
 
 def elements_of(tensor: Tensor) -> np.ndarray:
     """Return the elements as a contiguous array, on the tensor's own memory if possible."""
+    if tensor.is_cuda:
+        tensor = _pinned(tensor)
     return np.ascontiguousarray(tensor._host_array())
+
+
+def _pinned(tensor: Tensor) -> Tensor:
+    """Return a copy of a tensor on a GPU in pinned memory."""
+    with no_grad():
+        return tensor.new_empty(tensor.shape, device="cpu", pin_memory=True).copy_(tensor)
 
 
 def joined(tensors: Sequence[Tensor]) -> np.ndarray:
@@ -66,14 +74,15 @@ class Received:
     """
 
     def __init__(self, name: str, *tensors: Tensor, send: bool = False):
-        self._targets = [_overwritten(name, tensor) for tensor in tensors]
+        self._targets = [overwritten(name, tensor) for tensor in tensors]
         self._parts: list[Tensor] = []  # what is received for each tensor that does not receive it itself
         first = tensors[0]
         if len(tensors) == 1 and first._layout.type.device is CPU and first.is_contiguous():
             self.array = first._array()
             return
         with no_grad():
-            whole = empty([sum(tensor.numel() for tensor in tensors)], dtype=first.dtype, device="cpu")
+            size = sum([tensor.numel() for tensor in tensors])
+            whole = empty([size], dtype=first.dtype, device="cpu", pin_memory=first.is_cuda)
             self._parts = [
                 part.view(tensor.shape)
                 for part, tensor in zip(whole.split([tensor.numel() for tensor in tensors]), tensors, strict=True)
@@ -96,10 +105,10 @@ class Received:
             count_change(self._targets[0])
         with no_grad():
             for tensor, part in zip(self._targets if self._parts else (), self._parts, strict=True):
-                tensor.copy_(part)
+                tensor.copy_(part, non_blocking=True)
 
 
-def _overwritten(name: str, tensor: Tensor) -> Tensor:
+def overwritten(name: str, tensor: Tensor) -> Tensor:
     """Return a detached alias of a tensor whose elements are about to be overwritten, after recording that."""
     in_graph = bool(state.mode & GRAD) and tensor.requires_grad and not tensor.is_leaf
     if in_graph or (state.mode & LEVELS and hasattr(tensor, "_duals")):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..tensors.tensor import Tensor
+from . import nccl
 from .buffers import Received, check_tensors, elements_of, joined
 from .calls import Call, begin_collective, rank_in
 from .mpi import datatype_of, message, mpi
@@ -37,6 +38,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     call = begin_collective("all_reduce", group, [tensor], op=op)
     if call is None:
         return None
+    by_nccl = nccl.begin(call, "all_reduce", tensor, tensor, async_op, op)
+    if by_nccl is not None:
+        return call.start(*by_nccl, async_op)
     received = call.receive(tensor, send=True)
     request = call.communicator.Iallreduce(mpi().IN_PLACE, message(received.array), operation)
     return call.start([request], _finish(call, received, op), async_op)
@@ -60,6 +64,9 @@ def reduce(
     if call is None:
         return None
     root = rank_in(call.group, "dst", dst, group_dst)
+    by_nccl = nccl.begin(call, "reduce", tensor, tensor, async_op, op, root)
+    if by_nccl is not None:
+        return call.start(*by_nccl, async_op)
     if call.group.rank() != root:
         own = message(elements_of(tensor))
         return call.start([call.communicator.Ireduce(own, None, operation, root)], (), async_op)
@@ -77,6 +84,9 @@ def broadcast(
     if call is None:
         return None
     root = rank_in(call.group, "src", src, group_src)
+    by_nccl = nccl.begin(call, "broadcast", tensor, tensor, async_op, root=root)
+    if by_nccl is not None:
+        return call.start(*by_nccl, async_op)
     if call.group.rank() == root:
         return call.start([call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
     received = call.receive(tensor)
@@ -98,6 +108,9 @@ def all_gather_into_tensor(
     if call is None:
         return None
     _check_size("output_tensor", output_tensor, input_tensor, call)
+    by_nccl = nccl.begin(call, "all_gather", input_tensor, output_tensor, async_op)
+    if by_nccl is not None:
+        return call.start(*by_nccl, async_op)
     received = call.receive(output_tensor)
     request = call.communicator.Iallgather(message(elements_of(input_tensor)), message(received.array))
     return call.start([request], [received.finish], async_op)
@@ -190,6 +203,9 @@ def reduce_scatter_tensor(
     if call is None:
         return None
     _check_size("input", input, output, call)
+    by_nccl = nccl.begin(call, "reduce_scatter", input, output, async_op, op)
+    if by_nccl is not None:
+        return call.start(*by_nccl, async_op)
     received = call.receive(output)
     request = call.communicator.Ireduce_scatter_block(
         message(elements_of(input)), message(received.array), operation

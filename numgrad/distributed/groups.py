@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from ..devices import recording
+from ..core.device import to_device
+from ..devices import recording, set_first_gpu
 from .contact import Contact
 from .mpi import mpi
 from .processes import abort_on_errors, number_processes
@@ -43,6 +44,7 @@ class ProcessGroup:
         timeout: seconds that a call may wait.
         count: the number of collectives that this rank has begun.
         contact: the means to find out about the other ranks.
+        nccl: the part of NCCL, or False if it cannot be used; None before the first collective on a GPU.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ProcessGroup:
         self.timeout = timeout.total_seconds()
         self.count = 0
         self.contact = contact
+        self.nccl: Any = None
 
     def rank(self) -> int:
         """Return the number of this process in the group."""
@@ -62,6 +65,12 @@ class ProcessGroup:
     def size(self) -> int:
         """Return the number of ranks."""
         return len(self.ranks)
+
+    def free(self) -> None:
+        """Free the communicators, which all ranks of the group do together."""
+        if self.nccl:
+            self.nccl.destroy()
+        self.communicator.Free()
 
     def name(self) -> str:
         """Return the name of the backend."""
@@ -99,8 +108,8 @@ def init_process_group(
 ) -> None:  # fmt: skip
     """Start communication with the program's other processes, which all call this function.
 
-    MPI's launcher has started the processes and numbered them, so ``init_method``, ``store``, ``group_name``,
-    ``pg_options`` and ``device_id`` are accepted and not used.  The environment variables ``RANK``, ``WORLD_SIZE``,
+    MPI's launcher has started the processes and numbered them, so ``init_method``, ``store``, ``group_name`` and
+    ``pg_options`` are accepted and not used.  The environment variables ``RANK``, ``WORLD_SIZE``,
     ``LOCAL_RANK`` and ``LOCAL_WORLD_SIZE`` are set unless they are.  The processors of a machine are divided among its
     processes, unless the number of threads is set, too.  From now on, an uncaught exception ends all processes.
 
@@ -108,6 +117,8 @@ def init_process_group(
         backend: "mpi".  The names "gloo" and "nccl" choose MPI, too, and warn once.
         timeout: the time after which a waiting call raises an error, by default 30 minutes.
         world_size, rank: compared with MPI's if given.
+        device_id: the GPU that "cuda" means in threads that have not called ``cuda.set_device``.  By default its number
+            is that of the process on its machine, ``LOCAL_RANK``, modulo the number of GPUs.
         communicator: the mpi4py communicator of the ranks, of which a duplicate is used; by default ``COMM_WORLD``.
 
     Raises:
@@ -134,6 +145,8 @@ def init_process_group(
         range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
     )
     _groups.append(world)
+    index = None if device_id is None else to_device(device_id).index
+    set_first_gpu(get_node_local_rank() if index is None else index)
     _forget_programs()
     abort_on_errors()
     atexit.register(_leave)
@@ -171,14 +184,14 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         atexit.unregister(_leave)
         GroupMember.WORLD = None
         for each in _groups:
-            each.communicator.Free()
+            each.free()
         found.contact.free()
         _groups.clear()
         _forget_programs()
     else:
         _groups.remove(found)
         _past[found.number] = found.count
-        found.communicator.Free()
+        found.free()
 
 
 def new_group(

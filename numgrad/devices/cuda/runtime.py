@@ -18,8 +18,9 @@ driver: Any = None
 class _Current(threading.local):
     """The current GPU of a thread, and its current stream of each GPU that the thread has used."""
 
+    device = 0  # of threads that have not set it
+
     def __init__(self) -> None:
-        self.device = 0
         self.streams: dict[int, StreamHandle] = {}
 
 
@@ -67,6 +68,11 @@ def set_device(device: int) -> None:
     """
     check_device(device)
     _current.device = device
+
+
+def set_first_device(device: int) -> None:
+    """Make a GPU the current one of all threads that have not called ``set_device``."""
+    _Current.device = device % driver.device_count()
 
 
 class StreamHandle(int):

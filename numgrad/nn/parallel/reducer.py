@@ -227,7 +227,9 @@ class Reducer:
         return work.get_future().then(lambda future: future.value()[0])
 
     def progress(self) -> None:
-        """Let the reductions that are underway make progress."""
+        """Let the reductions that are underway make progress; NCCL needs none."""
+        if self.group.nccl:
+            return
         for bucket in self.buckets[: self._started]:
             if bucket.future is not None and not bucket.future.done():
                 return
