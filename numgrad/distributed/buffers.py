@@ -26,7 +26,8 @@ def check_tensors(name: str, *tensors: Any) -> None:
     """Raise unless the values are tensors of one dtype with memory of their own; end the recording of a program.
 
     Raises:
-        TypeError: a value is not a tensor, or the dtypes differ.
+        TypeError: a value is not a tensor.
+        ValueError: the dtypes differ.
         NotImplementedError: a tensor is under ``vmap``.
     """
     for tensor in tensors:
@@ -37,14 +38,18 @@ def check_tensors(name: str, *tensors: Any) -> None:
     values_read(f"distributed.{name}()")
     dtypes = dict.fromkeys([tensor.dtype for tensor in tensors])
     if len(dtypes) > 1:
-        raise TypeError(f"the tensors of a call must have one dtype, not {', '.join(map(str, dtypes))}")
+        raise ValueError(f"{name}() expects tensors of one dtype, not of {', '.join(map(str, dtypes))}")
 
 
-def elements_of(tensor: Tensor) -> np.ndarray:
-    """Return the elements as a contiguous array, on the tensor's own memory if possible."""
+def elements_of(tensor: Tensor, received: Received | None = None) -> np.ndarray:
+    """Return the elements as a contiguous array, on the tensor's own memory if possible.
+
+    It does not overlap with memory to receive elements, if that is given: MPI forbids it.
+    """
     if tensor.is_cuda:
         tensor = _pinned(tensor)
-    return np.ascontiguousarray(tensor._host_array())
+    array = np.ascontiguousarray(tensor._host_array())
+    return array.copy() if received is not None and np.may_share_memory(array, received.array) else array
 
 
 def _pinned(tensor: Tensor) -> Tensor:

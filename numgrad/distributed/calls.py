@@ -1,19 +1,19 @@
-"""The beginning of a call: its group, the ranks in it, and, for debugging, the comparison with other ranks' calls."""
+"""The beginning of a call: its group, the ranks in it, and its comparison with other ranks' calls."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..autograd.locations import calling_location, warn_user
 from ..tensors.tensor import Tensor
 from .buffers import Received
-from .comparison import compare
+from .comparison import Comparison
 from .groups import ProcessGroup, group_or_default
-from .work import Work
+from .mpi import mpi
+from .work import DistBackendError, Work
 
-__all__ = ["Call", "begin_collective", "begin_message", "rank_in"]
+__all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
 
 
 class Call:
@@ -36,57 +36,107 @@ class Call:
         return Received(self.work.name, *tensors, send=send)
 
     def start(
-        self, requests: Sequence[Any], finish: Sequence[Callable[[], None]] = (), async_op: bool = False
+        self, begin: Callable[[], Sequence[Any]], finish: Sequence[Callable[[], None]] = (), async_op: bool = False
     ) -> Work | None:
-        """Return the handle of the requests with ``async_op``; otherwise wait for them and return None."""
-        self.work.start(requests, finish)
+        """Begin the requests that a function returns.
+
+        Return the handle with ``async_op``; otherwise wait and return None.
+
+        Raises:
+            DistBackendError: MPI reports an error.
+        """
+        comparisons = self._comparisons()
+        self.work.start(comparisons)
+        try:
+            self.work.start([*comparisons, *begin()], finish)
+        except mpi().Exception as error:
+            raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
         if async_op:
             return self.work
         self.work.wait()
         return None
 
+    def _comparisons(self) -> Sequence[Any]:
+        """Return requests to wait for before the result may be used."""
+        return ()
 
-def begin_collective(name: str, group: Any, tensors: Sequence[Any] = (), **details: Any) -> Call | None:
+
+class Collective(Call):
+    """A call of all ranks.
+
+    Args:
+        tensors, details: see ``begin_collective``.
+    """
+
+    def __init__(self, name: str, group: ProcessGroup, tensors: Sequence[Tensor], details: dict[str, Any]):
+        self._location = calling_location()
+        super().__init__(group, Work(name, self._location, group))
+        self._tensors, self._details = tensors, details
+        self._parts: tuple[Mapping[int, int], Mapping[int, int]] | None = None
+
+    def root(self, name: str, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+        """Return the number in the group of the rank that the others send to or receive from: see ``rank_in``.
+
+        It must be equal on all ranks.
+        """
+        root = rank_in(self.group, name, rank, group_rank, default)
+        self._details[name] = self.group.ranks[root]
+        return root
+
+    def exchange(self, sent: Mapping[int, int], awaited: Mapping[int, int]) -> None:
+        """Note how many elements go to each rank, and come from each, instead of equal sizes on all ranks."""
+        self._parts = sent, awaited
+
+    def _comparisons(self) -> Sequence[Any]:
+        group = self.group
+        if group.failure is not None:
+            raise DistBackendError(f"{group} cannot be used any more, because {group.failure}")
+        group.count += 1
+        self.work.count = group.count
+        comparison = Comparison(group, self.work.name, self._tensors, self._details, self._parts, self._location)
+        if not group.compares_first:
+            return [comparison]
+        self.work.start([comparison])
+        self.work.wait()
+        return ()
+
+
+def begin_collective(name: str, group: Any, *tensors: Tensor, **details: Any) -> Collective | None:
     """Return a new call of a collective, or None, with a warning, on a rank outside of the group.
-
-    With ``NUMGRAD_DISTRIBUTED_DEBUG=1``, name, tensors and details are compared with those of the other ranks.
 
     Args:
         name: the function.
         group: the group, or None for the default one.
-        tensors: the tensors whose shapes and dtypes must be equal on all ranks.
+        tensors: the tensors whose sizes and dtypes must be equal on all ranks.
         details: other values that must be equal on all ranks.
     """
-    found = group_or_default(group)
-    if found is None:
-        warn_user(f"{name}() is called on a rank that does not belong to the group, and does nothing")
-        return None
-    found.count += 1
-    location = calling_location()
-    if os.environ.get("NUMGRAD_DISTRIBUTED_DEBUG", "0") not in ("", "0"):
-        work = Work(f"the comparison of {name}", location, found.number, found.count, found.ranks, found.timeout,
-                    found.contact)
-        compare(found, work, name, tensors, details, location)
-    work = Work(name, location, found.number, found.count, found.ranks, found.timeout, found.contact)
-    return Call(found, work)
+    found = member(name, group)
+    return None if found is None else Collective(name, found, tensors, details)
 
 
-def begin_message(name: str, group: Any, peer: int | None) -> Call | None:
+def begin_message(name: str, group: ProcessGroup, peer: int | None) -> Call:
     """Return a new call that exchanges a message with a rank of the world, or with any rank of the group for None."""
+    return Call(group, Work(name, calling_location(), group, None if peer is None else (peer,)))
+
+
+def member(name: str, group: Any) -> ProcessGroup | None:
+    """Return a group, by default all ranks, or None, with a warning, on a rank outside of the group."""
     found = group_or_default(group)
     if found is None:
         warn_user(f"{name}() is called on a rank that does not belong to the group, and does nothing")
-        return None
-    peers = found.ranks if peer is None else (peer,)
-    return Call(found, Work(name, calling_location(), found.number, None, peers, found.timeout, found.contact))
+    return found
 
 
-def rank_in(group: ProcessGroup, name: str, rank: int | None, group_rank: int | None = None) -> int:
+def rank_in(
+    group: ProcessGroup, name: str, rank: int | None, group_rank: int | None = None, default: int | None = None
+) -> int:
     """Return the number in a group of a rank that is given by its number in the world or in the group.
 
     Raises:
         ValueError: both or neither are given, or the group has no such rank.
     """
+    if rank is None and group_rank is None:
+        rank = default
     if (rank is None) == (group_rank is None):
         raise ValueError(f"exactly one of {name} and group_{name} must be given")
     if group_rank is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from ..tensors.tensor import Tensor
 from . import nccl
 from .buffers import Received, check_tensors, elements_of, joined
-from .calls import Call, begin_collective, rank_in
+from .calls import Call, begin_collective
 from .mpi import datatype_of, message, mpi
 from .reductions import ReduceOp, operation_of
 from .work import Work
@@ -35,15 +35,18 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     """
     check_tensors("all_reduce", tensor)
     operation = operation_of(op, tensor.dtype)
-    call = begin_collective("all_reduce", group, [tensor], op=op)
+    call = begin_collective("all_reduce", group, tensor, op=op)
     if call is None:
         return None
     by_nccl = nccl.begin(call, "all_reduce", tensor, tensor, async_op, op)
     if by_nccl is not None:
         return call.start(*by_nccl, async_op)
     received = call.receive(tensor, send=True)
-    request = call.communicator.Iallreduce(mpi().IN_PLACE, message(received.array), operation)
-    return call.start([request], _finish(call, received, op), async_op)
+    return call.start(
+        lambda: [call.communicator.Iallreduce(mpi().IN_PLACE, message(received.array), operation)],
+        _finish(call, received, op),
+        async_op,
+    )
 
 
 def _finish(call: Call, received: Received, op: ReduceOp) -> list[Any]:
@@ -60,19 +63,22 @@ def reduce(
     """Replace the tensor of rank ``dst`` by the reduction of all; those of the other ranks stay as they are."""
     check_tensors("reduce", tensor)
     operation = operation_of(op, tensor.dtype)
-    call = begin_collective("reduce", group, [tensor], op=op, dst=dst, group_dst=group_dst)
+    call = begin_collective("reduce", group, tensor, op=op)
     if call is None:
         return None
-    root = rank_in(call.group, "dst", dst, group_dst)
+    root = call.root("dst", dst, group_dst)
     by_nccl = nccl.begin(call, "reduce", tensor, tensor, async_op, op, root)
     if by_nccl is not None:
         return call.start(*by_nccl, async_op)
     if call.group.rank() != root:
         own = message(elements_of(tensor))
-        return call.start([call.communicator.Ireduce(own, None, operation, root)], (), async_op)
+        return call.start(lambda: [call.communicator.Ireduce(own, None, operation, root)], (), async_op)
     received = call.receive(tensor, send=True)
-    request = call.communicator.Ireduce(mpi().IN_PLACE, message(received.array), operation, root)
-    return call.start([request], _finish(call, received, op), async_op)
+    return call.start(
+        lambda: [call.communicator.Ireduce(mpi().IN_PLACE, message(received.array), operation, root)],
+        _finish(call, received, op),
+        async_op,
+    )
 
 
 def broadcast(
@@ -80,17 +86,19 @@ def broadcast(
 ) -> Work | None:
     """Replace the tensor of each rank by that of rank ``src``."""
     check_tensors("broadcast", tensor)
-    call = begin_collective("broadcast", group, [tensor], src=src, group_src=group_src)
+    call = begin_collective("broadcast", group, tensor)
     if call is None:
         return None
-    root = rank_in(call.group, "src", src, group_src)
+    root = call.root("src", src, group_src)
     by_nccl = nccl.begin(call, "broadcast", tensor, tensor, async_op, root=root)
     if by_nccl is not None:
         return call.start(*by_nccl, async_op)
     if call.group.rank() == root:
-        return call.start([call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
+        return call.start(lambda: [call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
     received = call.receive(tensor)
-    return call.start([call.communicator.Ibcast(message(received.array), root)], [received.finish], async_op)
+    return call.start(
+        lambda: [call.communicator.Ibcast(message(received.array), root)], [received.finish], async_op
+    )
 
 
 def all_gather_into_tensor(
@@ -104,7 +112,7 @@ def all_gather_into_tensor(
         ValueError: ``output_tensor`` does not have the elements of one tensor for each rank.
     """
     check_tensors("all_gather_into_tensor", output_tensor, input_tensor)
-    call = begin_collective("all_gather_into_tensor", group, [output_tensor, input_tensor])
+    call = begin_collective("all_gather_into_tensor", group, output_tensor, input_tensor)
     if call is None:
         return None
     _check_size("output_tensor", output_tensor, input_tensor, call)
@@ -112,8 +120,10 @@ def all_gather_into_tensor(
     if by_nccl is not None:
         return call.start(*by_nccl, async_op)
     received = call.receive(output_tensor)
-    request = call.communicator.Iallgather(message(elements_of(input_tensor)), message(received.array))
-    return call.start([request], [received.finish], async_op)
+    own = message(elements_of(input_tensor, received))
+    return call.start(
+        lambda: [call.communicator.Iallgather(own, message(received.array))], [received.finish], async_op
+    )
 
 
 def all_gather(
@@ -125,13 +135,13 @@ def all_gather(
         ValueError: ``tensor_list`` does not have one tensor per rank, with this rank's of the shape of ``tensor``.
     """
     check_tensors("all_gather", *tensor_list, tensor)
-    call = begin_collective("all_gather", group, tensor_list)
+    call = begin_collective("all_gather", group, *tensor_list)
     if call is None:
         return None
     _check_list("tensor_list", tensor_list, tensor, call, call.group.rank())
     received = call.receive(*tensor_list)
-    request = call.communicator.Iallgatherv(message(elements_of(tensor)), _parts(received.array, tensor_list))
-    return call.start([request], [received.finish], async_op)
+    own, every = message(elements_of(tensor, received)), _parts(received.array, tensor_list)
+    return call.start(lambda: [call.communicator.Iallgatherv(own, every)], [received.finish], async_op)
 
 
 def gather(
@@ -144,21 +154,23 @@ def gather(
         ValueError: ``gather_list`` is given on another rank, or is not a list of one tensor per rank.
     """
     check_tensors("gather", *(gather_list or ()), tensor)
-    dst, group_dst = _zero_by_default(dst, group_dst)
-    call = begin_collective("gather", group, dtype=tensor.dtype, dst=dst, group_dst=group_dst)
+    gather_list = gather_list or ()
+    call = begin_collective("gather", group, tensor, *gather_list)
     if call is None:
         return None
-    root = rank_in(call.group, "dst", dst, group_dst)
-    own = message(elements_of(tensor))
+    root = call.root("dst", dst, group_dst, 0)
+    call.exchange({root: tensor.numel()}, _sizes(gather_list))
     if call.group.rank() != root:
         if gather_list:
             raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-        return call.start([call.communicator.Igatherv(own, None, root)], (), async_op)
-    gather_list = gather_list or ()
+        own = message(elements_of(tensor))
+        return call.start(lambda: [call.communicator.Igatherv(own, None, root)], (), async_op)
+    if not gather_list:
+        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
     _check_list("gather_list", gather_list, tensor, call, root)
     received = call.receive(*gather_list)
-    request = call.communicator.Igatherv(own, _parts(received.array, gather_list), root)
-    return call.start([request], [received.finish], async_op)
+    own, every = message(elements_of(tensor, received)), _parts(received.array, gather_list)
+    return call.start(lambda: [call.communicator.Igatherv(own, every, root)], [received.finish], async_op)
 
 
 def scatter(
@@ -171,21 +183,24 @@ def scatter(
         ValueError: ``scatter_list`` is given on another rank, or is not a list of one tensor per rank.
     """
     check_tensors("scatter", *(scatter_list or ()), tensor)
-    src, group_src = _zero_by_default(src, group_src)
-    call = begin_collective("scatter", group, dtype=tensor.dtype, src=src, group_src=group_src)
+    scatter_list = scatter_list or ()
+    call = begin_collective("scatter", group, tensor, *scatter_list)
     if call is None:
         return None
-    root = rank_in(call.group, "src", src, group_src)
+    root = call.root("src", src, group_src, 0)
+    call.exchange(_sizes(scatter_list), {root: tensor.numel()})
     source = None
     if call.group.rank() == root:
-        scatter_list = scatter_list or ()
+        if not scatter_list:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
         _check_list("scatter_list", scatter_list, tensor, call, root)
         source = _parts(joined(scatter_list), scatter_list)
     elif scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     received = call.receive(tensor)
-    request = call.communicator.Iscatterv(source, message(received.array), root)
-    return call.start([request], [received.finish], async_op)
+    return call.start(
+        lambda: [call.communicator.Iscatterv(source, message(received.array), root)], [received.finish], async_op
+    )
 
 
 def reduce_scatter_tensor(
@@ -199,7 +214,7 @@ def reduce_scatter_tensor(
     """
     check_tensors("reduce_scatter_tensor", output, input)
     operation = operation_of(op, input.dtype)
-    call = begin_collective("reduce_scatter_tensor", group, [output, input], op=op)
+    call = begin_collective("reduce_scatter_tensor", group, output, input, op=op)
     if call is None:
         return None
     _check_size("input", input, output, call)
@@ -207,10 +222,12 @@ def reduce_scatter_tensor(
     if by_nccl is not None:
         return call.start(*by_nccl, async_op)
     received = call.receive(output)
-    request = call.communicator.Ireduce_scatter_block(
-        message(elements_of(input)), message(received.array), operation
+    every = message(elements_of(input, received))
+    return call.start(
+        lambda: [call.communicator.Ireduce_scatter_block(every, message(received.array), operation)],
+        _finish(call, received, op),
+        async_op,
     )
-    return call.start([request], _finish(call, received, op), async_op)
 
 
 def reduce_scatter(
@@ -224,16 +241,17 @@ def reduce_scatter(
     """
     check_tensors("reduce_scatter", output, *input_list)
     operation = operation_of(op, output.dtype)
-    call = begin_collective("reduce_scatter", group, input_list, op=op)
+    call = begin_collective("reduce_scatter", group, *input_list, op=op)
     if call is None:
         return None
     _check_list("input_list", input_list, output, call, call.group.rank())
     received = call.receive(output)
-    counts = [tensor.numel() for tensor in input_list]
-    request = call.communicator.Ireduce_scatter(
-        message(joined(input_list)), message(received.array), counts, operation
+    every, counts = message(joined(input_list)), [tensor.numel() for tensor in input_list]
+    return call.start(
+        lambda: [call.communicator.Ireduce_scatter(every, message(received.array), counts, operation)],
+        _finish(call, received, op),
+        async_op,
     )
-    return call.start([request], _finish(call, received, op), async_op)
 
 
 def all_to_all_single(
@@ -250,14 +268,17 @@ def all_to_all_single(
         ValueError: the sizes do not sum to the first dimension, or it has no equal parts.
     """
     check_tensors("all_to_all_single", output, input)
-    call = begin_collective("all_to_all_single", group, dtype=input.dtype)
+    call = begin_collective("all_to_all_single", group, output, input)
     if call is None:
         return None
     sent = _splits("input", input, input_split_sizes, call)
     awaited = _splits("output", output, output_split_sizes, call)
+    call.exchange(dict(enumerate(sent)), dict(enumerate(awaited)))
     received = call.receive(output)
-    request = call.communicator.Ialltoallv(_vector(elements_of(input), sent), _vector(received.array, awaited))
-    return call.start([request], [received.finish], async_op)
+    every = _vector(elements_of(input, received), sent)
+    return call.start(
+        lambda: [call.communicator.Ialltoallv(every, _vector(received.array, awaited))], [received.finish], async_op
+    )
 
 
 def all_to_all(
@@ -270,22 +291,31 @@ def all_to_all(
         ValueError: a list does not have one tensor per rank.
     """
     check_tensors("all_to_all", *output_tensor_list, *input_tensor_list)
-    call = begin_collective("all_to_all", group)
+    call = begin_collective("all_to_all", group, *output_tensor_list, *input_tensor_list)
     if call is None:
         return None
     for name, tensors in ("output_tensor_list", output_tensor_list), ("input_tensor_list", input_tensor_list):
         _check_length(name, tensors, call)
+    call.exchange(_sizes(input_tensor_list), _sizes(output_tensor_list))
     received = call.receive(*output_tensor_list)
-    request = call.communicator.Ialltoallv(
-        _parts(joined(input_tensor_list), input_tensor_list), _parts(received.array, output_tensor_list)
-    )
-    return call.start([request], [received.finish], async_op)
+    sent, awaited = _parts(joined(input_tensor_list), input_tensor_list), _parts(received.array, output_tensor_list)
+    return call.start(lambda: [call.communicator.Ialltoallv(sent, awaited)], [received.finish], async_op)
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Wait until all ranks have called this function."""
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
+    """Wait until all ranks have called this function.
+
+    Raises:
+        DistBackendError: that takes longer than ``timeout``, by default the group's.
+    """
     call = begin_collective("barrier", group)
-    return None if call is None else call.start([call.communicator.Ibarrier()], (), async_op)
+    if call is None:
+        return None
+    if timeout is not None:
+        call.work.timeout = timeout.total_seconds()
+    return call.start(lambda: [call.communicator.Ibarrier()], (), async_op)
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
@@ -294,16 +324,15 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     Raises:
         DistBackendError: that takes longer than ``timeout``, by default the group's.
     """
-    work = barrier(group, async_op=True)
-    if work is not None:
-        work.wait(timeout)
+    barrier(group, timeout=timeout)
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------
 
 
-def _zero_by_default(rank: int | None, group_rank: int | None) -> tuple[int | None, int | None]:
-    return (0 if rank is None and group_rank is None else rank), group_rank
+def _sizes(tensors: Sequence[Tensor]) -> dict[int, int]:
+    """Return the number of elements for each rank."""
+    return {rank: tensor.numel() for rank, tensor in enumerate(tensors)}
 
 
 def _check_size(name: str, large: Tensor, small: Tensor, call: Call) -> None:

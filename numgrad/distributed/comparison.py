@@ -1,49 +1,101 @@
-"""Comparison of the ranks' calls, with ``NUMGRAD_DISTRIBUTED_DEBUG=1``, before each collective."""
+"""Comparison of each collective with those of the other ranks.
+
+Note [Comparison]
+Ranks whose calls differ in function, dtype or size would exchange wrong numbers.  So a sum over all ranks of one number
+of 8 bytes travels beside the tensors.  The number of each rank, modulo 2**64, is a hash of all that must be equal: the
+function, dtype, reduction, root and sizes; the sum must be a multiple of it.  Where sizes differ between ranks, a rank
+adds a hash of each part that it sends, with sender, receiver and size, and subtracts that of each part that it expects.
+In the sum, these cancel.  With another sum, the ranks tell each other their calls, and all raise an error.
+With ``NUMGRAD_DISTRIBUTED_DEBUG=1``, shapes must be equal, too, and no tensor is sent before the comparison is done.
+"""
 
 from __future__ import annotations
 
+import functools
+import zlib
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..autograd.locations import Location
+from ..tensors.tensor import Tensor
 from .contact import named
 from .groups import ProcessGroup
-from .mpi import message
-from .work import DistBackendError, Work
+from .mpi import mpi
+from .work import DistBackendError
 
-__all__ = ["compare"]
+__all__ = ["Comparison"]
 
-#: Bytes that describe a call: ranks exchange as many, whatever they call.
-_LENGTH = 2048
+_MODULUS = 2**64
 
 
-def compare(
-    group: ProcessGroup, work: Work, name: str, tensors: Sequence[Any], details: Mapping[str, Any], location: Location
-) -> None:
-    """Compare a call with those of the other ranks of the group.
+class Comparison:
+    """A request that completes when a call has been compared with those of the other ranks.
 
-    Raises:
-        DistBackendError: they differ; raised on all ranks.
+    Args:
+        group: the process group; the call has its number ``group.count``.
+        name: the function.
+        tensors: its tensors, whose dtypes, and without ``parts`` sizes, must be equal on all ranks.
+        details: other values that must be equal.
+        parts: what this rank sends to, and receives from, other ranks: the number of elements for each.
+        location: where it is called.
     """
-    call = f"{name}({', '.join([*map(_described, tensors), *[f'{key}={value}' for key, value in details.items()]])})"
-    own = f"{call}\n{location.brief}".encode()[:_LENGTH]
-    every = np.zeros((group.size(), _LENGTH), np.uint8)
-    every[group.rank(), : len(own)] = np.frombuffer(own, np.uint8)
-    from_each = every[group.rank()].copy()
-    work.start([group.communicator.Iallgather(message(from_each), message(every))])
-    work.wait()
-    ranks: dict[str, list[int]] = {}
-    calls = []
-    for rank, row in zip(group.ranks, every, strict=True):
-        text = row.tobytes().rstrip(b"\0").decode(errors="replace")
-        calls.append(text.partition("\n")[0])
-        ranks.setdefault(text, []).append(rank)
-    if len({*calls}) > 1:
-        listed = "\n".join(f"  {named(same)}: {text.replace(chr(10), ' at ')}" for text, same in ranks.items())
-        raise DistBackendError(f"the ranks differ in collective number {group.count} of {group}:\n{listed}")
+
+    def __init__(
+        self, group: ProcessGroup, name: str, tensors: Sequence[Tensor], details: Mapping[str, Any],
+        parts: tuple[Mapping[int, int], Mapping[int, int]] | None, location: Location,
+    ):  # fmt: skip
+        self._group, self._count, self._location = group, group.count, location
+        self._call = name, tensors, details, parts
+        sizes: list[Any] = []
+        if parts is None:
+            sizes = [tuple(each.shape) if group.compares_first else each.numel() for each in tensors]
+        number = hash((_number_of(name, tensors[0].dtype if tensors else None, *details.values()), *sizes))
+        self._expected = number * group.size() % _MODULUS
+        if parts is not None:
+            own, (sent, awaited) = group.rank(), parts
+            number += sum([hash((own, rank, size)) for rank, size in sent.items()])
+            number -= sum([hash((rank, own, size)) for rank, size in awaited.items()])
+        self._sum = array("Q", [number % _MODULUS])
+        self._request = group.communicator.Iallreduce(mpi().IN_PLACE, [self._sum, mpi().UINT64_T], mpi().SUM)
+
+    def Test(self) -> bool:
+        """Return True if all ranks make the same call, and False if that is not known yet.
+
+        Raises:
+            DistBackendError: the calls differ; raised on all ranks.
+        """
+        if not self._request.Test():
+            return False
+        if self._sum[0] != self._expected:
+            raise DistBackendError(self._difference())
+        return True
+
+    def _difference(self) -> str:
+        """Exchange descriptions of the calls, and return them as text."""
+        group = self._group
+        name, tensors, details, parts = self._call
+        arguments = [*map(_described, tensors), *[f"{key}={value}" for key, value in details.items()]]
+        own = f"{name}({', '.join(arguments)})"
+        if parts is not None:
+            own += f", which sends {[*parts[0].values()]} elements and expects {[*parts[1].values()]},"
+        own = f"{own} at {self._location.brief}"
+        calls = group.contact.exchange((group.number, self._count), own, group.ranks)
+        ranks: dict[str, list[int]] = {}
+        for rank in group.ranks:
+            ranks.setdefault(calls.get(rank, "a call that it does not wait for"), []).append(rank)
+        listed = "\n".join(f"  {named(same)}: {text}" for text, same in ranks.items())
+        difference = f"the ranks differ in collective number {self._count} of {group}"
+        if not group.compares_first:  # what the ranks have sent does not match
+            group.failure = difference
+        return f"{difference}:\n{listed}"
 
 
-def _described(tensor: Any) -> str:
-    return f"{tensor.dtype} {list(tensor.shape)}"
+@functools.cache
+def _number_of(*values: Any) -> int:
+    """Return a number for the text of the values, the same in all processes."""
+    return zlib.crc32(" ".join(map(str, values)).encode())
+
+
+def _described(tensor: Tensor) -> str:
+    return f"{tensor.dtype} {[*tensor.shape]}"

@@ -17,8 +17,8 @@ from .mpi import mpi
 
 __all__ = ["Contact", "Waiting", "named"]
 
-#: Tags of messages: a question, its answer, and the end of a program.
-_QUESTION, _ANSWER, _END = 1, 2, 3
+#: Tags of messages: a question, its answer, the end of a program, and a call that differs from those of other ranks.
+_QUESTION, _ANSWER, _END, _CALL = 1, 2, 3, 4
 
 #: Seconds that a rank which times out waits for answers, and that messages of a rank which has ended may be underway.
 ANSWER_WITHIN, UNDERWAY = 2.0, 5.0
@@ -71,6 +71,8 @@ class Contact:
         #: For each rank that has ended: how many collectives of each group it has begun, and when this became known.
         self._ended: dict[int, tuple[dict[int, int], float]] = {}
         self._has_ended = False
+        #: For each collective, by the numbers of group and collective, what other ranks call.
+        self._calls: dict[tuple[int, int], dict[int, str]] = {}
 
     def check(self, waiting: Waiting) -> str | None:
         """Handle messages while a call waits; return the reason if it cannot complete."""
@@ -108,6 +110,19 @@ class Contact:
                 here.append(rank)
         return f"{named(sorted(here))} wait{'s' * (len(here) == 1)}; missing: {'; '.join(missing) or 'nobody'}"
 
+    def exchange(self, collective: tuple[int, int], call: str, ranks: Sequence[int]) -> dict[int, str]:
+        """Tell other ranks what this one calls, and return what all call, as far as they tell it in time."""
+        own = self._communicator.Get_rank()
+        others = {*ranks} - {own}
+        for rank in others:
+            self._send((collective, call), rank, _CALL)
+        calls = self._calls.setdefault(collective, {})
+        end = time.monotonic() + ANSWER_WITHIN
+        while time.monotonic() < end and not others <= calls.keys() | self._ended.keys():
+            self._handle(None)
+            time.sleep(0.001)
+        return {own: call, **self._calls.pop(collective)}
+
     def end(self, counts: dict[int, int]) -> None:
         """Announce that this rank begins no more collectives, of each group, than ``counts``; wait for the others."""
         if self._has_ended:
@@ -144,6 +159,9 @@ class Contact:
                     self._send(answer, rank, _ANSWER)
             elif tag == _ANSWER:
                 self._answers[rank] = value
+            elif tag == _CALL:
+                collective, call = value
+                self._calls.setdefault(collective, {})[rank] = call
             else:
                 self._ended[rank] = value, time.monotonic()
 

@@ -45,6 +45,8 @@ class ProcessGroup:
         count: the number of collectives that this rank has begun.
         contact: the means to find out about the other ranks.
         nccl: the part of NCCL, or False if it cannot be used; None before the first collective on a GPU.
+        failure: the reason why the group cannot be used any more, or None.
+        compares_first: True if calls are compared before they begin, with ``NUMGRAD_DISTRIBUTED_DEBUG=1``.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class ProcessGroup:
         self.count = 0
         self.contact = contact
         self.nccl: Any = None
+        self.failure: str | None = None
+        self.compares_first = os.environ.get("NUMGRAD_DISTRIBUTED_DEBUG", "0") not in ("", "0")
 
     def rank(self) -> int:
         """Return the number of this process in the group."""
@@ -123,12 +127,12 @@ def init_process_group(
 
     Raises:
         ImportError, RuntimeError: mpi4py or MPI is not installed.
-        RuntimeError: there is a process group already.
-        ValueError: the backend is unknown, or ``world_size`` or ``rank`` is not MPI's.
+        ValueError: there is a process group already; the backend is unknown; or ``world_size`` or ``rank`` is not
+            MPI's.
     """
     global _warned_of_backend
     if _groups:
-        raise RuntimeError("trying to initialize the default process group twice!")
+        raise ValueError("trying to initialize the default process group twice!")
     names = {part.rpartition(":")[2] for part in (backend or Backend.MPI).lower().split(",")}
     if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
         raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")
@@ -176,6 +180,8 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     Raises:
         ValueError: there is no such group.
     """
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return
     found = default_group() if group is None else group
     if found not in _groups:
         raise ValueError("Invalid process group specified")
@@ -197,20 +203,22 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 def new_group(
     ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
     pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
-    device_id: Any = None,
+    device_id: Any = None, sort_ranks: bool = True,
 ) -> Any:  # fmt: skip
     """Return a group of some ranks, by default all, which all ranks of the program must make, in the same order.
 
-    The ranks of the group are numbered in ascending order.  On ranks outside of it, the result is
-    ``GroupMember.NON_GROUP_MEMBER``, with which collectives do nothing.  The last four arguments are accepted and not
-    used.
+    The ranks of the group are numbered in ascending order; with ``sort_ranks=False``, in the given one.  On ranks
+    outside of it, the result is ``GroupMember.NON_GROUP_MEMBER``, with which collectives do nothing.  ``backend``,
+    ``pg_options``, ``use_local_synchronization``, ``group_desc`` and ``device_id`` are accepted and not used.
 
     Raises:
         ValueError: a rank does not exist or is given twice.
     """
     world = default_group()
-    chosen = sorted(range(world.size()) if ranks is None else ranks)
-    if len({*chosen}) < len(chosen) or not chosen or chosen[0] < 0 or chosen[-1] >= world.size():
+    chosen = [*(range(world.size()) if ranks is None else ranks)]
+    if sort_ranks:
+        chosen.sort()
+    if len({*chosen}) < len(chosen) or not chosen or not {*chosen} <= {*range(world.size())}:
         raise ValueError(f"the ranks of a group must be different ones of {world.size()}, not {chosen}")
     number = _next_number()
     if world.rank() not in chosen:

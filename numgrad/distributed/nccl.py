@@ -6,8 +6,8 @@ two packages, and no two have the same GPU.  Rank 0 then makes an identifier, MP
 communicator.  Otherwise, and for whatever ``begin`` refuses, tensors travel through pinned memory of the host.
 
 A call is put on the current stream.  With ``async_op=True`` it is put on a stream of the group, which first waits for
-the current one; ``wait()`` of its handle makes the stream that is then current wait for it.  The host waits for
-nothing, so it finds no missing ranks.
+the current one; ``wait()`` of its handle makes the stream that is then current wait for it.  The host waits only for
+the comparison of the calls of all ranks.
 
 This module has been tested with replacements of the packages that have the same signatures, and never on a GPU.
 """
@@ -137,8 +137,8 @@ def _of_group(group: ProcessGroup, device: int) -> _Group | None:
 def begin(
     call: Call, name: str, source: Tensor, target: Tensor, in_background: bool, op: ReduceOp | None = None,
     root: int | None = None,
-) -> tuple[list[Any], list[Callable[[], None]]] | None:
-    """Put a collective on a stream, and return its requests and the functions that complete it; None if NCCL cannot.
+) -> tuple[Callable[[], list[Any]], list[Callable[[], None]]] | None:
+    """Put a collective on a stream, and return the arguments of ``call.start``; None if NCCL cannot.
 
     Args:
         call: the call.
@@ -172,7 +172,7 @@ def begin(
     numbers += [] if root is None else [root]
     group.communicator.run(name, sent, received, numbers, int(group.stream if in_background else current))
     finish: list[Callable[[], None]] = [functools.partial(_put, written, into)] if into is not written else []
-    return [_OnStream(group.stream)] if in_background else [], finish
+    return lambda: [_OnStream(group.stream)] if in_background else [], finish
 
 
 def _put(tensor: Tensor, elements: Tensor) -> None:

@@ -14,9 +14,9 @@ from ..core.types import int64, uint8
 from ..ops.creation.factories import empty
 from ..ops.creation.from_data import from_numpy, tensor
 from ..tensors.tensor import Tensor
-from .calls import rank_in
+from .calls import member, rank_in
 from .collectives import all_gather, broadcast, gather, scatter
-from .groups import ProcessGroup, get_world_size, group_or_default
+from .groups import get_world_size
 from .point_to_point import recv, send
 
 __all__ = [
@@ -40,18 +40,13 @@ def _sizes(own: Tensor, group: Any) -> list[int]:
     return [size.item() for size in sizes]
 
 
-def _root(group: ProcessGroup, name: str, rank: int | None, group_rank: int | None) -> int:
-    """Return the number in a group of the rank that is given like for ``rank_in``; by default 0."""
-    return 0 if rank is None and group_rank is None else rank_in(group, name, rank, group_rank)
-
-
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Write the objects of all ranks into ``object_list``, which has one element per rank.
 
     Raises:
         ValueError: ``object_list`` has another length.
     """
-    if group_or_default(group) is None:
+    if member("all_gather_object", group) is None:
         return
     _check_length("object_list", object_list, group)
     own = _pickled(obj)
@@ -67,15 +62,17 @@ def gather_object(
     """Write the objects of all ranks into ``object_gather_list`` of rank ``dst``, by default 0.
 
     Raises:
-        ValueError: ``object_gather_list`` does not have one element per rank on ``dst``.
+        ValueError: ``object_gather_list`` does not have one element per rank on ``dst``, or is given on another rank.
     """
-    found = group_or_default(group)
+    found = member("gather_object", group)
     if found is None:
         return
-    root = _root(found, "dst", dst, group_dst)
+    root = rank_in(found, "dst", dst, group_dst, 0)
     is_root = found.rank() == root
     if is_root:
         _check_length("object_gather_list", object_gather_list, group)
+    elif object_gather_list:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     own = _pickled(obj)
     sizes = _sizes(own, group)
     gathered = [empty([size], dtype=uint8) for size in sizes] if is_root else None
@@ -87,18 +84,22 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Replace the objects in the list of each rank by those of rank ``src``, by default 0."""
-    found = group_or_default(group)
+    """Replace the objects in the list of each rank by those of rank ``src``, by default 0.
+
+    Raises:
+        ValueError: the lists have different lengths.
+    """
+    found = member("broadcast_object_list", group)
     if found is None:
         return
-    root = _root(found, "src", src, group_src)
+    root = rank_in(found, "src", src, group_src, 0)
     own = _pickled(object_list) if found.rank() == root else None
     size = tensor([0 if own is None else own.numel()])
     broadcast(size, group=group, group_src=root)
     elements = empty([size.item()], dtype=uint8) if own is None else own
     broadcast(elements, group=group, group_src=root)
     if own is None:
-        object_list[:] = _unpickled(elements)
+        _replace(object_list, _unpickled(elements))
 
 
 def scatter_object_list(
@@ -110,12 +111,12 @@ def scatter_object_list(
     Raises:
         ValueError: the list on ``src`` does not have one object per rank, or an output list is empty.
     """
-    found = group_or_default(group)
+    found = member("scatter_object_list", group)
     if found is None:
         return
     if not scatter_object_output_list:
         raise ValueError("scatter_object_output_list must have an element")
-    root = _root(found, "src", src, group_src)
+    root = rank_in(found, "src", src, group_src, 0)
     parts, sizes = None, None
     if found.rank() == root:
         _check_length("scatter_object_input_list", scatter_object_input_list, group)
@@ -129,8 +130,9 @@ def scatter_object_list(
 
 
 def send_object_list(
-    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None
-) -> None:
+    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:  # fmt: skip
     """Send the objects of a list to rank ``dst``."""
     elements = _pickled(object_list)
     send(tensor([elements.numel()]), dst, group, group_dst=group_dst)
@@ -138,17 +140,28 @@ def send_object_list(
 
 
 def recv_object_list(
-    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
-) -> int:
-    """Receive the objects of a list from rank ``src``, by default from any, and return the number of the sender."""
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:  # fmt: skip
+    """Receive the objects of a list from rank ``src``, by default from any, and return the number of the sender.
+
+    Raises:
+        ValueError: the lists have different lengths.
+    """
     size = empty([1], dtype=int64)
     source = recv(size, src, group, group_src=group_src)
     if source < 0:
         return source
     elements = empty([size.item()], dtype=uint8)
     recv(elements, source, group)
-    object_list[:] = _unpickled(elements)
+    _replace(object_list, _unpickled(elements))
     return source
+
+
+def _replace(objects: list[Any], received: list[Any]) -> None:
+    if len(objects) != len(received):
+        raise ValueError(f"object_list has {len(objects)} elements, and that of the sender has {len(received)}")
+    objects[:] = received
 
 
 def _check_length(name: str, values: Any, group: Any) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..core.types import dtype
 from ..tensors.tensor import Tensor
 from .buffers import check_tensors, elements_of
-from .calls import Call, begin_message, rank_in
-from .groups import group_or_default
+from .calls import Call, begin_message, member, rank_in
+from .groups import GroupMember, ProcessGroup, group_or_default
 from .mpi import datatype_of, message, mpi
 from .work import DistBackendError, Work
 
@@ -21,14 +24,16 @@ def isend(
     """Begin to send a tensor to rank ``dst``, and return the handle; the tensor must not change before ``wait()``.
 
     Raises:
-        ValueError: ``dst`` is this rank, or no rank of the group.
+        ValueError: ``dst`` is this rank, or no rank of the group; or MPI has no such tag.
     """
     check_tensors("isend", tensor)
-    call = _begin("isend", group, "dst", dst, group_dst)
-    if call is None:
+    found = member("isend", group)
+    if found is None:
         return None
-    to = rank_in(call.group, "dst", dst, group_dst)
-    return call.start([call.communicator.Isend(message(elements_of(tensor)), to, tag)], (), True)
+    to = _peer(found, "dst", dst, group_dst)
+    own, (mark, _) = message(elements_of(tensor)), _tags(tensor.dtype, tag)
+    call = begin_message("isend", found, found.ranks[to])
+    return call.start(lambda: [call.communicator.Isend(own, to, mark)], (), True)
 
 
 def irecv(
@@ -37,11 +42,10 @@ def irecv(
     """Begin to receive a tensor from rank ``src``, by default from any, and return the handle.
 
     Raises:
-        ValueError: ``src`` is this rank, or no rank of the group.
-        DistBackendError: in ``wait()``, if the message has another number of elements.
+        ValueError: ``src`` is this rank, or no rank of the group; or MPI has no such tag.
+        DistBackendError: in ``wait()``, if the message has another dtype or number of elements.
     """
-    call, requests, finish, _ = _receive("irecv", tensor, src, group, tag, group_src)
-    return None if call is None else call.start(requests, finish, True)
+    return _received("irecv", tensor, src, group, tag, group_src)[0]
 
 
 def send(
@@ -50,7 +54,7 @@ def send(
     """Send a tensor to rank ``dst``.
 
     Raises:
-        ValueError: ``dst`` is this rank, or no rank of the group.
+        ValueError: ``dst`` is this rank, or no rank of the group; or MPI has no such tag.
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -63,14 +67,14 @@ def recv(
     """Receive a tensor from rank ``src``, by default from any, and return the number of the sender.
 
     Raises:
-        ValueError: ``src`` is this rank, or no rank of the group.
-        DistBackendError: the message has another number of elements.
+        ValueError: ``src`` is this rank, or no rank of the group; or MPI has no such tag.
+        DistBackendError: the message has another dtype or number of elements.
     """
-    call, requests, finish, status = _receive("recv", tensor, src, group, tag, group_src)
-    if call is None:
+    work, expected = _received("recv", tensor, src, group, tag, group_src)
+    if work is None or expected is None:
         return -1
-    call.start(requests, finish)
-    return call.group.ranks[status.Get_source()]
+    work.wait()
+    return expected.sender
 
 
 class P2POp:
@@ -81,7 +85,8 @@ class P2POp:
         tensor, peer, group, tag, group_peer: its arguments.
 
     Raises:
-        ValueError: ``op`` is another function.
+        ValueError: ``op`` is another function, or ``peer`` is no rank of the group.
+        TypeError: ``tensor`` is not a tensor.
     """
 
     def __init__(
@@ -90,60 +95,130 @@ class P2POp:
     ):  # fmt: skip
         if op not in (isend, irecv):
             raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``isend`` or ``irecv``.")
-        self.op, self.tensor, self.peer, self.group = op, tensor, peer, group
-        self.tag, self.group_peer = tag, group_peer
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"P2POp() expects a tensor, not {type(tensor).__name__}")
+        self.op, self.tensor, self.tag = op, tensor, tag
+        self.group = group_or_default(group)
+        if self.group is not None:
+            group_peer = rank_in(self.group, "peer", peer, group_peer)
+            peer = self.group.ranks[group_peer]
+        self.peer, self.group_peer = peer, group_peer
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several sends and receives, and return their handles."""
-    works = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    """Begin several sends and receives, and return their handles.
+
+    Raises:
+        ValueError: an element is no ``P2POp``, or their groups differ.
+    """
+    if not all(isinstance(each, P2POp) for each in p2p_op_list):
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to be of type ``P2POp``.")
+    if len({each.group for each in p2p_op_list}) > 1:
+        raise ValueError("All ops need to use the same group.")
+    group = GroupMember.NON_GROUP_MEMBER
+    works = [each.op(each.tensor, each.peer, each.group or group, each.tag) for each in p2p_op_list]
     return [work for work in works if work is not None]
 
 
-def _begin(name: str, group: Any, argument: str, rank: int | None, group_rank: int | None) -> Call | None:
-    """Return a new call that exchanges a message with a rank."""
-    found = group_or_default(group)
-    if found is None:
-        return begin_message(name, group, None)
-    if rank is None and group_rank is None and argument == "src":
-        return begin_message(name, group, None)
-    peer = rank_in(found, argument, rank, group_rank)
-    if peer == found.rank():
-        raise ValueError(f"Invalid {argument}: a rank sends no message to itself, and this is rank {found.ranks[peer]}")
-    return begin_message(name, group, found.ranks[peer])
+def _peer(group: ProcessGroup, argument: str, rank: int | None, group_rank: int | None) -> int:
+    """Return the number in a group of another rank."""
+    peer = rank_in(group, argument, rank, group_rank)
+    if peer == group.rank():
+        raise ValueError(f"Invalid {argument}: a rank sends no message to itself, and this is rank {group.ranks[peer]}")
+    return peer
 
 
-def _receive(
+def _received(
     name: str, tensor: Tensor, src: int | None, group: Any, tag: int, group_src: int | None
-) -> tuple[Call | None, list[Any], list[Callable[[], None]], Any]:
-    """Begin to receive; return the call, its requests, the functions that complete it, and MPI's status."""
+) -> tuple[Work | None, _Message | None]:
+    """Begin to receive a message; return the handle, and the message."""
     check_tensors(name, tensor)
-    call = _begin(name, group, "src", src, group_src)
-    if call is None:
-        return None, [], [], None
-    anyone = src is None and group_src is None
-    source = mpi().ANY_SOURCE if anyone else rank_in(call.group, "src", src, group_src)
+    found = member(name, group)
+    if found is None:
+        return None, None
+    source = None if src is None and group_src is None else _peer(found, "src", src, group_src)
+    mark, others = _tags(tensor.dtype, tag)
+    call = begin_message(name, found, None if source is None else found.ranks[source])
     received = call.receive(tensor)
-    status = mpi().Status()
-    request = _WithStatus(call.communicator.Irecv(message(received.array), source, tag), status)
-
-    def check() -> None:
-        count = status.Get_count(datatype_of(received.array.dtype))
-        if count != received.array.size:
-            raise DistBackendError(
-                f"{name} expected {received.array.size} elements, and rank {call.group.ranks[status.Get_source()]} "
-                f"sent {count}"
-            )
-
-    return call, [request], [check, received.finish], status
+    expected = _Message(call, source, mark, others, received.array, tensor.dtype)
+    call.work.misfit = expected.misfit
+    return call.start(expected.receive, [received.finish], True), expected
 
 
-class _WithStatus:
-    """A request of MPI that keeps its status."""
+def _tags(dtype: dtype, tag: int) -> tuple[int, dict[int, str]]:
+    """Return MPI's tag of a message with elements of a dtype, and the tags of other dtypes, with their names.
 
-    def __init__(self, request: Any, status: Any):
-        self._request, self._status = request, status
+    MPI does not compare the dtype of a message with that of its receiver, so it is a part of the tag.
+
+    Raises:
+        ValueError: the tag is negative, or MPI has no tag as large.
+    """
+    names = [*dtype.named]
+    most = (mpi().COMM_WORLD.Get_attr(mpi().TAG_UB) + 1) // len(names) - 1
+    if not 0 <= tag <= most:
+        raise ValueError(f"the tag of a message must be between 0 and {most}, not {tag}")
+    others = {tag * len(names) + code: name for code, name in enumerate(names) if name != dtype.name}
+    return tag * len(names) + names.index(dtype.name), others
+
+
+class _Message:
+    """Request for a message from a rank of a group, or from any.
+
+    Args:
+        call: the call.
+        source: the number of the rank in the group, or None.
+        tag: MPI's tag, which has the dtype.
+        others: the tags of other dtypes, with their names.
+        array: the memory to receive the elements.
+        dtype: their dtype.
+    """
+
+    def __init__(
+        self, call: Call, source: int | None, tag: int, others: dict[int, str], array: np.ndarray, dtype: dtype
+    ):
+        self._call, self._tag, self._others, self._array, self._dtype = call, tag, others, array, dtype
+        self._source = mpi().ANY_SOURCE if source is None else source
+        self._status = mpi().Status()
+
+    def receive(self) -> list[_Message]:
+        """Begin to receive, and return this request in a list."""
+        self._request = self._call.communicator.Irecv(message(self._array), self._source, self._tag)
+        return [self]
+
+    @property
+    def sender(self) -> int:
+        """The number in the world of the rank that sent the message."""
+        return self._call.group.ranks[self._status.Get_source()]
 
     def Test(self) -> bool:
-        """Return True if the request is complete."""
-        return self._request.Test(self._status)
+        """Return True if the message has arrived.
+
+        Raises:
+            DistBackendError: it has another number of elements.
+        """
+        try:
+            if not self._request.Test(self._status):
+                return False
+        except mpi().Exception as error:
+            if error.Get_error_class() != mpi().ERR_TRUNCATE:
+                raise
+            raise self._error("more were sent") from None
+        count = self._status.Get_count(datatype_of(self._array.dtype))
+        if count != self._array.size:
+            raise self._error(f"rank {self.sender} has sent {count}")
+        return True
+
+    def _error(self, fact: str) -> DistBackendError:
+        size = self._array.size
+        return DistBackendError(
+            f"{self._call.work.describe()} expected {size} element{'s' * (size != 1)} of {self._dtype}, and {fact}"
+        )
+
+    def misfit(self) -> str | None:
+        """Return what another rank has sent with this message's tag and another dtype, if there is such a message."""
+        status = mpi().Status()
+        for tag, name in self._others.items():
+            if self._call.communicator.Iprobe(self._source, tag, status):
+                sender = self._call.group.ranks[status.Get_source()]
+                return f"rank {sender} has sent elements of torch.{name}, not of {self._dtype}"
+        return None

@@ -10,7 +10,8 @@ from typing import Any
 from ..autograd.locations import Location
 from ..futures import Future
 from ..tensors.tensor import Tensor
-from .contact import Contact
+from .groups import ProcessGroup
+from .mpi import mpi
 
 __all__ = ["DistBackendError", "DistError", "Work"]
 
@@ -34,6 +35,10 @@ class DistBackendError(DistError):
     __module__ = "numgrad.distributed"
 
 
+#: Calls in progress whose handles were deleted: MPI still reads and writes the memory of their tensors.
+_unattended: list[Work] = []
+
+
 class Work:
     """Handle of a call in progress, returned with ``async_op=True``.
 
@@ -45,27 +50,35 @@ class Work:
         group: the number of its process group.
         count: the number of collectives of the group that this rank has begun, or None for messages.
         peers: the ranks in the world that take part.
+        timeout: seconds that ``wait`` may take.
+        misfit: returns a reason why the call cannot complete, or None.
     """
 
-    def __init__(
-        self, name: str, location: Location, group: int, count: int | None, peers: Sequence[int], timeout: float,
-        contact: Contact,
-    ):  # fmt: skip
+    def __init__(self, name: str, location: Location, group: ProcessGroup, peers: Sequence[int] | None = None):
         self.name = name
-        self.group = group
-        self.count = count
-        self.peers = peers
+        self.group = group.number
+        self.count: int | None = None
+        self.peers = group.ranks if peers is None else peers
         self._location = location
-        self._timeout = timeout
-        self._contact = contact
+        self.timeout = group.timeout
+        self._contact = group.contact
         self._requests: list[Any] = []
         self._finish: list[Callable[[], None]] = []
+        self.misfit: Callable[[], str | None] = lambda: None
+        self._error: DistBackendError | None = None
         #: The tensors that the call changes.
         self.tensors: list[Tensor] = []
 
     def start(self, requests: Sequence[Any], finish: Sequence[Callable[[], None]] = ()) -> None:
         """Take over MPI's requests, and functions to be called in order when all are complete."""
+        for work in [*_unattended]:
+            if work.is_completed() and not work._requests:
+                _unattended.remove(work)
         self._requests, self._finish = [*requests], [*finish]
+
+    def __del__(self) -> None:
+        if self._requests:
+            _unattended.append(self)
 
     def describe(self) -> str:
         """Return the name of the call with its place in the program."""
@@ -73,14 +86,19 @@ class Work:
         return f"{self.name} ({self._location.brief}{number})"
 
     def is_completed(self) -> bool:
-        """Return True if the communication is complete; the tensors may then be used."""
-        while self._requests:
-            if not self._requests[0].Test():
-                return False
-            del self._requests[0]
-        finish, self._finish = self._finish, []
-        for function in finish:
-            function()
+        """Return True if the communication is complete, after which the tensors may be used, or has failed."""
+        try:
+            while self._requests and self._error is None:
+                if not self._requests[0].Test():
+                    return False
+                del self._requests[0]
+            finish, self._finish = self._finish, []
+            for function in finish if self._error is None else ():
+                function()
+        except mpi().Exception as error:
+            self._error = DistBackendError(f"{self.describe()} failed: {error}")
+        except DistBackendError as error:
+            self._error = error
         return True
 
     def get_future(self) -> Future[list[Tensor]]:
@@ -88,19 +106,29 @@ class Work:
         return _FutureOfWork(self)
 
     def is_success(self) -> bool:
-        """Return True if the communication is complete."""
-        return self.is_completed()
+        """Return True if the communication is complete and has not failed."""
+        return self.is_completed() and self._error is None
+
+    def exception(self) -> DistBackendError | None:
+        """Return the error of a call that has failed, otherwise None."""
+        return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until the communication is complete, and return True.
 
         Raises:
             DistBackendError: that takes longer than ``timeout``, by default the group's; or a rank has ended that
-                should take part.  The message says who is missing.
+                should take part, and the message says who is missing.  The ranks' calls differ, or MPI reports an
+                error.
         """
-        if self.is_completed():
-            return True
-        limit = self._timeout if timeout is None else timeout.total_seconds()
+        if not self.is_completed():
+            self._await(timeout)
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def _await(self, timeout: timedelta | None) -> None:
+        limit = self.timeout if timeout is None else timeout.total_seconds()
         start = time.monotonic()
         look = start + min(_FIRST_LOOK, limit)
         while not self.is_completed():
@@ -110,10 +138,9 @@ class Work:
                 self._look(now - start, limit)
             if not self._contact.own_processor or now > start + _SPIN:
                 time.sleep(_NAP if now < start + 1 else _SLEEP)
-        return True
 
     def _look(self, elapsed: float, limit: float) -> None:
-        in_vain = self._contact.check(self)
+        in_vain = self._contact.check(self) or self.misfit()
         if in_vain is not None and not self.is_completed():
             raise DistBackendError(f"{self.describe()} cannot complete: {in_vain}")
         if elapsed > limit:
@@ -129,10 +156,10 @@ class _FutureOfWork(Future[list[Tensor]]):
 
     def done(self) -> bool:
         if not self._is_set and self._work.is_completed():
-            self.set_result(self._work.tensors)
+            self._set(self._work.tensors, self._work.exception())
         return self._is_set
 
     def _finish(self) -> None:
-        if not self._is_set:
+        if not self.done():
             self._work.wait()
-            self.set_result(self._work.tensors)
+            self.done()

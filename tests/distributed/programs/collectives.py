@@ -1,6 +1,5 @@
 """Checks of the collectives and messages against NumPy: run by ``test_distributed.py`` with three ranks."""
 
-import os
 import time
 import warnings
 from datetime import timedelta
@@ -110,7 +109,7 @@ if size > 1:
     assert dist.recv(x, tag=5) == preceding == x
     work.wait()
     work = dist.isend(numgrad.ones(2), following)
-    with pytest.raises(dist.DistBackendError, match=f"expected 3 elements, and rank {preceding} sent 2"):
+    with pytest.raises(dist.DistBackendError, match=f"3 elements of torch.float32, and rank {preceding} has sent 2"):
         dist.recv(numgrad.empty(3), preceding)
     work.wait()
 x, y = numgrad.ones(3), numgrad.ones(3)
@@ -134,6 +133,7 @@ mine = [None]
 dist.scatter_object_list(mine, found)
 assert mine == ["b" * rank]
 if size > 1 and rank < 2:
+    mine = [None] * 2
     dist.send_object_list(["c", 1], 1) if rank == 0 else dist.recv_object_list(mine)
     assert rank == 0 or mine == ["c", 1]
 
@@ -167,7 +167,7 @@ for error, message, call in [
     (TypeError, "ReduceOp.MAX is not defined for torch.complex64",
      lambda: dist.all_reduce(numgrad.ones(2, dtype=numgrad.complex64), Op.MAX)),
     (TypeError, r"all_reduce\(\) expects tensors, not int", lambda: dist.all_reduce(3)),
-    (TypeError, "must have one dtype, not torch.float64, torch.float32",
+    (ValueError, "tensors of one dtype, not of torch.float64, torch.float32",
      lambda: dist.all_gather_into_tensor(numgrad.ones(size, dtype=numgrad.float64), numgrad.ones(1))),
     (ValueError, "Global rank 9 is not part of group", lambda: dist.broadcast(numgrad.ones(1), 9)),
     (ValueError, r"output_tensor of shape \[3, 5\] must have 3 times as many elements",
@@ -182,13 +182,7 @@ for number in 1.0, 2.0:
         warnings.simplefilter("ignore")
         assert (compiled(numgrad.full((2,), number)) == number * size + 1).all()
 
-# calls that differ between ranks, and ranks that are late
-os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "1"
-with pytest.raises(dist.DistBackendError) as raised:
-    dist.all_reduce(numgrad.ones(3)) if rank else dist.broadcast(numgrad.ones(2), 0)
-assert "rank 0: broadcast(torch.float32 [2], src=0, group_src=None) at collectives.py, line " in str(raised.value)
-assert "ranks 1, 2: all_reduce(torch.float32 [3], op=SUM) at collectives.py, line " in str(raised.value)
-os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "0"
+# ranks that are late
 x = numgrad.ones(1)
 if rank == 0:
     with pytest.raises(dist.DistBackendError) as raised:
