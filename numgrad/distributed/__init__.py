@@ -31,13 +31,13 @@ _OBJECTS = [
 _MESSAGES = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 __all__ = [
-    "DistBackendError", "DistError", "ReduceOp", "Work", "is_available", "is_gloo_available", "is_initialized",
-    "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "nn",
+    "DistBackendError", "DistError", "GradBucket", "ReduceOp", "Work", "is_available", "is_gloo_available",
+    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "nn",
     *_GROUPS, *_COLLECTIVES, *_OBJECTS, *_MESSAGES,
 ]
 
 _LATER = {
-    "nn": "nn", "is_nccl_available": "nccl", "ReduceOp": "reductions",
+    "nn": "nn", "is_nccl_available": "nccl", "GradBucket": ".nn.parallel.buckets", "ReduceOp": "reductions",
     **dict.fromkeys(["DistBackendError", "DistError", "Work"], "work"),
     **dict.fromkeys(_GROUPS, "groups"),
     **dict.fromkeys(_COLLECTIVES, "collectives"),
@@ -78,6 +78,7 @@ def uses_mpi() -> bool:
 
 
 if TYPE_CHECKING:
+    from ..nn.parallel.buckets import GradBucket
     from . import nn
     from .collectives import *  # noqa: F403
     from .groups import *  # noqa: F403

@@ -15,7 +15,11 @@ import pytest
 import numgrad as torch
 import numgrad.distributed as dist
 from numgrad import nn
-from numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook, bf16_compress_hook
+from numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks import (
+    allreduce_hook,
+    bf16_compress_hook,
+    bf16_compress_wrapper,
+)
 from numgrad.nn.functional import cross_entropy
 from numgrad.nn.parallel import DistributedDataParallel
 from numgrad.utils.checkpoint import checkpoint
@@ -169,6 +173,41 @@ def check_which_parameters_are_unused():
     assert model.module.branches[0].weight.grad.item() == mean
 
 
+def check_which_parameters_are_averaged():
+    module = network(0)
+    DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(module, ["2.bias"])
+    nn.init.constant_(module[2].bias, dist.get_rank())
+    model = DistributedDataParallel(module)
+    model(torch.full((1, FEATURES), 1.0 + dist.get_rank())).square().sum().backward()
+    assert module[2].bias[0] == dist.get_rank()
+    assert torch.equal(mean_of_ranks(module[0].bias.grad), module[0].bias.grad)
+    assert not torch.equal(mean_of_ranks(module[2].bias.grad), module[2].bias.grad)
+
+    frozen = network(0)
+    frozen[0].requires_grad_(False)
+    model = DistributedDataParallel(frozen)
+    frozen[0].requires_grad_(True)
+    with pytest.raises(RuntimeError, match=re.escape("0.weight requires a gradient, which would not be averaged")):
+        model(torch.ones(1, FEATURES))
+    model = DistributedDataParallel(network(0))
+    with pytest.raises(RuntimeError, match="the gradient of .*, which has a graph"):
+        model(torch.ones(1, FEATURES)).sum().backward(create_graph=True)
+
+
+def check_arguments():
+    for name in "mixed_precision", "device_mesh", "delay_all_reduce_named_params", "bucket_cap_mb_list":
+        with pytest.raises(NotImplementedError, match=f"does not implement {name}: "):
+            DistributedDataParallel(network(0), **{name: []})
+    rank = dist.get_rank()
+    for options, at_first in ({"broadcast_buffers": False}, rank), ({"forward_sync_buffers": False}, 0):
+        module = nn.BatchNorm1d(1)
+        module.running_mean.fill_(rank)
+        model = DistributedDataParallel(module, **options)
+        assert module.running_mean == at_first
+        model(torch.full((2, 1), float(rank)))
+        np.testing.assert_allclose(module.running_mean.item(), 0.9 * at_first + 0.1 * rank, rtol=1e-6)
+
+
 def check_checkpoints():
     class Twice(nn.Module):
         def __init__(self):
@@ -226,7 +265,7 @@ def check_uneven_inputs():
 
 def check_communication_hooks():
     gradients = []
-    for hook in None, allreduce_hook, bf16_compress_hook:
+    for hook in None, allreduce_hook, bf16_compress_hook, bf16_compress_wrapper(allreduce_hook):
         model = DistributedDataParallel(network(0), bucket_cap_mb=SMALL)
         if hook is not None:
             model.register_comm_hook(None, hook)
@@ -235,7 +274,19 @@ def check_communication_hooks():
         gradients.append(torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]))
     np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-5, atol=1e-7)
     assert not torch.equal(gradients[2], gradients[0])
+    assert torch.equal(gradients[2], gradients[3])
     np.testing.assert_allclose(gradients[2], gradients[0], atol=float(gradients[0].abs().max()) / 64)
+
+    def hook_in_pytorchs_style(state, bucket: dist.GradBucket):
+        bucket.set_buffer(bucket.buffer().double() * state)
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda future: future.value()[0] / 8)
+
+    model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
+    model.register_comm_hook(4.0, hook_in_pytorchs_style)
+    for _ in range(2):
+        model.zero_grad()
+        model(torch.ones(1, 1)).sum().backward()
+        assert model.module.weight.grad.item() == dist.get_world_size() / 2
 
 
 def check_statistics_of_all_ranks():

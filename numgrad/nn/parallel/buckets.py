@@ -31,7 +31,8 @@ class GradBucket:
 
     Attributes:
         indices: the numbers of the parameters.
-        views: the places of the gradients in the buffer, in the parameters' shapes and, if dense, strides.
+        memory: the flat tensor of the gradients.
+        views: the places of the gradients in the memory, in the parameters' shapes and, if dense, strides.
         missing: the number of gradients that are not there yet.
         future: the reduced buffer, while it is underway.
     """
@@ -44,12 +45,12 @@ class GradBucket:
         self.future: Future[Tensor] | None = None
         with no_grad():
             size = sum([parameter.numel() for parameter in parameters])
-            self._buffer = empty([size], dtype=parameters[0].dtype, device=parameters[0].device)
+            self.memory = self._buffer = empty([size], dtype=parameters[0].dtype, device=parameters[0].device)
             self.views: list[Tensor] = []
             start = 0
             for parameter in parameters:
                 strides = empty_like(parameter).stride()
-                self.views.append(self._buffer.as_strided(parameter.shape, strides, start).detach())
+                self.views.append(self.memory.as_strided(parameter.shape, strides, start).detach())
                 start += parameter.numel()
 
     def index(self) -> int:
@@ -65,11 +66,11 @@ class GradBucket:
         self._position, self._last = position, last
 
     def buffer(self) -> Tensor:
-        """Return the flat tensor of the gradients."""
+        """Return the flat tensor of the gradients, or that which ``set_buffer`` has put in its place."""
         return self._buffer
 
     def gradients(self) -> list[Tensor]:
-        """Return the gradients in the buffer, in the shapes of the parameters."""
+        """Return the gradients in the shapes of the parameters."""
         return [*self.views]
 
     def parameters(self) -> list[Tensor]:
@@ -77,9 +78,15 @@ class GradBucket:
         return [*self._parameters]
 
     def set_buffer(self, tensor: Tensor) -> None:
-        """Overwrite the gradients with those of a flat tensor."""
-        with no_grad():
-            self._buffer.copy_(tensor)
+        """Let ``buffer`` return this flat tensor, maybe of another dtype, until the reduction is complete."""
+        self._buffer = tensor
+
+    def complete(self, reduced: Tensor) -> None:
+        """Put the reduced elements into the memory, which becomes the buffer again."""
+        self._buffer, self.future = self.memory, None
+        if reduced is not self.memory:
+            with no_grad():
+                self.memory.copy_(reduced)
 
 
 def bucket_assignment(

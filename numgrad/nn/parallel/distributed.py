@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ... import distributed
 from ...autograd.grad_mode import is_grad_enabled, no_grad
+from ...autograd.hooks import module_changes
 from ...devices import recording
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.groups import ProcessGroup, default_group
@@ -45,7 +46,7 @@ class DistributedDataParallel(Module, Joinable):
         module: the module, which has the same parameters on all ranks.
         device_ids, output_device: the one GPU of this process, where the module already is.
         dim: accepted for compatibility with PyTorch.
-        broadcast_buffers: overwrite buffers with those of rank 0 before each call.
+        broadcast_buffers: the former name of ``forward_sync_buffers``; False also keeps each rank's own buffers now.
         init_sync: overwrite parameters and buffers with those of rank 0 now.
         process_group: the group, by default all processes.
         bucket_cap_mb: the size of a bucket in MiB.
@@ -54,27 +55,45 @@ class DistributedDataParallel(Module, Joinable):
         check_reduction: accepted for compatibility with PyTorch.
         gradient_as_bucket_view: let the gradients stay in the buckets, which saves memory and a copy.
         static_graph: the same parameters are used in each pass, maybe several times.  The first pass finds them.
+        delay_all_reduce_named_params, param_to_hook_all_reduce, mixed_precision, device_mesh, bucket_cap_mb_list: not
+            implemented.
+        skip_all_reduce_unused_params, batched_grad_copy: accepted for compatibility with PyTorch.
+        forward_sync_buffers: overwrite buffers with those of rank 0 before each call, by default True.
 
     Raises:
         RuntimeError: no parameter requires a gradient, or the ranks' parameters differ.
         ValueError: there is no process group; several GPUs are given.
+        NotImplementedError: an argument is given that is not implemented.
     """
 
     def __init__(
         self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
-        broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None,
+        broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
         bucket_cap_mb: float | None = None, find_unused_parameters: bool = False, check_reduction: bool = False,
-        gradient_as_bucket_view: bool = False, static_graph: bool = False,
+        gradient_as_bucket_view: bool = False, static_graph: bool = False, delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None, mixed_precision: Any = None, device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: Sequence[int] | None = None,
+        batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None,
     ):  # fmt: skip
         super().__init__()
         Joinable.__init__(self)
+        for name, value, instead in (
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params, "use a larger bucket_cap_mb"),
+            ("param_to_hook_all_reduce", param_to_hook_all_reduce, "use a larger bucket_cap_mb"),
+            ("mixed_precision", mixed_precision, "use torch.autocast, and bf16_compress_hook for the gradients"),
+            ("device_mesh", device_mesh, "give the group as process_group"),
+            ("bucket_cap_mb_list", bucket_cap_mb_list, "use bucket_cap_mb"),
+        ):
+            if value is not None:
+                raise NotImplementedError(f"DistributedDataParallel does not implement {name}: {instead}")
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(f"device_ids can only be None or contain a single element, not {list(device_ids)}")
         if device_ids and next(module.parameters()).device.type == "cpu":
             raise ValueError(f"device_ids is for modules on a GPU, and {[*device_ids]} was given for one on the CPU")
         self.module = module
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
-        self.broadcast_buffers = broadcast_buffers
+        sends_buffers = broadcast_buffers is not False
+        self.forward_sync_buffers = sends_buffers if forward_sync_buffers is None else forward_sync_buffers
         self.bucket_bytes_cap = int((_OTHERS if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
@@ -82,17 +101,17 @@ class DistributedDataParallel(Module, Joinable):
         self.require_backward_grad_sync = True
         self._connect(process_group)
         if init_sync:
-            self._overwrite([*module.parameters(), *module.buffers()], 0)
+            self._overwrite([*self._sent(module.named_parameters()), *(self._buffers_sent if sends_buffers else ())], 0)
 
     def _connect(self, group: Any, check: bool = True) -> None:
         """Prepare the reductions in a group; with ``check``, communicate with its other ranks."""
         self.process_group = default_group() if group is None else group
         if not isinstance(self.process_group, ProcessGroup):
             raise ValueError("process_group must be a group that this process belongs to")
-        named = [(name, each) for name, each in self.module.named_parameters() if each.requires_grad or is_lazy(each)]
+        named = self._trained()
         if not named:
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
                 "gradient."
             )
         lazy = [name for name, parameter in named if is_lazy(parameter)]
@@ -106,6 +125,48 @@ class DistributedDataParallel(Module, Joinable):
             parameters, names, self.process_group, first, self.bucket_bytes_cap, self.gradient_as_bucket_view,
             self.find_unused_parameters, self.static_graph,
         )
+        self.__dict__["_changes"] = -1  # the number of changes of modules when parameters were last compared
+
+    def _trained(self) -> list[tuple[str, Tensor]]:
+        """Return the names and values of parameters that require a gradient."""
+        named = [each for each in self.module.named_parameters() if each[0] not in self._ignored]
+        return [(name, each) for name, each in named if each.requires_grad or is_lazy(each)]
+
+    @property
+    def _ignored(self) -> Collection[str]:
+        return getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
+
+    def _sent(self, named: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
+        """Return the tensors without those to be ignored."""
+        return [each for name, each in named if name not in self._ignored]
+
+    @property
+    def _buffers_sent(self) -> list[Tensor]:
+        return self._sent(self.module.named_buffers())
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(
+        module: Module, params_and_buffers_to_ignore: Iterable[str]
+    ) -> None:
+        """Leave the parameters and buffers of these names out: each rank has its own.  Called before wrapping."""
+        module.__dict__["_ddp_params_and_buffers_to_ignore"] = [*params_and_buffers_to_ignore]
+
+    def _set_static_graph(self) -> None:
+        """Set ``static_graph``, before the first call."""
+        self.static_graph = self.reducer.static = True
+
+    def _check_trained(self) -> None:
+        """Raise if a parameter requires a gradient that did not when this object was made, or was not there."""
+        changes = module_changes()
+        if changes != self._changes:
+            known = {id(each) for each in self.reducer.parameters}
+            new = [name for name, each in self._trained() if id(each) not in known]
+            if new:
+                raise RuntimeError(
+                    f"{new[0]} requires a gradient, which would not be averaged: it was added, replaced or unfrozen "
+                    "after the module was wrapped in DistributedDataParallel. Wrap the module again"
+                )
+            self.__dict__["_changes"] = changes
 
     def _check_parameters(self, named: Sequence[tuple[str, Tensor]]) -> None:
         own = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
@@ -153,10 +214,12 @@ class DistributedDataParallel(Module, Joinable):
                 self.compile()
         averages = is_grad_enabled() and self.require_backward_grad_sync
         source = 0
+        if averages:
+            self._check_trained()
         if self._join_config.enable:
             source = self._begin_joined(averages)
         if self._sends_buffers:
-            self._overwrite([*self.module.buffers()], source)
+            self._overwrite(self._buffers_sent, source)
         outputs = (self._program or self.module)(*inputs, **kwargs)
         if averages:
             self.reducer.prepare([*_tensors_in(outputs)])
@@ -166,7 +229,7 @@ class DistributedDataParallel(Module, Joinable):
 
     @property
     def _sends_buffers(self) -> bool:
-        return self.broadcast_buffers and self.require_backward_grad_sync and any(True for _ in self.module.buffers())
+        return self.forward_sync_buffers and self.require_backward_grad_sync and bool(self._buffers_sent)
 
     def _overwrite(self, tensors: Sequence[Tensor], source: int) -> None:
         """Overwrite tensors with those of a rank of the group, all of one dtype in one call."""
@@ -225,6 +288,11 @@ class DistributedDataParallel(Module, Joinable):
         return Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """The former name of ``forward_sync_buffers``."""
+        return self.forward_sync_buffers
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """Return the hooks that ``Join`` calls on a rank without further batches."""
@@ -287,7 +355,7 @@ class _JoinHook(JoinHook):
         if not model._divides_by_all:
             model.reducer.divisor = active
         if send_buffers:
-            model._overwrite([*model.module.buffers()], model._last_rank(False))
+            model._overwrite(model._buffers_sent, model._last_rank(False))
         if averages:
             model.reducer.shadow()
 
@@ -295,4 +363,4 @@ class _JoinHook(JoinHook):
         model = self._model
         model.reducer.divisor = distributed.get_world_size(model.process_group)
         source = model._last_rank(is_last_joiner)
-        model._overwrite([*model.module.parameters(), *model.module.buffers()], source)
+        model._overwrite([*model._sent(model.module.named_parameters()), *model._buffers_sent], source)

@@ -47,6 +47,7 @@ class Reducer:
         static: True if the same parameters get no gradient in each pass.
 
     Attributes:
+        static: that argument.
         buckets: the buckets in the order of reductions.
         divisor: the number by which gradients are divided before they are summed.
         is_armed: True if the next backward pass reduces gradients.
@@ -60,7 +61,7 @@ class Reducer:
         self.parameters, self.names, self.group = [*parameters], [*names], group
         self.divisor = distributed.get_world_size(group)
         self._sizes = first, most
-        self._keeps_views, self._finds_unused, self._static = keeps_views, finds_unused, static
+        self._keeps_views, self._finds_unused, self.static = keeps_views, finds_unused, static
         self._hook: Hook | None = None
         self._state: Any = None
         self._arrivals: list[int] | None = []  # the order of gradients in the first pass; None afterwards
@@ -122,7 +123,7 @@ class Reducer:
         for bucket in self.buckets:
             bucket.missing, bucket.future = len(bucket.indices), None
         self._unused = set()
-        if self._static:
+        if self.static:
             self._left = Counter(self._uses or ())
             self._unused = set() if self._uses is None else {*range(len(self.parameters))} - {*self._uses}
         elif self._finds_unused:
@@ -141,7 +142,7 @@ class Reducer:
         """Take the gradient of a parameter, which is complete.
 
         Raises:
-            RuntimeError: this gradient was reduced already.
+            RuntimeError: this gradient was reduced already, or it has a graph.
         """
         if not self.is_armed:
             self._used_alone.add(number)
@@ -152,6 +153,12 @@ class Reducer:
                     stacklevel=2,
                 )
             return
+        gradient = self.parameters[number].grad
+        if gradient is not None and gradient.requires_grad:
+            raise RuntimeError(
+                f"DistributedDataParallel does not average the gradient of {self.names[number]}, which has a graph "
+                "(create_graph=True): call the module that is wrapped, and numgrad.distributed.nn.functional.all_reduce"
+            )
         if not self._has_begun:
             self._has_begun = True
             if self._waits_for_the_end:
@@ -177,11 +184,11 @@ class Reducer:
     @property
     def _waits_for_the_end(self) -> bool:
         """True in the first pass of a static graph, in which unused parameters are found."""
-        return self._static and self._uses is None
+        return self.static and self._uses is None
 
     def _begin(self) -> None:
         """Begin the reductions of a pass: unused parameters are ready."""
-        if self._finds_unused or self._static:
+        if self._finds_unused or self.static:
             unused = self._unused - self._used_alone
             self._sum_used([number not in unused for number in range(len(self.parameters))])
         for number in sorted(self._unused):
@@ -258,9 +265,7 @@ class Reducer:
             reduced = bucket.future.wait()
             if isinstance(reduced, (list, tuple)):
                 reduced = reduced[0]
-            if reduced is not bucket.buffer():
-                bucket.set_buffer(reduced)
-            bucket.future = None
+            bucket.complete(reduced)
         unused: set[int] = set()
         if self._used_by is not None:
             counts, work = self._used_by
@@ -289,7 +294,7 @@ class Reducer:
         """Take part in the reductions of a pass of other ranks with zeros, when this rank has no more inputs."""
         self.prepare([])
         with no_grad():
-            if self._finds_unused or self._static:
+            if self._finds_unused or self.static:
                 self._sum_used([False] * len(self.parameters))
             for bucket in self.buckets:
                 bucket.buffer().zero_()
