@@ -16,6 +16,10 @@ from .work import DistBackendError, Work
 __all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
 
 
+#: Functions that have begun requests in vain, with the memory that MPI may still use.
+_failed: list[Callable[[], Sequence[Any]]] = []
+
+
 class Call:
     """A call of this rank with its group.
 
@@ -50,6 +54,8 @@ class Call:
         try:
             self.work.start([*comparisons, *begin()], finish)
         except mpi().Exception as error:
+            _failed.append(begin)
+            self.work.wait()  # raises an error if the ranks' calls differ
             raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
         if async_op:
             return self.work

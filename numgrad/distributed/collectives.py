@@ -17,6 +17,7 @@ from ..tensors.tensor import Tensor
 from . import nccl
 from .buffers import Received, check_tensors, elements_of, joined
 from .calls import Call, begin_collective
+from .groups import seconds_of
 from .mpi import datatype_of, message, mpi
 from .reductions import ReduceOp, operation_of
 from .work import Work
@@ -31,7 +32,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     """Replace the tensor of each rank by the reduction of all.
 
     Raises:
-        TypeError: the reduction is not defined for the dtype.
+        TypeError, ValueError: the reduction is not defined for the dtype.
     """
     check_tensors("all_reduce", tensor)
     operation = operation_of(op, tensor.dtype)
@@ -210,7 +211,7 @@ def reduce_scatter_tensor(
 
     Raises:
         ValueError: ``input`` does not have the elements of one ``output`` for each rank.
-        TypeError: the reduction is not defined for the dtype.
+        TypeError, ValueError: the reduction is not defined for the dtype.
     """
     check_tensors("reduce_scatter_tensor", output, input)
     operation = operation_of(op, input.dtype)
@@ -237,7 +238,7 @@ def reduce_scatter(
 
     Raises:
         ValueError: ``input_list`` does not have one tensor per rank, with this rank's of the shape of ``output``.
-        TypeError: the reduction is not defined for the dtype.
+        TypeError, ValueError: the reduction is not defined for the dtype.
     """
     check_tensors("reduce_scatter", output, *input_list)
     operation = operation_of(op, output.dtype)
@@ -314,7 +315,7 @@ def barrier(
     if call is None:
         return None
     if timeout is not None:
-        call.work.timeout = timeout.total_seconds()
+        call.work.timeout = seconds_of(timeout)
     return call.start(lambda: [call.communicator.Ibarrier()], (), async_op)
 
 

@@ -55,7 +55,7 @@ class ProcessGroup:
         self.ranks = tuple(ranks)
         self.communicator = communicator
         self.number = number
-        self.timeout = timeout.total_seconds()
+        self.timeout = seconds_of(timeout)
         self.count = 0
         self.contact = contact
         self.nccl: Any = None
@@ -230,6 +230,17 @@ def new_group(
     made = ProcessGroup(chosen, communicator, number, limit, world.contact)
     _groups.append(made)
     return made
+
+
+def seconds_of(timeout: timedelta) -> float:
+    """Return a timeout in seconds.
+
+    Raises:
+        TypeError: it is not a ``timedelta``.
+    """
+    if not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    return timeout.total_seconds()
 
 
 def world_group() -> ProcessGroup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -151,9 +152,10 @@ def _tags(dtype: dtype, tag: int) -> tuple[int, dict[int, str]]:
     MPI does not compare the dtype of a message with that of its receiver, so it is a part of the tag.
 
     Raises:
-        ValueError: the tag is negative, or MPI has no tag as large.
+        TypeError: the tag is not an integer.
+        ValueError: it is negative, or MPI has no tag as large.
     """
-    names = [*dtype.named]
+    tag, names = operator.index(tag), [*dtype.named]
     most = (mpi().COMM_WORLD.Get_attr(mpi().TAG_UB) + 1) // len(names) - 1
     if not 0 <= tag <= most:
         raise ValueError(f"the tag of a message must be between 0 and {most}, not {tag}")

@@ -56,15 +56,14 @@ def operation_of(op: ReduceOp, dtype: dtype) -> Any:
 
     Raises:
         TypeError: the reduction is not defined for the dtype, or ``op`` is none.
+        ValueError: it is not defined for complex numbers.
     """
     if not isinstance(op, ReduceOp):
         raise TypeError(f"a reduction is a ReduceOp, such as ReduceOp.SUM, not {op!r}")
+    if dtype.is_complex and op not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT):
+        raise ValueError(f"ReduceOp.{op} is not defined for complex tensors, such as those of {dtype}")
     bitwise = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
-    if (
-        (bitwise and dtype.differentiable)
-        or (op is ReduceOp.AVG and not dtype.differentiable)
-        or (op in (ReduceOp.MIN, ReduceOp.MAX) and dtype.is_complex)
-    ):
+    if (bitwise and dtype.differentiable) or (op is ReduceOp.AVG and not dtype.differentiable):
         raise TypeError(f"ReduceOp.{op} is not defined for {dtype}")
     if dtype.kind == "b":
         return getattr(mpi(), _FOR_BOOLS[op])

@@ -10,7 +10,7 @@ from typing import Any
 from ..autograd.locations import Location
 from ..futures import Future
 from ..tensors.tensor import Tensor
-from .groups import ProcessGroup
+from .groups import ProcessGroup, seconds_of
 from .mpi import mpi
 
 __all__ = ["DistBackendError", "DistError", "Work"]
@@ -128,7 +128,7 @@ class Work:
         return True
 
     def _await(self, timeout: timedelta | None) -> None:
-        limit = self.timeout if timeout is None else timeout.total_seconds()
+        limit = self.timeout if timeout is None else seconds_of(timeout)
         start = time.monotonic()
         look = start + min(_FIRST_LOOK, limit)
         while not self.is_completed():
