@@ -60,12 +60,10 @@ class Contact:
 
     Args:
         communicator: MPI's communicator for these messages alone.
-        own_processor: True if this process shares its processor with no other rank.
     """
 
-    def __init__(self, communicator: Any, own_processor: bool):
+    def __init__(self, communicator: Any):
         self._communicator = communicator
-        self.own_processor = own_processor
         self._sent: list[Any] = []
         self._answers: dict[int, _Answer] = {}
         #: For each rank that has ended: how many collectives of each group it has begun, and when this became known.

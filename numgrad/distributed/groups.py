@@ -137,14 +137,14 @@ def init_process_group(
     if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
         raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")
     origin = mpi().COMM_WORLD if communicator is None else communicator
-    own_processor = number_processes(origin, world_size)
+    number_processes(origin, world_size)
     own, size = origin.Get_rank(), origin.Get_size()
     if rank not in (-1, own):
         raise ValueError(f"MPI has given this process number {own}, not {rank}")
     if names != {Backend.MPI} and not _warned_of_backend and own == 0:
         _warned_of_backend = True
         warnings.warn(f"numgrad.distributed uses MPI as the backend '{backend}'", stacklevel=2)
-    contact = Contact(origin.Dup(), own_processor)
+    contact = Contact(origin.Dup())
     GroupMember.WORLD = world = ProcessGroup(
         range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
     )

@@ -23,7 +23,7 @@ _UNDERWAY = 0.5
 _aborts = False
 
 
-def number_processes(communicator: Any, expected: int = -1) -> bool:
+def number_processes(communicator: Any, expected: int = -1) -> None:
     """Set ``RANK``, ``WORLD_SIZE``, ``LOCAL_RANK``, ``LOCAL_WORLD_SIZE``, unless they are, and the number of threads.
 
     The processors of a machine are divided among its processes, unless ``NUMBA_NUM_THREADS`` is set, and, for products
@@ -32,9 +32,6 @@ def number_processes(communicator: Any, expected: int = -1) -> bool:
     Args:
         communicator: MPI's communicator of the processes.
         expected: the number of processes; by default that in ``WORLD_SIZE``, if it is set.
-
-    Returns:
-        True if each process of this machine has a processor.
 
     Raises:
         ValueError: there is another number of processes.
@@ -58,10 +55,8 @@ def number_processes(communicator: Any, expected: int = -1) -> bool:
     numbers = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": local_rank, "LOCAL_WORLD_SIZE": local_size}
     for name, value in numbers.items():
         os.environ.setdefault(name, str(value))
-    processors = _processors()
     if local_size > 1:
-        _limit_threads(max(1, processors // local_size))
-    return local_size <= processors
+        _limit_threads(max(1, _processors() // local_size))
 
 
 def _limit_threads(count: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -18,9 +20,12 @@ __all__ = ["DistBackendError", "DistError", "Work"]
 #: Seconds after which a waiting call looks for messages of other ranks, and seconds between looks.
 _FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 0.05
 
-#: Seconds that a call waits without sleeping, if no other rank needs the processor; seconds of each sleep after that,
+#: Seconds that a call waits without sleeping, but lets others have the processor; seconds of each sleep after that,
 #: short because large messages make no progress in it; and seconds of each sleep of a call that waits for long.
-_SPIN, _NAP, _SLEEP = 0.0002, 0.00001, 0.0005
+_AWAKE, _NAP, _SLEEP = 0.002, 0.00001, 0.0005
+
+#: Lets another process have the processor, if one is ready to run.
+_give_way: Callable[[], None] = getattr(os, "sched_yield", functools.partial(time.sleep, 0))
 
 
 class DistError(RuntimeError):
@@ -136,7 +141,9 @@ class Work:
             if now > look:
                 look = now + _BETWEEN_LOOKS
                 self._look(now - start, limit)
-            if not self._contact.own_processor or now > start + _SPIN:
+            if now < start + _AWAKE:
+                _give_way()
+            else:
                 time.sleep(_NAP if now < start + 1 else _SLEEP)
 
     def _look(self, elapsed: float, limit: float) -> None:

@@ -229,7 +229,7 @@ class Reducer:
         if self._hook is not None:
             return self._hook(self._state, bucket)
         with no_grad():
-            bucket.buffer().div_(self.divisor)  # before the sum, which 16-bit numbers may not hold
+            bucket.buffer().mul_(1 / self.divisor)  # before the sum, which 16-bit numbers may not hold
         work: Any = distributed.all_reduce(bucket.buffer(), group=self.group, async_op=True)
         return work.get_future().then(lambda future: future.value()[0])
 
