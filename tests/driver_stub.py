@@ -13,7 +13,8 @@ from cuda.bindings import driver as real
 from late_gpu import Stream
 
 NAMES = (
-    "CU_MEMHOSTALLOC_PORTABLE", "CUdevice_attribute", "CUevent_flags", "CUresult", "CUstream", "CUstream_flags",
+    "CU_MEMHOSTALLOC_PORTABLE", "CUdevice_attribute", "CUevent_flags", "CUresult", "CUstream", "CUstreamCaptureMode",
+    "CUstream_flags",
 )
 ERROR = real.CUresult
 
@@ -57,6 +58,7 @@ class Driver:
         self.blocks = {}  # of GPUs: address to memory and GPU
         self.pinned = {}
         self.streams = {}
+        self.capturing = {}  # the works of graphs, by stream
         self.numbers = itertools.count(0x1000, 16)
         self.parameters = 0
         self.kernel = None
@@ -74,11 +76,12 @@ class Driver:
     def _stream(self, handle):
         return self.streams.setdefault((self._gpu(), _number(handle)), Stream())
 
-    def _put(self, call, stream, work):
-        """Note a call, and leave its work for later."""
+    def _put(self, call, stream, *works):
+        """Note a call, and leave its works for later, or for a graph while the stream is captured."""
         error = self._note(*call)
         if not error:
-            self._stream(stream).work.append(work)
+            captured = self.capturing.get((self._gpu(), _number(stream)))
+            (self._stream(stream).work if captured is None else captured).extend(works)
         return (error,)
 
     def cuInit(self, Flags):
@@ -244,6 +247,33 @@ class Driver:
         grid, block = (gridDimX, gridDimY, gridDimZ), (blockDimX, blockDimY, blockDimZ)
         work = (lambda: self.kernel(*arguments)) if self.kernel else (lambda: None)
         return self._put(("cuLaunchKernel", f, grid, block, _number(hStream), arguments), hStream, work)
+
+    @in_context
+    def cuStreamBeginCapture(self, hStream, mode):
+        error = self._note("cuStreamBeginCapture", mode)
+        if not _number(hStream):
+            return (ERROR.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,)
+        if not error:
+            self.capturing[self._gpu(), _number(hStream)] = []
+        return (error,)
+
+    @in_context
+    def cuStreamEndCapture(self, hStream):
+        return self._note("cuStreamEndCapture"), self.capturing.pop((self._gpu(), _number(hStream)))
+
+    @in_context
+    def cuGraphInstantiate(self, hGraph, flags):
+        return self._note("cuGraphInstantiate", flags), hGraph[:]
+
+    @in_context
+    def cuGraphLaunch(self, hGraphExec, hStream):
+        return self._put(("cuGraphLaunch", len(hGraphExec), _number(hStream)), hStream, *hGraphExec)
+
+    def cuGraphDestroy(self, hGraph):
+        return (self._note("cuGraphDestroy"),)
+
+    def cuGraphExecDestroy(self, hGraphExec):
+        return (self._note("cuGraphExecDestroy"),)
 
     def cuGetErrorString(self, error):
         return ERROR.CUDA_SUCCESS, b"what the driver says"

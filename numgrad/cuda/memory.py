@@ -97,7 +97,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         device: the GPU, by index, device or name; the current one for None.
         abbreviated: omit the lines for the pools of small and of large blocks.
     """
-    from ..devices.cuda.caching import amount  # loaded on demand
+    from ..devices.cuda.counts import amount  # loaded on demand
 
     index = gpus.index_of(device)
     stats = memory_stats(index)

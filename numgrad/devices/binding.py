@@ -88,7 +88,7 @@ class Writer:
         last: dict[New, int] = {}
         for number, step in enumerate(self.plan.steps):
             for operand in step.operands:
-                if operand.__class__ is Buffer and operand.memory.__class__ is New and _is_large(operand.memory):
+                if operand.__class__ is Buffer and operand.memory.__class__ is New and is_large(operand.memory):
                     last[operand.memory] = number
         kept = {result.memory for result in self.plan.results}
         by_step: dict[int, list[New]] = {}
@@ -209,7 +209,7 @@ class Writer:
         return "size"
 
 
-def _is_large(memory: New) -> bool:
+def is_large(memory: New) -> bool:
     return memory.size.__class__ is int and memory.size * memory.dtype.itemsize >= LARGE
 
 

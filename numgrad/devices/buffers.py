@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .recording import on_gpu, values_read
+from .recording import on_gpu, repeatable, values_read
 
 #: The modules that copy and allocate memory, once a GPU is in use: ``cuda.driver`` or ``cuda.simulated``, and
 #: ``cuda.memory``.
@@ -130,6 +130,7 @@ class DeviceBuffer:
         return f"<DeviceBuffer of {self.size} {self.dtype} on cuda:{self.device}>"
 
 
+@repeatable
 def _put(target: DeviceBuffer, source: DeviceBuffer) -> None:
     stream = _memory.stream(target.device)
     if _memory.side_streams:

@@ -207,6 +207,21 @@ def reads_values(what: str) -> Callable[[Function], Function]:
     return decorate
 
 
+#: Functions that put the same work on the current stream of a GPU in each call with the same operands.
+_repeatable: set[Any] = set()
+
+
+def repeatable(function: Function) -> Function:
+    """Declare that a function puts the same work on the current stream of a GPU in each call with the same operands."""
+    _repeatable.add(function)
+    return function
+
+
+def is_repeatable(function: Any) -> bool:
+    """Return True if a function, other than a kernel, is declared to be ``repeatable``."""
+    return function in _repeatable
+
+
 def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
     """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and notify the recorder.
 

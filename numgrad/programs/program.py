@@ -21,7 +21,7 @@ from ..tensors.tensor import Tensor, tensor_of
 from .background import in_background
 from .block_names import block_names
 from .captured import Capture
-from .device_program import DeviceProgram, memory_on
+from .device_program import DeviceProgram, memory_on, results_on
 from .linked import BRIEF, LinkedProgram
 from .memory_plan import MemoryPlan
 from .merged_launches import merged_steps
@@ -284,7 +284,7 @@ class Program:
             if self._reuse:
                 buffer = allocate()
                 self._names[f"allocate{number}"] = lambda: buffer
-            else:
+            elif self.recorder.device < 0:
                 self._names[f"allocate{number}"] = allocate
         name = self._results[block]
         if begin or storage.nbytes != block.size or self._dtypes[block] != storage.dtype:
@@ -334,6 +334,10 @@ class Program:
 
     def _allocations(self) -> list[str]:
         lines = [f"{name} = allocate{number}()" for number, name in enumerate(self._results.values())]
+        if self.recorder.device >= 0 and self._results and not self._reuse:
+            wanted = [(block.size, block.size // dtype.itemsize, dtype) for block, dtype in self._dtypes.items()]
+            self._names["allocate_results"] = results_on(self.recorder.device, wanted)
+            lines = [f"{', '.join(self._results.values())}, = allocate_results()"]
         if self.plan.offsets and not self._saved:  # the backward program needs this memory, even if it is empty
             self._names["allocate_saved"] = self._allocator(self.plan.saved_size, _BYTES)
             lines.append("saved = allocate_saved()")

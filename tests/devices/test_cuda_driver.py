@@ -221,6 +221,46 @@ def test_a_thread_without_its_context_makes_it_current_again(gpu, first):
         driver.synchronize(stream)
 
 
+def test_work_that_is_captured_runs_when_its_graph_is_launched(gpu):
+    capturing, here = runtime.pooled_stream(0), runtime.stream(0)
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters, found = 1, []
+    gpu.kernel = lambda argument: found.append(struct.unpack("=q", argument)[0])
+
+    def work():
+        for number in range(3):
+            launch(1, 1, capturing, number)
+
+    graph = driver.capture(capturing, work)
+    driver.synchronize_device(0)
+    assert found == []
+    for _ in range(2):
+        driver.launch_graph(graph, here)
+    driver.synchronize(here)
+    assert found == [0, 1, 2, 0, 1, 2]
+    assert gpu.made("cuGraphLaunch") == [(3, 0), (3, 0)]
+    del graph
+    assert len(gpu.made("cuGraphExecDestroy")) == len(gpu.made("cuGraphDestroy")) == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["cuStreamBeginCapture", "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiate"]
+)
+def test_work_that_cannot_be_captured_leaves_the_stream_usable(gpu, call):
+    capturing = runtime.pooled_stream(0)
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters = 1
+    gpu.fail[call] = ERROR.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+    assert driver.capture(capturing, lambda: launch(1, 1, capturing, 1)) is None
+    gpu.fail.clear()
+    assert not gpu.capturing
+    assert driver.capture(capturing, lambda: launch(1, 1, capturing, 1)) is not None
+
+
+def test_a_default_stream_captures_nothing(gpu):
+    assert driver.capture(runtime.stream(0), lambda: None) is None
+
+
 def test_a_kernel_is_loaded_once_on_each_gpu_for_its_capability(two):
     launch = driver.load("kernel", "", (types.int64,))
     two.parameters = 1

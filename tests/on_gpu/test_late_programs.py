@@ -6,6 +6,7 @@ import pytest
 
 import numgrad
 from numgrad import nn, optim
+from numgrad.devices import launches
 
 pytestmark = pytest.mark.simulator
 
@@ -32,6 +33,31 @@ def overwrite(stream):
     del kept
 
 
+def squares(x, y):
+    return (((x * y).sum() + x) * (y - x).sum()).square()
+
+
+def test_arguments_of_graphs_may_be_gone_when_work_is_done(gpu):
+    side = numgrad.cuda.Stream()
+    compiled, x, results, addresses = numgrad.compile(squares, fullgraph=True), filled(2), [], set()
+    for _ in range(6):
+        numgrad.cuda.synchronize()
+        with numgrad.cuda.stream(side):
+            scale = filled(3)  # memory of the other stream, where it was before
+        addresses.add(scale.data_ptr())
+        numgrad.cuda.current_stream().wait_stream(side)
+        results.append(compiled(x, scale))
+        del scale
+    assert len(addresses) <= 2
+    assert gpu.launched > 0
+    del compiled, x
+    overwrite(side)
+    overwrite(numgrad.cuda.current_stream())
+    expected = squares(filled(2), filled(3)).cpu().numpy()
+    for result in results:
+        np.testing.assert_array_equal(result.cpu().numpy(), expected)
+
+
 def test_arguments_and_programs_may_be_gone_when_work_is_done():
     side = numgrad.cuda.Stream()
     with numgrad.cuda.stream(side):
@@ -46,7 +72,45 @@ def test_arguments_and_programs_may_be_gone_when_work_is_done():
         np.testing.assert_array_equal(result.cpu().numpy(), np.full(SIZE, 10.0 * number, np.float32))
 
 
-def test_steps_that_are_put_one_after_the_other():
+def test_launches_become_a_graph_for_each_combination_of_addresses_that_comes_again(gpu):
+    compiled = numgrad.compile(squares, fullgraph=True)
+    tensors = [filled(number) for number in range(4)]
+    y, kept, results = filled(5), [], []
+    for number in (0, 0, 1, 2, 3, 0, 0, 2, 1, 1):
+        results.append((number, compiled(tensors[number], y).sum().item()))
+    assert gpu.launched > 0
+    assert 0 < len(gpu.captured) <= gpu.launched
+    for number, result in results:
+        assert result == squares(filled(number), filled(5)).sum().item()
+    for _ in range(20):  # the results stay, so that each has memory of its own
+        kept.append(compiled(tensors[1], y))
+    assert len({result.data_ptr() for result in kept}) == 20
+    assert {result.sum().item() for result in kept} == {results[-1][1]}
+
+
+def test_graphs_read_what_arguments_and_parameters_contain(gpu):
+    weight = filled(2)
+    compiled = numgrad.compile(lambda x: squares(x, weight), fullgraph=True)
+    x = filled(0)
+    for number in range(12):
+        x.fill_(number)
+        weight.mul_(1.5)
+        assert compiled(x).sum().item() == squares(x, weight).sum().item()
+    assert gpu.launched > 5
+
+
+def test_listeners_are_notified_of_launches_that_are_a_graph_without_them(gpu):
+    compiled, x, y = numgrad.compile(squares, fullgraph=True), filled(3), filled(5)
+    for _ in range(8):
+        compiled(x, y)
+    launched, names = gpu.launched, []
+    assert launched > 0
+    with launches.listening(lambda launch: names.append(launch.name)):
+        compiled(x, y)
+    assert (gpu.launched, len(names) > 3) == (launched, True)
+
+
+def test_steps_that_are_put_one_after_the_other(gpu):
     found = []
     for wrap in (lambda step: step, numgrad.compile(fullgraph=True)):
         numgrad.manual_seed(0)
@@ -66,3 +130,4 @@ def test_steps_that_are_put_one_after_the_other():
             one.cpu().numpy().tobytes() for one in (*losses, *[parameter.detach() for parameter in model.parameters()])
         ])
     assert found[0] == found[1]
+    assert gpu.launched > 0

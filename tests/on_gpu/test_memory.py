@@ -25,9 +25,42 @@ def allocator(cuda):
     assert made.counts.reserved == 0
 
 
+def bytes_from(allocator, size, stream):
+    (buffer,) = allocator.allocate([(size, size, np.dtype(np.uint8))], stream)
+    return buffer
+
+
 @pytest.fixture
 def take(cuda, allocator):
-    return lambda size: allocator.allocate(size, cuda.memory.stream(0))
+    return lambda size: bytes_from(allocator, size, cuda.memory.stream(0))
+
+
+def test_buffers_allocated_together_have_memory_of_their_own(cuda, allocator):
+    wanted = [(24, 3, np.dtype(np.float64)), (2 * MIB, MIB // 2, np.dtype(np.float32)), (24, 3, np.dtype(np.int64))]
+    buffers = allocator.allocate(wanted, cuda.memory.stream(0))
+    assert [(each.nbytes, each.size, each.dtype) for each in buffers] == wanted
+    first, _, last = [each.address for each in buffers]
+    assert last == first + 512
+    del buffers[0]
+    assert allocator.settle().counts.requested == 24 + 2 * MIB
+    assert allocator.allocate(wanted[:1], cuda.memory.stream(0))[0].address == first
+
+
+def test_buffers_are_on_the_pieces_of_those_before_unless_these_are_in_use(cuda, allocator, take):
+    stream, side, wanted = cuda.memory.stream(0), cuda.runtime.pooled_stream(0), [(8, 1, np.dtype(np.float64))] * 3
+    buffers = allocator.allocate(wanted, stream)
+    addresses, pieces = [each.address for each in buffers], [each.block.piece for each in buffers]
+    del buffers[1]
+    del buffers[:]
+    buffers = allocator.allocate_again(wanted, pieces, stream)
+    assert [each.address for each in buffers] == addresses
+    del buffers[::2]
+    again = allocator.allocate_again(wanted, pieces, stream)
+    assert [each.address == before for each, before in zip(again, addresses, strict=True)] == [True, False, True]
+    del again
+    others = allocator.allocate_again(wanted, pieces, side)
+    assert not {each.address for each in others} & set(addresses)
+    assert allocator.settle().counts.blocks == 4
 
 
 def test_sizes_are_multiples_of_512(allocator, take):
@@ -113,20 +146,20 @@ def test_small_and_large_pieces_lie_in_segments_of_their_own(allocator, take):
 
 def test_each_stream_has_pieces_of_its_own(cuda, allocator):
     side = cuda.runtime.pooled_stream(0)
-    block = allocator.allocate(1000, cuda.memory.stream(0))
+    block = bytes_from(allocator, 1000, cuda.memory.stream(0))
     address = block.address
     del block
-    other = allocator.allocate(1000, side)
+    other = bytes_from(allocator, 1000, side)
     assert other.address != address
-    assert allocator.allocate(1000, cuda.memory.stream(0)).address == address
+    assert bytes_from(allocator, 1000, cuda.memory.stream(0)).address == address
 
 
 def test_memory_used_on_another_stream_comes_back(cuda, allocator, take):
     side = cuda.runtime.pooled_stream(0)
     block = take(1000)
     address = block.address
-    block.use_on(side)
-    block.use_on(cuda.memory.stream(0))  # its own: of no consequence
+    block.block.use_on(side)
+    block.block.use_on(cuda.memory.stream(0))  # its own: of no consequence
     del block
     cuda.runtime.driver.synchronize(side)
     allocator.settle()
@@ -143,6 +176,7 @@ def test_counts(allocator, take):
     assert (counts.requested, counts.requested_peak) == (1000, 3000)
     counts.reset_peaks()
     blocks.append(take(1000))
+    allocator.settle()
     assert (counts.bytes_peak, counts.reserved_peak) == (2048, 2 * MIB)
 
 
@@ -180,7 +214,7 @@ def test_threads_allocate_at_the_same_time(cuda, allocator):
         chance, live = random.Random(seed), []
         try:
             for _ in range(300):
-                live.append(allocator.allocate(chance.choice([100, 3000, 2 * MIB]), stream))
+                live.append(bytes_from(allocator, chance.choice([100, 3000, 2 * MIB]), stream))
                 if len(live) > 5:
                     del live[chance.randrange(5)]
         except Exception as failure:

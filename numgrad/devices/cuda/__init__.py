@@ -9,6 +9,7 @@ from .convolution import *  # noqa: F403
 from .copying import *  # noqa: F403
 from .executing import *  # noqa: F403
 from .flat_indices import *  # noqa: F403
+from .graphs import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403

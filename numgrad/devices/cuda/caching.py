@@ -18,11 +18,15 @@ import os
 import threading
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
-from ..buffers import Memory
+import numpy as np
+
+from ..buffers import DeviceBuffer, Memory
 from ..needs import OutOfMemoryError
 from . import runtime
+from .counts import Counts, amount
 from .runtime import StreamHandle
 
 #: Sizes are multiples of this.
@@ -133,11 +137,15 @@ _noting = threading.RLock()  # reentrant: finalizers that the garbage collector 
 class CachedMemory(Memory):
     """Use of a piece by buffers, which returns the piece to its pool after the last one."""
 
-    __slots__ = ("address", "piece")
+    __slots__ = ("piece",)
 
     def __init__(self, piece: Piece):
         self.piece = piece
-        self.address = piece.address
+
+    @property
+    def address(self) -> int:  # type: ignore[override]
+        """The address of the first byte."""
+        return self.piece.address
 
     @property
     def device(self) -> int:  # type: ignore[override]
@@ -174,13 +182,16 @@ class Allocator:
         self._pools: dict[StreamHandle, list[PiecePool]] = {}  # the small and the large one
         self._lock = threading.RLock()  # reentrant: finalizers that the garbage collector runs here may allocate
 
-    def allocate(self, size: int, stream: StreamHandle) -> CachedMemory:
-        """Return a block of at least ``size`` bytes, for work on a stream.
+    def allocate(self, wanted: Sequence[tuple[int, int, np.dtype]], stream: StreamHandle) -> list[DeviceBuffer]:
+        """Return uninitialised buffers, each on memory of its own, for work on a stream.
+
+        Args:
+            wanted: for each buffer its number of bytes, at least one, its number of elements, and their dtype.
 
         Raises:
             OutOfMemoryError: the GPU has too little memory, even without the idle pieces.
         """
-        rounded = -(-size // GRAIN) * GRAIN if CACHING else size
+        buffers = []
         with self._lock:
             if not CACHING:
                 self.empty_cache()
@@ -190,24 +201,58 @@ class Allocator:
                 small, large = self._pools[stream]
             except KeyError:
                 small, large = self._pools[stream] = [PiecePool(stream, kind, self._returned) for kind in (True, False)]
-            pool = small if rounded <= SMALL else large
-            bin = pool.bins.get(rounded)
-            piece = bin.pop() if bin else self._find(pool, rounded)
-            piece.requested = size
-            self.counts.add_block(piece.size, size)
-        return CachedMemory(piece)
+            for size, count, dtype in wanted:
+                rounded = -(-size // GRAIN) * GRAIN if CACHING else size
+                pool = small if rounded <= SMALL else large
+                try:
+                    piece = pool.bins[rounded].pop()
+                except LookupError:
+                    piece = self._find(pool, rounded)
+                buffers.append(self._buffer_on(piece, size, count, dtype))
+        return buffers
+
+    def _buffer_on(self, piece: Piece, size: int, count: int, dtype: np.dtype) -> DeviceBuffer:
+        """Return a buffer of ``size`` bytes on a piece, which is in no bin."""
+        counts = self.counts
+        piece.requested = size
+        counts.blocks += 1
+        counts.bytes += piece.size
+        counts.requested += size
+        return DeviceBuffer(piece.address, count, dtype, self.device, CachedMemory(piece))
+
+    def allocate_again(
+        self, wanted: Sequence[tuple[int, int, np.dtype]], pieces: Sequence[Piece | None], stream: StreamHandle
+    ) -> list[DeviceBuffer]:
+        """Return buffers as ``allocate`` does, on the pieces of earlier buffers of the same sizes if these are free."""
+        with self._lock:
+            self._take_back()
+            buffers = [
+                self._buffer_on(piece, *each) if piece is not None and _taken(piece, stream) else None
+                for piece, each in zip(pieces, wanted, strict=True)
+            ]
+            missing = [each for each, buffer in zip(wanted, buffers, strict=True) if buffer is None]
+            others = iter(self.allocate(missing, stream))
+            return [next(others) if buffer is None else buffer for buffer in buffers]
 
     def _take_back(self) -> None:
         """Move the pieces of freed blocks into bins."""
-        returned = self._returned
+        self.counts.note_peaks()
+        returned, blocks, size, requested = self._returned, 0, 0, 0
         while returned:
             piece = returned.popleft()
-            self.counts.remove_block(piece.size, piece.requested)
-            if piece.streams is None:
-                piece.pool.bins.setdefault(piece.rounded, []).append(piece)
-            else:
+            blocks += 1
+            size += piece.size
+            requested += piece.requested
+            if piece.streams is not None:
                 self._waiting.append((piece, [_mark(stream) for stream in piece.streams.values()]))
                 piece.streams = None
+                continue
+            try:
+                piece.pool.bins[piece.rounded].append(piece)
+            except KeyError:
+                piece.pool.bins[piece.rounded] = [piece]
+        if blocks:
+            self.counts.remove_blocks(blocks, size, requested)
         if self._waiting:
             self._look_at_waiting(runtime.driver.event_is_done)
 
@@ -308,6 +353,15 @@ class Allocator:
         }
 
 
+def _taken(piece: Piece, stream: StreamHandle) -> bool:
+    """Remove a piece from its bin; return False if it is in none, or belongs to another stream."""
+    bin = piece.pool.bins.get(piece.rounded, [])
+    if piece.pool.stream != stream or piece not in bin:
+        return False
+    bin.remove(piece)
+    return True
+
+
 def _mark(stream: StreamHandle) -> Any:
     """Return an event after the present work of a stream."""
     event = runtime.driver.create_event(stream.device)
@@ -322,81 +376,3 @@ def _wait_for(event: Any) -> bool:
 
 def _is_segment(piece: Piece) -> bool:
     return piece.before is None and piece.after is None
-
-
-class Counts:
-    """Numbers of blocks, of their allocated and requested bytes, of segments, and of their bytes.
-
-    Each has its present value, its maximum (``..._peak``), the sum of its decreases (``..._freed``), and its value when
-    that sum was last reset (``..._before``).
-    """
-
-    #: The attributes, by PyTorch's names.
-    NAMES = {  # noqa: RUF012 - constant
-        "allocation": "blocks", "segment": "segments", "allocated_bytes": "bytes", "reserved_bytes": "reserved",
-        "requested_bytes": "requested",
-    }
-
-    def __init__(self) -> None:
-        self.blocks = self.blocks_peak = self.blocks_freed = self.blocks_before = 0
-        self.bytes = self.bytes_peak = self.bytes_freed = self.bytes_before = 0
-        self.requested = self.requested_peak = self.requested_freed = self.requested_before = 0
-        self.segments = self.segments_peak = self.segments_freed = self.segments_before = 0
-        self.reserved = self.reserved_peak = self.reserved_freed = self.reserved_before = 0
-
-    def add_block(self, allocated: int, requested: int) -> None:
-        """Count a block.  This runs for each tensor, so it is written out for speed."""
-        self.blocks += 1
-        self.bytes += allocated
-        self.requested += requested
-        if self.blocks > self.blocks_peak:
-            self.blocks_peak = self.blocks
-        if self.bytes > self.bytes_peak:
-            self.bytes_peak = self.bytes
-        if self.requested > self.requested_peak:
-            self.requested_peak = self.requested
-
-    def remove_block(self, allocated: int, requested: int) -> None:
-        """Count a freed block."""
-        self.blocks -= 1
-        self.bytes -= allocated
-        self.requested -= requested
-        self.blocks_freed += 1
-        self.bytes_freed += allocated
-        self.requested_freed += requested
-
-    def add_segment(self, size: int) -> None:
-        """Count a segment."""
-        self.segments += 1
-        self.reserved += size
-        self.segments_peak = max(self.segments_peak, self.segments)
-        self.reserved_peak = max(self.reserved_peak, self.reserved)
-
-    def remove_segment(self, size: int) -> None:
-        """Count a segment that was returned to the driver."""
-        self.segments -= 1
-        self.reserved -= size
-        self.segments_freed += 1
-        self.reserved_freed += size
-
-    def reset_peaks(self) -> None:
-        """Reset the maxima to the present values."""
-        for name in self.NAMES.values():
-            setattr(self, f"{name}_peak", getattr(self, name))
-
-    def reset_sums(self) -> None:
-        """Reset the sums of decreases."""
-        for name in self.NAMES.values():
-            setattr(self, f"{name}_before", getattr(self, name))
-            setattr(self, f"{name}_freed", 0)
-
-
-def amount(size: float) -> str:
-    """Return a number of bytes as PyTorch writes it."""
-    if size < 1024:
-        return f"{size:.0f} bytes"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024 or unit == "GiB":
-            break
-    return f"{size:.2f} {unit}"

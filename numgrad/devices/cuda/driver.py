@@ -307,6 +307,46 @@ def elapsed_time(start: Any, end: Any) -> float:
     return float(_value(_on_any(cu.cuEventElapsedTime, start, end)))
 
 
+class _Graph:
+    """Work that was captured on a stream, which the driver keeps until this object is gone."""
+
+    __slots__ = ("_destroy", "native")
+
+    def __init__(self, native: Any):
+        self.native = native
+        self._destroy = cu.cuGraphExecDestroy
+
+    def __del__(self) -> None:
+        self._destroy(self.native)  # after pending launches; errors are ignored: the process may be ending
+
+
+def capture(stream: StreamHandle, work: Callable[[], None]) -> Any:
+    """Return the graph of the work that a function puts on a stream, which is no default one and does not run the work.
+
+    Return None if the driver cannot capture it.
+    """
+    relaxed = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED  # memory may be allocated in the meantime
+    if _on(stream.device, cu.cuStreamBeginCapture, stream.native, relaxed)[0]:
+        return None
+    try:
+        work()
+        complete = True
+    except RuntimeError:
+        complete = False
+    finally:
+        error, graph = cu.cuStreamEndCapture(stream.native)
+    if error:
+        return None
+    error, native = cu.cuGraphInstantiate(graph, 0) if complete else (True, None)
+    cu.cuGraphDestroy(graph)
+    return None if error else _Graph(native)
+
+
+def launch_graph(graph: Any, stream: StreamHandle) -> None:
+    """Put the work of a graph on a stream."""
+    _value(_on(stream.device, cu.cuGraphLaunch, graph.native, stream.native))
+
+
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel, for buffers and numbers.
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..binding import Writer
+from ..binding import Writer, is_large
 from ..buffers import DeviceBuffer
 from ..interpreter import compile_only, interpret
 from ..operands import kernel_type
 from ..plan import Array, Buffer, HostStep, InputNumber, New, Plan, PointwiseKernel, Report, Step, Storage
 from .launching import INT64, THREADS, CudaKernel, blocks_for, hand_written, run_kernel
-from .memory import empty_buffer, new_buffer, stream, zero_buffer
+from .memory import allocator, empty_buffer, stream, zero_buffer
 from .pointwise import alignment, is_aligned, pointwise_kernel, value_of
 from .reports import report_buffer
 
@@ -85,7 +85,7 @@ class _CudaWriter(Writer):
     """Writer of the launchers of plans for a GPU."""
 
     names: ClassVar[dict[str, Any]] = {
-        "array_of": array_of, "empty": empty_buffer, "new": new_buffer, "prepared": _prepared, "report": report,
+        "allocator": allocator, "array_of": array_of, "empty": empty_buffer, "prepared": _prepared, "report": report,
         "stream": stream, "value_of": value_of, "zeros": zero_buffer,
     }
     expressions: ClassVar[dict[Any, str]] = {
@@ -96,13 +96,29 @@ class _CudaWriter(Writer):
     def __init__(self, plan: Plan):
         super().__init__(plan)
         self.constant(plan.device)
-        self.runs_kernels = any(isinstance(step, Step) and _grid(step)[0] for step in plan.steps)
+        self._made = {out.memory for step in plan.steps if isinstance(step, HostStep) for out in step.outputs}
+        if any(isinstance(step, Step) and _grid(step)[0] for step in plan.steps):
+            self._allocate_together()
+
+    def _allocate_together(self) -> None:
+        """Add the line that allocates the memory of fixed size, but for large memory that only later steps use."""
+        first = True
+        wanted: dict[str, tuple[int, int, Any]] = {}
+        for step in self.plan.steps:
+            for operand in step.operands:
+                memory = operand.memory if operand.__class__ is Buffer else None
+                if memory.__class__ is not New or memory in self._made or memory.zeroed:
+                    continue
+                if memory.size.__class__ is int and memory.size and (first or not is_large(memory)):
+                    size = memory.size * memory.dtype.itemsize
+                    wanted[self.name((memory, 0, memory.size))] = size, memory.size, memory.dtype
+            first = False
+        if wanted:
+            sizes = self.constant(tuple(wanted.values()))
+            self.lines.append(f"{', '.join(wanted)}, = allocator(c0).allocate({sizes}, here)")
 
     def allocation(self, memory: New, size: str) -> str:
-        dtype = self.constant(memory.dtype)
-        if memory.size.__class__ is int and memory.size and not memory.zeroed and self.runs_kernels:
-            return f"new({size}, {dtype}, {self.constant(memory.size * memory.dtype.itemsize)}, here)"
-        return f"{'zeros' if memory.zeroed else 'empty'}({size}, {dtype}, c0)"
+        return f"{'zeros' if memory.zeroed else 'empty'}({size}, {self.constant(memory.dtype)}, c0)"
 
     def operand(self, operand: Any) -> str:
         kind = operand.__class__
@@ -131,13 +147,12 @@ class _CudaWriter(Writer):
 
         New memory is aligned, unless a host function makes it.
         """
-        made = {out.memory for other in self.plan.steps if isinstance(other, HostStep) for out in other.outputs}
         addresses: dict[int, list[str]] = {}
         for operand in step.operands:
             if operand.__class__ is Storage:
                 name = f"x{operand.number}._storage"
             elif operand.__class__ is Buffer and (
-                operand.memory.__class__ is not New or operand.memory in made or operand.start != 0
+                operand.memory.__class__ is not New or operand.memory in self._made or operand.start != 0
             ):
                 name = self.buffer(operand)
             else:

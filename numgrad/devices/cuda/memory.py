@@ -60,14 +60,7 @@ def empty_buffer(count: int, dtype: np.dtype, device: int | None = None) -> Devi
         device = runtime.current_device()
     if not count:
         return DeviceBuffer(0, 0, dtype, device, None)
-    return new_buffer(count, dtype, count * dtype.itemsize, stream(device))
-
-
-def new_buffer(count: int, dtype: np.dtype, size: int, here: StreamHandle) -> DeviceBuffer:
-    """Return an uninitialised buffer of ``size`` bytes, at least one, for work on a stream."""
-    device = here.device
-    block = (_allocators.get(device) or allocator(device)).allocate(size, here)
-    buffer = DeviceBuffer(block.address, count, dtype, device, block)
+    (buffer,) = allocator(device).allocate(((count * dtype.itemsize, count, dtype),), stream(device))
     if recording.recorder is not None:
         recording.recorder.allocated(buffer)
     return buffer
@@ -81,6 +74,7 @@ def zero_buffer(count: int, dtype: np.dtype, device: int | None = None) -> Devic
     return buffer
 
 
+@recording.repeatable
 def _fill_zeros(buffer: DeviceBuffer) -> None:
     runtime.driver.fill_bytes(buffer.address, 0, buffer.nbytes, stream(buffer.device))
 
@@ -137,6 +131,8 @@ def note_uses(current: StreamHandle, values: Iterable[Any]) -> None:
 
     Their memory is reused only after that work.
     """
+    if current.captures:
+        return
     for value in values:
         if value.__class__ is DeviceBuffer and value.block.__class__ is CachedMemory:
             value.block.use_on(current)

@@ -14,7 +14,7 @@ from .. import launches
 from ..buffers import DeviceBuffer
 from ..common import Factor, factor, product_sizes
 from ..plan import Buffer, Plan, TensorRef
-from ..recording import on_gpu
+from ..recording import on_gpu, repeatable
 from . import cublas
 from .launching import THREADS
 from .memory import optional, stream
@@ -79,6 +79,7 @@ def _by_cublas(routine: Any, *arguments: Any) -> None:
     on_gpu(_call, (routine, *arguments), written)
 
 
+@repeatable
 def _call(routine: Any, *arguments: Any) -> None:
     """Call a routine of cuBLAS, and notify the listeners."""
     current = stream(next(argument.device for argument in arguments if argument.__class__ is DeviceBuffer))

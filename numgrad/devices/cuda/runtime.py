@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 #: The module that runs kernels and allocates memory: ``driver.py``, ``simulated.py``, ``emulated.py`` or ``dry.py``.
 driver: Any = None
@@ -78,6 +80,7 @@ def set_first_device(device: int) -> None:
 class StreamHandle(int):
     """The address of a stream, 0 for the default stream, with the number of its GPU."""
 
+    captures = False  # True if all its work becomes a part of graphs, which run on other streams
     device: int
     native: Any  # the stream in the form that the driver's bindings accept fastest
 
@@ -164,6 +167,16 @@ def set_stream(chosen: StreamHandle) -> None:
     if chosen and not side_streams:
         side_streams.append(chosen)
     _current.streams[chosen.device] = chosen
+
+
+def with_stream(chosen: StreamHandle, work: Callable[..., Result]) -> Result:
+    """Call a function while a stream on which nothing runs is this thread's current stream of its GPU."""
+    before = stream(chosen.device)
+    _current.streams[chosen.device] = chosen
+    try:
+        return work()
+    finally:
+        _current.streams[chosen.device] = before
 
 
 def current_streams() -> dict[int, StreamHandle]:

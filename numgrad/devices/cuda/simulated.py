@@ -199,6 +199,16 @@ def elapsed_time(start: Any, end: Any) -> float:
     return end.time - start.time
 
 
+def capture(stream: StreamHandle, work: Callable[[], None]) -> Any:
+    """Return None: nothing can be captured."""
+    return None
+
+
+def launch_graph(graph: Any, stream: StreamHandle) -> None:
+    """Raise an error: there are no graphs."""
+    raise NotImplementedError
+
+
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """Return the function ``launch(blocks, threads, stream, *arguments)`` of a kernel, for buffers and numbers.
 
