@@ -183,6 +183,10 @@ def check_which_parameters_are_averaged():
     assert torch.allclose(mean_of_ranks(module[0].bias.grad), module[0].bias.grad)
     assert not torch.allclose(mean_of_ranks(module[2].bias.grad), module[2].bias.grad)
 
+    model.double()
+    model(torch.full((1, FEATURES), 1.0 + dist.get_rank(), dtype=torch.float64)).square().sum().backward()
+    assert {bucket.buffer().dtype for bucket in model.reducer.buckets} == {torch.float64}
+
     frozen = network(0)
     frozen[0].requires_grad_(False)
     model = DistributedDataParallel(frozen)
@@ -259,7 +263,8 @@ def check_uneven_inputs():
             for _ in range(rank + 1):
                 model(torch.ones(1, 1)).sum().backward()
 
-    with pytest.raises(RuntimeError, match="exhausted inputs"):
+    message = "Rank 0 exhausted all inputs" if rank == 0 else "at least one rank that exhausted inputs"
+    with pytest.raises(RuntimeError, match=message):
         train_until_one_ends()
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ...ops.creation.factories import ones, zeros
 from ..collectives import all_reduce
+from ..groups import get_rank
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -105,7 +106,8 @@ class Join:
         while _sum(first, False):
             if self._throw:
                 _sum(first, True)
-                raise _exhausted()
+                rank = get_rank(first.join_process_group)
+                raise RuntimeError(f"Rank {rank} exhausted all inputs.")
             is_last = False
             for hook in self._hooks:
                 hook.main_hook()
@@ -124,7 +126,7 @@ class Join:
             return
         _sum(joinable, True)
         if config.throw_on_early_termination and _sum(joinable, False):
-            raise _exhausted()
+            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
 
 
 def _sum(joinable: Joinable, flag: bool) -> int:
@@ -132,7 +134,3 @@ def _sum(joinable: Joinable, flag: bool) -> int:
     count = (ones if flag else zeros)(1, device=joinable.join_device)
     all_reduce(count, group=joinable.join_process_group)
     return int(count.item())
-
-
-def _exhausted() -> RuntimeError:
-    return RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")

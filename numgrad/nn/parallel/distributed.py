@@ -156,7 +156,10 @@ class DistributedDataParallel(Module, Joinable):
         self.static_graph = self.reducer.static = True
 
     def _check_trained(self) -> None:
-        """Raise if a parameter requires a gradient that did not when this object was made, or was not there."""
+        """Raise if a parameter requires a gradient that did not when this object was made, or was not there.
+
+        Follow parameters to another dtype or device.
+        """
         changes = module_changes()
         if changes != self._changes:
             known = {id(each) for each in self.reducer.parameters}
@@ -166,6 +169,7 @@ class DistributedDataParallel(Module, Joinable):
                     f"{new[0]} requires a gradient, which would not be averaged: it was added, replaced or unfrozen "
                     "after the module was wrapped in DistributedDataParallel. Wrap the module again"
                 )
+            self.reducer.follow()
             self.__dict__["_changes"] = changes
 
     def _check_parameters(self, named: Sequence[tuple[str, Tensor]]) -> None:

@@ -89,6 +89,14 @@ class Reducer:
                 {number: (bucket, view) for number, view in zip(bucket.indices, bucket.views, strict=True)}
             )
 
+    def follow(self) -> None:
+        """Lay the buckets out again if a parameter has another dtype or device."""
+        if any(
+            (each.dtype, each.device) != (bucket.memory.dtype, bucket.memory.device)
+            for bucket in self.buckets for each in bucket.parameters()
+        ):  # fmt: skip
+            self._lay_out([number for bucket in self.buckets for number in bucket.indices])
+
     def set_hook(self, state: Any, hook: Hook) -> None:
         """Use a function instead of the average.
 
