@@ -52,6 +52,28 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
     return decorate
 
 
+def gradients_through(
+    function: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor | None], cotangents: Sequence[Tensor | None],
+    needed: Sequence[bool] | None = None,
+) -> list[Tensor | None]:
+    """Return the gradients of the ``needed`` inputs of a function, given those of its outputs, and None for the others.
+
+    They can be differentiated, too, if recording is on.
+    """
+    flags = [True] * len(inputs) if needed is None else needed
+    with recording_apart() as recorded:
+        variables = [
+            as_variable(tensor) if used and tensor is not None else None
+            for tensor, used in zip(inputs, flags, strict=True)
+        ]
+        outputs = function(*[old if new is None else new for old, new in zip(inputs, variables, strict=True)])
+        pairs = [(out, given) for out, given in zip(outputs, cotangents, strict=True) if given is not None]
+        reached, arriving = zip(*pairs, strict=True)
+        present = [tensor for tensor in variables if tensor is not None]
+        computed = iter(grad(reached, present, arriving, create_graph=recorded, materialize_grads=True))
+    return [None if variable is None else next(computed) for variable in variables]
+
+
 def as_variable(tensor: Tensor) -> Tensor:
     """Return the tensor as a variable to differentiate with respect to, cut off from the graph that computed it."""
     variable: Tensor = alias(tensor)

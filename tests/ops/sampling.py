@@ -218,7 +218,7 @@ _REAL = """
     max_pool_op batch_norm_op batch_norm_backward group_norm_op group_norm_backward adaptive_max_pool_op
     fractional_max_pool_op grid_sampler_op linalg_svd_op
     weight_norm_op weighted_gather weighted_scatter weighted_products embedding_bag_op embedding_bag_max_op ctc_loss_op
-    ctc_loss_backward
+    ctc_loss_backward fused_lstm_cell fused_lstm_cell_backward fused_gru_cell fused_gru_cell_backward
 """
 REAL = set(_REAL.split())
 

@@ -92,13 +92,32 @@ def relu_step(gates, row, shares, bias, has_bias, extra, end: Out, out: Out, exa
 
 # -- backward: the rows of the previous step begin at ``ahead``, and there are ``had`` of them -------------------------
 
+# ``products`` are those of the ``later`` elements of the hidden state that the next step began with: the gradients for
+# them, to which those in ``grads`` are added if ``adds``.
+
+
+def gradient_of_hidden(products, later, adds, grads, number):
+    """The gradient for an element of the hidden state after the step."""
+    value = grads[number] if adds or number >= later else T(0)
+    return products[number] + value if number < later else value
+
+
+def carry(products, later, adds, size, grads: InOut):
+    """Write the gradients for the state before the first step."""
+    for number in range(cuda.grid(1), size, cuda.gridsize(1)):
+        grads[number] = gradient_of_hidden(products, later, adds, grads, number)
+
 
 def lstm_slopes(
-    gates, row, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
-    size, count
+    gates, row, products, later, adds, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares,
+    previous: Out, examples, size, count
 ):  # fmt: skip
     """The gradients for the gates' pre-activations, and for the cells' state before the step."""
-    for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
+    for number in range(cuda.grid(1), max(count * size, later), cuda.gridsize(1)):
+        slope = gradient_of_hidden(products, later, adds, grads, number)
+        if number >= count * size:
+            grads[number] = slope
+            continue
         n, j = number // size, number % size
         gate, at, cell = (row + n) * 4 * size + j, (row + n) * size + j, (examples + n) * size + j
         before = state[cell]
@@ -108,7 +127,7 @@ def lstm_slopes(
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
         i, f, g, o = gates[gate], gates[gate + size], gates[gate + 2 * size], gates[gate + 3 * size]
-        slope = grads[number] + grad[at]
+        slope += grad[at]
         of_i, of_f, of_g, of_o, of_cell = lstm_slope(i, f, g, o, extra[at], before, slope, grads[cell])
         slopes[gate] = of_i
         slopes[gate + size] = of_f
@@ -118,18 +137,22 @@ def lstm_slopes(
 
 
 def gru_slopes(
-    gates, row, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares: Out, previous: Out, examples,
-    size, count
+    gates, row, products, later, adds, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares: Out,
+    previous: Out, examples, size, count
 ):  # fmt: skip
-    """The gradients for the inputs' shares and the hidden state's shares of the gates; ``carry`` adds the products."""
-    for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
+    """The gradients for the inputs' shares and the hidden state's shares of the gates, and for the hidden state."""
+    for number in range(cuda.grid(1), max(count * size, later), cuda.gridsize(1)):
+        slope = gradient_of_hidden(products, later, adds, grads, number)
+        if number >= count * size:
+            grads[number] = slope
+            continue
         n, j = number // size, number % size
         gate, at = (row + n) * 3 * size + j, (row + n) * size + j
         hidden = state[number]
         if n < had:
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
-        slope = grads[number] + grad[at]
+        slope += grad[at]
         of_r, of_z, of_n, of_share, of_hidden = gru_slope(
             gates[gate], gates[gate + size], gates[gate + 2 * size], extra[at], hidden, slope
         )
@@ -158,23 +181,18 @@ def of_gate(slope, x, out):
 
 
 def plain_slopes(
-    gates, row, extra, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
-    size, count
+    gates, row, products, later, adds, extra, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares,
+    previous: Out, examples, size, count
 ):  # fmt: skip
     """The gradients for the argument of ``tanh`` or ``relu``, in a network without gates."""
-    for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
+    for number in range(cuda.grid(1), max(count * size, later), cuda.gridsize(1)):
+        slope = gradient_of_hidden(products, later, adds, grads, number)
+        if number >= count * size:
+            grads[number] = slope
+            continue
         at = row * size + number
         hidden = state[number]
         if number < had * size:
             hidden = out[ahead * size + number]
         previous[at] = hidden
-        slopes[at] = of_gate(grads[number] + grad[at], gates[at], out[at])
-
-
-def carry(products, adds, size, grads: InOut):
-    """Set the first ``size`` elements of ``grads`` to the products, or add these to them."""
-    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
-        value = products[i]
-        if adds:
-            value += grads[i]
-        grads[i] = value
+        slopes[at] = of_gate(slope + grad[at], gates[at], out[at])

@@ -15,7 +15,7 @@ from ...core.layout import layout_of
 from ..buffers import DeviceBuffer
 from ..plan import Array, Buffer, Plan, TensorRef
 from .launching import blocks_for, launch
-from .memory import optional
+from .memory import optional, or_empty
 from .products import product
 
 __all__ = ["recurrence", "recurrence_backward", "recurrence_is_fused"]
@@ -124,11 +124,12 @@ def _backwards(
 ) -> None:  # fmt: skip
     _, slopes_of, parts = _STEPS[kind]
     multiply = _multiplier(type, gates, size, False)
+    products, later, adds = or_empty(None, out.dtype), 0, int(kind == "gru")
     for count, row, count_before, row_before in reversed([*_order(sizes, backwards)]):
-        blocks = blocks_for(count * size)
         launch(
-            slopes_of, out.dtype, gate_rows, row, extra, row_before, count_before, state, out, grad, grads, slopes,
-            shares, previous, examples, size, count, blocks=blocks, **parts,
+            slopes_of, out.dtype, gate_rows, row, products, later, adds, extra, row_before, count_before, state, out,
+            grad, grads, slopes, shares, previous, examples, size, count, blocks=blocks_for(max(count * size, later)),
+            **parts,
         )
-        products = multiply(count)(_Operand(shares[row * gates :]), _Operand(weight))
-        launch(kernels.carry, out.dtype, products, int(kind == "gru"), count * size, grads, blocks=blocks)
+        products, later = multiply(count)(_Operand(shares[row * gates :]), _Operand(weight)), count * size
+    launch(kernels.carry, out.dtype, products, later, adds, later, grads, blocks=blocks_for(later))

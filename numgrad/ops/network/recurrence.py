@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 from ...tensors.tensor import Tensor
 from ..matrices.matmul import linear
-from ..pointwise.arithmetic import add, mul, sub
+from ..pointwise.arithmetic import add
 from ..pointwise.comparison import relu
-from ..pointwise.exponential import sigmoid, tanh
+from ..pointwise.exponential import tanh
 from ..shapes.joining import cat, stack
 from ..shapes.parts import narrow
-from ..shapes.splitting import chunk
+from .recurrent_cells import gru_cell, lstm_cell
 
 #: The number of gates, including candidates for a state, by the kind of network.
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -27,10 +27,7 @@ def lstm_step(
     gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: Tensor | None = None
 ) -> tuple[Tensor, ...]:
     """``c = f * c + i * g; h = o * tanh(c)``, with ``h`` multiplied by the projection's transpose if there is one."""
-    hidden, cell = state
-    i, f, g, o = chunk(add(gates, linear(hidden, weight, bias)), 4, 1)
-    cell = add(mul(sigmoid(f), cell), mul(sigmoid(i), tanh(g)))
-    hidden = mul(sigmoid(o), tanh(cell))
+    hidden, cell = lstm_cell(gates, linear(state[0], weight, bias), state[1])
     return hidden if projection is None else linear(hidden, projection), cell
 
 
@@ -38,12 +35,7 @@ def gru_step(
     gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: None = None
 ) -> tuple[Tensor, ...]:
     """``h = n + z * (h - n)`` with ``n = tanh(input's share + r * hidden's share)``."""
-    (hidden,) = state
-    parts = chunk(gates, 3, 1)
-    others = chunk(linear(hidden, weight, bias), 3, 1)
-    r, z = [sigmoid(add(share, other)) for share, other in zip(parts[:2], others[:2], strict=True)]
-    n = tanh(add(parts[2], mul(others[2], r)))
-    return (add(mul(sub(hidden, n), z), n),)
+    return (gru_cell(gates, linear(state[0], weight, bias), state[0]),)
 
 
 def tanh_step(

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...autograd.backward import grad as gradients_of
-from ...autograd.grad_mode import no_grad, recording_apart
+from ...autograd.grad_mode import no_grad
 from ...core.layout import layout_of
 from ...devices import Given, Plan, TensorRef
 from ...tensors.tensor import Tensor
-from ..composition import as_variable, differentiated_as
+from ..composition import differentiated_as, gradients_through
 from ..matrices.matmul import linear
 from ..matrices.products import multiplied
 from ..memory.copying import contiguous_op
@@ -229,15 +228,9 @@ def _gradients(
     output_mask: tuple[bool, ...],
 ) -> list[Tensor]:
     """Return the gradients of the inputs, from autograd through the single steps."""
-    differentiable = input, begin, weight, weight_hh, bias, bias_hh
     nothing = input.new_empty(0)
-    with recording_apart() as recorded:
-        chosen = zip(differentiable, output_mask, strict=True)
-        variables = [as_variable(tensor) if is_used and tensor is not None else None for tensor, is_used in chosen]
-        used: list[Any] = [old if new is None else new for old, new in zip(differentiable, variables, strict=True)]
-        outputs = steps_of_layer(*[*used, sizes, kind, backwards])
-        pairs = [(output, grad) for output, grad in zip(outputs, (grad_out, grad_end), strict=True) if grad is not None]
-        reached, cotangents = zip(*pairs, strict=True)
-        present = [tensor for tensor in variables if tensor is not None]
-        computed = iter(gradients_of(reached, present, cotangents, create_graph=recorded, materialize_grads=True))
-    return [nothing if variable is None else next(computed) for variable in variables]
+    gradients = gradients_through(
+        lambda *given: steps_of_layer(*(*given, sizes, kind, backwards)),
+        (input, begin, weight, weight_hh, bias, bias_hh), (grad_out, grad_end), output_mask,
+    )  # fmt: skip
+    return [nothing if gradient is None else gradient for gradient in gradients]

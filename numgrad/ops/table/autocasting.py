@@ -35,7 +35,7 @@ _LOWER = _listed(
     "addbmm addmm baddbmm bmm convolution chain_matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
     "conv_transpose3d linear matmul mm multi_dot prelu recurrent_layer scaled_dot_product_attention vecdot"
 )
-_LOWER_ON = {"cpu": _listed(""), "cuda": _listed("addmv addr mv")}
+_LOWER_ON = {"cpu": _listed(""), "cuda": _listed("addmv addr fused_gru_cell fused_lstm_cell mv")}
 
 #: Losses and others computed in float32 on all devices.
 _FULL = _listed(

@@ -6,9 +6,11 @@ import numpy as np
 from ops.sampling import FLOATS, between, sample, without
 
 import numgrad
+from numgrad.ops.network import recurrent_cells as cells
 from numgrad.ops.network.recurrent_layer import recurrent_layer, recurrent_layer_backward
 
 without("recurrent_layer recurrent_layer_backward", "empty", "0-d")
+without("fused_lstm_cell fused_lstm_cell_backward fused_gru_cell fused_gru_cell_backward", "0-d")
 
 #: Number of the three examples in each step of a packed sequence.
 _SIZES = [3, 3, 1]
@@ -91,3 +93,50 @@ for _kind, _gates, _packed, _backwards in (
            call=functools.partial(_call, **_how))
     sample("recurrent_layer_backward", functools.partial(_gradients, **_how), _x, _state, *_inputs, None, None, None,
            domain=between(-1, 1), dtypes=FLOATS, call=functools.partial(_call_backward, **_how))
+
+
+# -- single steps, given the products -------------------------------------------------------------------------------
+
+
+def _lstm(gates, shares, cell):
+    return _step("lstm", gates, shares, None, cell)
+
+
+def _gru(gates, shares, hidden):
+    return _step("gru", gates, shares, hidden, None)[:1]
+
+
+def _slopes(step, cotangents, *inputs):
+    """The gradients for ``inputs`` by complex steps, all elements of an input at once: a step computes each by itself.
+
+    Each column of the state depends on the same column of each gate.
+    """
+    found, size = [], inputs[-1].shape[1]
+    for number, each in enumerate(inputs):
+        gradient = np.zeros(each.shape)
+        for first in range(0, each.shape[1], size or 1):
+            given = [other.astype(complex) for other in inputs]
+            given[number][:, first : first + size] += 1e-200j
+            outputs = step(*given)
+            parts = [grad * out.imag / 1e-200 for grad, out in zip(cotangents, outputs, strict=True)]
+            gradient[:, first : first + size] = sum(parts)
+        found.append(gradient)
+    return found
+
+
+def _lstm_gradients(grad_hidden, grad_state, *inputs):
+    of_gates, _, of_cell = _slopes(_lstm, (grad_hidden, grad_state), *inputs)
+    return of_gates, of_cell
+
+
+def _gru_gradients(grad, *inputs):
+    return _slopes(_gru, (grad,), *inputs)
+
+
+_wide = {"domain": between(-1, 1), "dtypes": FLOATS}
+sample("fused_lstm_cell", _lstm, (3, 8), (3, 8), (3, 2), call=cells.fused_lstm_cell, **_wide)
+sample("fused_lstm_cell_backward", _lstm_gradients, (3, 2), (3, 2), (3, 8), (3, 8), (3, 2),
+       call=cells.fused_lstm_cell_backward, **_wide)
+sample("fused_gru_cell", lambda *given: _gru(*given)[0], (3, 6), (3, 6), (3, 2), call=cells.fused_gru_cell, **_wide)
+sample("fused_gru_cell_backward", _gru_gradients, (3, 2), (3, 6), (3, 6), (3, 2), call=cells.fused_gru_cell_backward,
+       **_wide)
