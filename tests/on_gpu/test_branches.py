@@ -107,6 +107,7 @@ CASES = {
         "normalized_(planes|columns)|plane_sums|set_means|planes_gradient|column_sums|columns_gradient",
         [lambda x: F.batch_norm(x, None, None, training=True),
          lambda x: F.batch_norm(x, None, None, x[0].flatten(1)[:, 0].detach(), x[1].flatten(1)[:, 0].detach(), True),
+         lambda x: F.batch_norm(x, *[x[0].flatten(1)[:, 0].detach() ** 2 + 0.5] * 3),
          lambda x: F.group_norm(x, 2 - x.shape[1] % 2)],
         [numbers(*shape) for shape in
          [(5000, 1, 1), (300, 1, 1), (700, 6, 1), (5, 2, 3), (3, 4, 1200), (30, 4, 8, 5), (2, 2, 5003)]],

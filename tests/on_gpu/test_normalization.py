@@ -131,7 +131,10 @@ def test_channels_are_those_of_the_cpu(cuda, size, type, small, real, across):
             found = run_steps(device, "normalized_channels", rows, *affine, *sizes, 1e-5)
             forward.append(found)
             given = slopes, rows, *found[1:3], affine[0], channels, inner, across
-            backward.append(run_steps(device, "normalized_channels_gradients", *given))
+            backward.append([
+                gradient for constant in ((False, True) if across else (False,))
+                for gradient in run_steps(device, "normalized_channels_gradients", *given, constant)
+            ])
         for results, scale in ((forward, 1), (backward, forward[0][2].max(initial=1))):
             for expected, found in zip(*results, strict=True):
                 close(found, expected, 500, scale)

@@ -125,9 +125,11 @@ def normalized_planes(
 
 
 def normalized_planes_gradients(
-    grad, x, means, scales, weight, inner, channels, planes, first, step, out: Out, parts: Out
+    grad, x, means, scales, weight, inner, channels, planes, first, step, constant, out: Out, parts: Out
 ):
     """``out = scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized set.
+
+    If means and scales are ``constant``, it is ``scale * g``.
 
     ``parts[0, p]`` becomes the sum of ``grad * y`` over plane ``p``, ``parts[1, p]`` that of ``grad``.
     """
@@ -148,5 +150,9 @@ def normalized_planes_gradients(
         for s in range(planes):
             plane = r * first + s * step
             factor = scale * weight[plane % channels]
+            if constant:
+                for j in range(plane * inner, (plane + 1) * inner):
+                    out[j] = grad[j] * factor
+                continue
             for j in range(plane * inner, (plane + 1) * inner):
                 out[j] = grad[j] * factor - shift - (x[j] - mean) * slope

@@ -11,9 +11,9 @@ import numpy as np
 from ..facts import Out
 from ..scalar import sqrt
 from .adapter import cuda
-from .lines import line_totals, write4
-from .lines import read4 as read_line4
-from .reductions import elements, read4, share_of_column
+from .lines import line_totals
+from .planes import normalize, sum_products, write_gradient
+from .reductions import elements, share_of_column
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -38,21 +38,15 @@ def normalized_columns(
         term = bias[channel] if biased else T(0)
         at, gap, end, _ = elements(level, depth, width, rows, piece, piece_size)
         offset, step, last = at * width + column, gap * width, (end - 1) * width + column
-        while offset <= last:
-            a, b, c, d = read_line4(x, offset, step, last)
-            write4(
-                out, offset, step, last, (a - mean) * scale * factor + term, (b - mean) * scale * factor + term,
-                (c - mean) * scale * factor + term, (d - mean) * scale * factor + term,
-            )  # fmt: skip
-            offset += 4 * step
+        normalize(x, offset, step, 4 * step, last, mean, scale, factor, term, out)
 
 
 def column_sums(
-    grad, x, means, scales, rows, width, inner, shift, depth, pieces, piece_size, sums: Out
+    grad, x, weight, weighted, means, scales, rows, width, inner, shift, depth, pieces, piece_size, sums: Out, out: Out
 ):  # fmt: skip
     """The sums of ``grad * y``, and after them those of ``grad``, over each piece of each column.
 
-    ``y`` is ``(x - mean) * scale``.
+    ``y`` is ``(x - mean) * scale``.  If ``planes.CONSTANT``, ``out`` is ``grad * scale * weight``.
     """
     slopes = cuda.shared.array(THREADS, T)
     shifts = cuda.shared.array(THREADS, T)
@@ -63,18 +57,8 @@ def column_sums(
         channel = column // inner
         mean, scale = means[channel], scales[channel]
         at, gap, end, _ = elements(level, depth, width, rows, piece, piece_size)
-        step = gap * width
-        while at + 3 * gap < end:
-            a, b, c, d = read4(grad, at * width + column, step)
-            e, f, g, h = read4(x, at * width + column, step)
-            total += (a + b) + (c + d)
-            slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
-            at += 4 * gap
-        while at < end:
-            a = grad[at * width + column]
-            total += a
-            slope += a * (x[at * width + column] - mean)
-            at += gap
+        factor = scale * weight[channel] if weighted else scale
+        slope, total = sum_products(grad, x, column, width, at, gap, depth, end, mean, factor, out)
     slope, total = line_totals(slopes, shifts, thread, level, depth, apart, slope, total)
     if level == 0 and column < width:
         sums[column * pieces + piece] = slope * scale
@@ -94,18 +78,9 @@ def columns_gradient(
         channel = column // inner
         mean, scale = means[channel], scales[channel]
         count = T(rows * inner)
-        slope = sums[channel] / count * scale
-        centre = sums[channels + channel] / count
-        if weighted:
-            scale *= weight[channel]
+        factor = weight[channel] if weighted else T(1)
+        slope = factor * sums[channel] / count * scale
+        centre = factor * sums[channels + channel] / count
         at, gap, end, _ = elements(level, depth, width, rows, piece, piece_size)
         offset, step, last = at * width + column, gap * width, (end - 1) * width + column
-        while offset <= last:
-            a, b, c, d = read_line4(grad, offset, step, last)
-            e, f, g, h = read_line4(x, offset, step, last)
-            write4(
-                out, offset, step, last, scale * (a - centre - (e - mean) * slope),
-                scale * (b - centre - (f - mean) * slope), scale * (c - centre - (g - mean) * slope),
-                scale * (d - centre - (h - mean) * slope),
-            )  # fmt: skip
-            offset += 4 * step
+        write_gradient(grad, x, offset, step, 4 * step, last, mean, scale, factor, centre, slope, out)

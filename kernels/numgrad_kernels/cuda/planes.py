@@ -21,6 +21,66 @@ T = np.float32
 #: Placeholder: threads in a block.
 THREADS = 256
 
+#: Placeholder: true if the kernel of the sums also computes the gradient, for means and scales that are constant.
+CONSTANT = 0
+
+
+# -- loops of a thread over its share of a channel, here and in ``channel_columns.py`` ---------------------------------
+
+
+def normalize(x, offset, step, stride, last, mean, scale, factor, term, out):
+    """Write ``(x - mean) * scale * factor + term`` for four elements, ``step`` apart, from every ``stride``-th one."""
+    while offset <= last:
+        a, b, c, d = read_line4(x, offset, step, last)
+        write4(
+            out, offset, step, last, (a - mean) * scale * factor + term, (b - mean) * scale * factor + term,
+            (c - mean) * scale * factor + term, (d - mean) * scale * factor + term,
+        )  # fmt: skip
+        offset += stride
+
+
+def write_gradient(grad, x, offset, step, stride, last, mean, scale, factor, centre, slope, out):
+    """Write ``scale * (grad * factor - centre - (x - mean) * slope)`` for the elements of ``normalize``."""
+    while offset <= last:
+        a, b, c, d = read_line4(grad, offset, step, last)
+        e, f, g, h = read_line4(x, offset, step, last)
+        write4(
+            out, offset, step, last, scale * (a * factor - centre - (e - mean) * slope),
+            scale * (b * factor - centre - (f - mean) * slope), scale * (c * factor - centre - (g - mean) * slope),
+            scale * (d * factor - centre - (h - mean) * slope),
+        )  # fmt: skip
+        offset += stride
+
+
+def sum_products(grad, x, base, pitch, at, gap, depth, end, mean, factor, out):
+    """The sums of ``grad * (x - mean)`` and of ``grad`` over elements, ``pitch`` apart in memory, from number ``at``.
+
+    If ``CONSTANT``, the gradient is ``factor * grad``.
+    """
+    slope, total = T(0), T(0)
+    step = gap * pitch
+    while at + 3 * gap < end:
+        offset = base + at * pitch
+        a, b, c, d = read4(grad, offset, step)
+        e, f, g, h = read4(x, offset, step)
+        total += (a + b) + (c + d)
+        slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
+        if CONSTANT:
+            write4(out, offset, step, offset + 3 * step, factor * a, factor * b, factor * c, factor * d)
+        at += 4 * depth
+    for turn in range(3):
+        if at + turn * gap < end:
+            offset = base + (at + turn * gap) * pitch
+            a = grad[offset]
+            total += a
+            slope += a * (x[offset] - mean)
+            if CONSTANT:
+                out[offset] = factor * a
+    return slope, total
+
+
+# -- planes -----------------------------------------------------------------------------------------------------------
+
 
 def _set_of(plane, channels, members, across):
     return plane % channels if across else plane // members
@@ -49,21 +109,16 @@ def normalized_planes(
         last = (plane + 1) * length - 1
         offset = plane * length + level * (4 if PACKED else 1)
         step = 1 if PACKED else depth
-        while offset <= last:
-            a, b, c, d = read_line4(x, offset, step, last)
-            write4(
-                out, offset, step, last, (a - mean) * scale * factor + term, (b - mean) * scale * factor + term,
-                (c - mean) * scale * factor + term, (d - mean) * scale * factor + term,
-            )  # fmt: skip
-            offset += 4 * depth
+        normalize(x, offset, step, 4 * depth, last, mean, scale, factor, term, out)
 
 
 def plane_sums(
-    grad, x, means, scales, columns, length, channels, members, across, shift, depth, pieces, piece_size, sums: Out
+    grad, x, weight, weighted, means, scales, columns, length, channels, members, across, shift, depth, pieces,
+    piece_size, sums: Out, out: Out
 ):  # fmt: skip
     """The sums of ``grad * y``, and after them those of ``grad``, over each piece of each plane.
 
-    ``y`` is ``(x - mean) * scale``.
+    ``y`` is ``(x - mean) * scale``.  If ``CONSTANT``, ``out`` is ``grad * scale * weight``.
     """
     slopes = cuda.shared.array(THREADS, T)
     shifts = cuda.shared.array(THREADS, T)
@@ -74,18 +129,8 @@ def plane_sums(
     if plane < columns:
         number = _set_of(plane, channels, members, across)
         mean, scale = means[number], scales[number]
-        base = plane * length
-        while at + 3 * gap < end:
-            a, b, c, d = read4(grad, base + at, gap)
-            e, f, g, h = read4(x, base + at, gap)
-            total += (a + b) + (c + d)
-            slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
-            at += 4 * depth
-        for turn in range(3):
-            if at + turn * gap < end:
-                offset = base + at + turn * gap
-                total += grad[offset]
-                slope += grad[offset] * (x[offset] - mean)
+        factor = scale * _of_channel(weight, weighted, plane, channels, T(1))
+        slope, total = sum_products(grad, x, plane * length, 1, at, gap, depth, end, mean, factor, out)
     slope, total = line_totals(slopes, shifts, thread, level, depth, apart, slope, total)
     if level == 0 and plane < columns:
         sums[plane * pieces + piece] = slope * scale
@@ -130,13 +175,6 @@ def planes_gradient(
         last = (plane + 1) * length - 1
         offset = plane * length + level * (4 if PACKED else 1)
         step = 1 if PACKED else depth
-        while offset <= last:
-            a, b, c, d = read_line4(grad, offset, step, last)
-            e, f, g, h = read_line4(x, offset, step, last)
-            write4(
-                out, offset, step, last, scale * (a * factor - shift_of_set - (e - mean) * slope),
-                scale * (b * factor - shift_of_set - (f - mean) * slope),
-                scale * (c * factor - shift_of_set - (g - mean) * slope),
-                scale * (d * factor - shift_of_set - (h - mean) * slope),
-            )  # fmt: skip
-            offset += 4 * depth
+        write_gradient(
+            grad, x, offset, step, 4 * depth, last, mean, scale, factor, shift_of_set, slope, out
+        )  # fmt: skip

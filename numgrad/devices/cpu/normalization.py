@@ -90,15 +90,18 @@ def normalized_channels(
 
 def normalized_channels_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
-    across: bool,
+    across: bool, constant: bool = False,
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias.
+
+    Means and scales are those of ``x``, or else ``constant``.
+    """
     dtype, count = x.dtype, x.size // inner
     out, parts = p.new(x.size, dtype), p.new(2 * count, dtype)
     p.run(
         normalization.normalized_planes_gradients, dtype, grad, x, means, scales,
-        _or_repeated(weight, 1, channels, dtype), inner, channels, *set_steps(channels, count, means.size, across), out,
-        parts, work=WEIGHT * x.size,
+        _or_repeated(weight, 1, channels, dtype), inner, channels, *set_steps(channels, count, means.size, across),
+        int(constant), out, parts, work=WEIGHT * x.size,
     )  # fmt: skip
     sums = fold_axis(p, parts, 2, count // channels, channels, "sum", dtype)
     return out, sums.part(0, channels), sums.part(channels, channels)

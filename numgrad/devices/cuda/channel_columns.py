@@ -9,7 +9,7 @@ from numgrad_kernels.cuda import channel_columns as kernels
 
 from ..plan import Buffer, Plan
 from .launching import THREADS
-from .memory import optional
+from .memory import no_buffer, optional
 from .reductions import fold_axis, set_moments, shared_out, variance_axis
 
 #: Least number of elements for a thread that reads and writes four at a time.
@@ -36,7 +36,7 @@ def normalized_columns(
 
 
 def normalized_columns_gradients(
-    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, inner: int
+    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, inner: int, constant: bool
 ) -> tuple[Buffer, Buffer, Buffer]:
     """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
     dtype, channels = x.dtype, means.size
@@ -46,13 +46,15 @@ def normalized_columns_gradients(
     pieces = shares[2]
     sums = p.new(2 * width * pieces, dtype)
     p.run(
-        kernels.column_sums, dtype, grad, x, means, scales, rows, width, inner, *shares, sums, grid=(blocks, THREADS)
-    )
+        kernels.column_sums, dtype, grad, x, *optional(weight, dtype), means, scales, rows, width, inner, *shares, sums,
+        out if constant else no_buffer(dtype), grid=(blocks, THREADS), CONSTANT=int(constant),
+    )  # fmt: skip
     if inner * pieces > 1:
         sums = fold_axis(p, sums, 2 * channels, inner * pieces, 1, "sum", dtype)
-    blocks, *shares = shared_out(width, rows, width, _LEAST)
-    p.run(
-        kernels.columns_gradient, dtype, grad, x, rows, width, inner, *optional(weight, dtype), means, scales, sums,
-        channels, *shares, out, grid=(blocks, THREADS),
-    )  # fmt: skip
+    if not constant:
+        blocks, *shares = shared_out(width, rows, width, _LEAST)
+        p.run(
+            kernels.columns_gradient, dtype, grad, x, rows, width, inner, *optional(weight, dtype), means, scales, sums,
+            channels, *shares, out, grid=(blocks, THREADS),
+        )  # fmt: skip
     return out, sums.part(0, channels), sums.part(channels, channels)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numgrad_kernels.cuda import normalization, planes
+from numgrad_kernels.cuda.lines import write4_packed
 
 from ..common import set_steps
 from ..plan import Buffer, Plan
 from .channel_columns import normalized_columns, normalized_columns_gradients
 from .launching import MOST_BLOCKS, THREADS
 from .lines import arranged, packed, power_of_two
-from .memory import optional
+from .memory import no_buffer, optional
 from .reductions import fold_axis, set_moments, shared_out
 from .reductions import packed as packed_rows
 
@@ -123,21 +124,28 @@ def normalized_channels(
 
 def normalized_channels_gradients(
     p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
-    across: bool,
+    across: bool, constant: bool = False,
 ) -> tuple[Buffer, Buffer, Buffer]:
-    """Return the buffers of the gradients with respect to ``x``, the weight and the bias."""
+    """Return the buffers of the gradients with respect to ``x``, the weight and the bias; see the function of the CPU.
+
+    If means and scales are ``constant``, one kernel computes the gradient and the parts of the sums.
+    """
     if x.size and across and inner < SHORTEST_PLANE:
-        return normalized_columns_gradients(p, grad, x, means, scales, weight, inner)
+        return normalized_columns_gradients(p, grad, x, means, scales, weight, inner, constant)
     dtype, count, sets = x.dtype, x.size // inner, means.size
     out, pieces, sums = p.new(x.size, dtype), 1, p.new(2 * count, dtype)
     if x.size:
         members, first, step = set_steps(channels, count, sets, across)
         sums_blocks, shift, depth, pieces, piece_size = shared_out(count, inner, 1)
-        sums, of_sets = p.new(2 * count * pieces, dtype), p.new(2 * sets, dtype)
+        sums, aligned = p.new(2 * count * pieces, dtype), packed_rows(dtype, count, inner, 1)
         p.run(
-            planes.plane_sums, dtype, grad, x, means, scales, count, inner, channels, members, int(across), shift,
-            depth, pieces, piece_size, sums, grid=(sums_blocks, THREADS), aligned=packed_rows(dtype, count, inner, 1),
+            planes.plane_sums, dtype, grad, x, *optional(weight, dtype), means, scales, count, inner, channels, members,
+            int(across), shift, depth, pieces, piece_size, sums, out if constant else no_buffer(dtype),
+            grid=(sums_blocks, THREADS), aligned=aligned and {**aligned, "write4": write4_packed},
+            CONSTANT=int(constant),
         )  # fmt: skip
+    if x.size and not constant:
+        of_sets = p.new(2 * sets, dtype)
         p.run(
             planes.set_means, dtype, sums, sets, count, pieces, *optional(weight, dtype), channels, members, first,
             step, float(members * inner), of_sets, grid=(-(-sets // (THREADS // min(THREADS, 32))), THREADS),

@@ -79,9 +79,9 @@ def batch_norm_backward(
 ) -> tuple[TensorRef, ...]:
     """Add the steps that compute the gradients of input, weight and bias; in training, statistics depend on input."""
     type, operands = input.type, (grad_output, input, mean, scale)
-    if training and _is_fused(p, input):
+    if _is_fused(p, input):
         rows = [tensor and p.contiguous(tensor) for tensor in (*operands, weight)]
-        buffers = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True)
+        buffers = p.backend.normalized_channels_gradients(p, *rows, *channel_sizes(input), True, not training)
         return p.tensor(buffers[0], type, input.shape), *[p.tensor(tensor, type, mean.shape) for tensor in buffers[1:]]
     sums = [sum_dims.build(p, tensor, _dims(input), False) for tensor in (_fused(p, _product, *operands), grad_output)]
     if not training:
