@@ -1,5 +1,7 @@
 """Sorting on a GPU, and operations that use it: in tiles, in runs of several tiles, many short lines at once."""
 
+import math
+
 import numpy as np
 import pytest
 from on_gpu.comparison import on_cpu, run_steps
@@ -167,3 +169,14 @@ def test_numbers_of_numpy_say_how_many(cuda):
     x = numgrad.tensor([3.0, 1.0, 2.0], device="cuda")
     assert x.topk(np.int64(2)).indices.tolist() == [0, 2]
     assert x.kthvalue(np.int64(2)).indices.item() == 2
+
+
+@pytest.mark.parametrize("dtype", [numgrad.float16, numgrad.bfloat16])
+def test_long_rows_of_half_precision_are_sorted_by_their_bits(size, dtype):
+    x = (numgrad.randn(2, size(70, 4200)) * 4).round().to(dtype)
+    x[0, 3:7] = numgrad.tensor([math.nan, -math.inf, math.inf, -0.0])
+    for descending in (False, True):
+        values, indices = x.sort(1, descending)
+        on_gpu, places = x.to("cuda").sort(1, descending)
+        assert numgrad.equal(places.cpu(), indices)
+        assert numgrad.equal(on_gpu.cpu().view(numgrad.int16), values.view(numgrad.int16))

@@ -27,6 +27,9 @@ PART, COUNTS = 4096, 2048
 #: Placeholder: the bits of an element, of which the highest is that of the sign.
 BITS = 32
 
+#: Placeholder: the bits of the infinity of float16 or bfloat16.
+INFINITY = 0x7C00
+
 #: Placeholders: the warps of a block, and the threads of each.
 WARPS, LANES = 8, 32
 
@@ -47,11 +50,20 @@ def digit_of_unsigned(value, shift, descending):
 
 def digit_of_float(value, shift, descending):
     """The digit of a float: zeros are equal, and NaN is larger than everything."""
-    word = np.uint64(as_word(value))
+    return _of_float_word(np.uint64(as_word(value)), value == T(0), value != value, shift, descending)
+
+
+def digit_of_half(value, shift, descending):
+    """The digit of a float16 or bfloat16 with these bits, like that of other floats."""
+    size = value & 0x7FFF
+    return _of_float_word(np.uint64(value), size == 0, size > INFINITY, shift, descending)
+
+
+def _of_float_word(word, is_zero, is_nan, shift, descending):
     sign = np.uint64(1 << (BITS - 1))
     ordered = ~word if word & sign else word | sign
-    ordered = sign if value == T(0) else ordered
-    ordered = ordered if value == value else ~np.uint64(0)
+    ordered = sign if is_zero else ordered
+    ordered = ~np.uint64(0) if is_nan else ordered
     return _of_word(ordered, shift, descending)
 
 

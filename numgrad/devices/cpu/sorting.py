@@ -19,7 +19,8 @@ from ..recording import reads_values
 from .threads import PARALLEL_FROM
 
 __all__ = [
-    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
+    "bincount", "halves_are_sorted", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
+    "unique_slices",
 ]
 
 _INT64 = np.dtype(np.int64)
@@ -60,6 +61,11 @@ def _is_small(x: Buffer, length: int, inner: int, kept: int) -> bool:
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
     """Return new buffers of elements of the dtype of ``x``, and of their indices."""
     return p.new(size, x.dtype), p.new(size, _INT64)
+
+
+def halves_are_sorted(length: int) -> bool:
+    """Return True if ``sort_axis`` takes lines of float16 and bfloat16, of this length."""
+    return False
 
 
 def sort_axis(

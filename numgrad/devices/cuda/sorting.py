@@ -8,6 +8,7 @@ import numpy as np
 
 from numgrad_kernels.cpu.sorting import descending as reversed_order
 from numgrad_kernels.cuda import radix, sorting, unique
+from numgrad_kernels.halves import BFLOAT16, FLOAT16, passed
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..buffers import DeviceBuffer
@@ -19,7 +20,8 @@ from .reductions import fold_axis
 from .scans import scan_axis
 
 __all__ = [
-    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
+    "bincount", "halves_are_sorted", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
+    "unique_slices",
 ]
 
 
@@ -36,10 +38,23 @@ _DIGITS: dict[str, Any] = {
     "PART": 16 * THREADS, "COUNTS": radix.DIGITS * (THREADS // _LANES), "WARPS": THREADS // _LANES, "LANES": _LANES
 }  # fmt: skip
 
+#: The bits of the infinity of each dtype that is sorted by its bits.
+_INFINITIES = {FLOAT16: 0x7C00, BFLOAT16: 0x7F80}
+
 
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
     """Return new buffers of elements of the dtype of ``x``, and of their indices."""
     return p.new(size, x.dtype), p.new(size, INT64)
+
+
+def _merges(length: int) -> int:
+    """Return how often the sorted chunks of a line are merged."""
+    return (-(-length // TILE) - 1).bit_length()
+
+
+def halves_are_sorted(length: int) -> bool:
+    """Return True if ``sort_axis`` takes lines of float16 and bfloat16: those that it sorts by digits."""
+    return _merges(length) > 2
 
 
 def _sorted_lines(
@@ -52,8 +67,7 @@ def _sorted_lines(
     are sorted by digits instead.
     """
     lines = outer * inner
-    merges = (-(-length // TILE) - 1).bit_length()
-    if merges > x.dtype.itemsize and (count is None or 2 * count > length):
+    if _merges(length) > x.dtype.itemsize and (count is None or 2 * count > length):
         return *_by_digits(p, x, lines, length, inner, descending), length
     order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
     origins: Any = no_buffer(INT64)
@@ -90,11 +104,14 @@ def _by_digits(
     """Return the buffers of lines sorted by the digits of their elements, and of the original indices."""
     bits, index = 8 * x.dtype.itemsize, np.dtype(np.int32) if length < 1 << 31 else INT64
     own_digit = {"f": radix.digit_of_float, "i": radix.digit}.get(x.dtype.kind, radix.digit_of_unsigned)
+    constants = {**_DIGITS, "BITS": bits, "digit": own_digit}
+    if x.dtype in _INFINITIES:
+        constants |= {"digit": radix.digit_of_half, "INFINITY": _INFINITIES[x.dtype]}
+    x = x.view(passed(x.dtype))
     parts, values, origin_of = -(-length // _DIGITS["PART"]), x, radix.own_origin
     origins: Any = no_buffer(index)
     for shift in range(0, bits, _DIGIT):
         sizes, grid = (length, inner, parts, shift, descending), (lines * parts, THREADS)
-        constants = {**_DIGITS, "BITS": bits, "digit": own_digit}
         counts = p.new(lines * radix.DIGITS * parts, index)
         p.run(radix.count_digits, x.dtype, values, *sizes, counts, grid=grid, **constants)
         totals = scan_axis(p, counts, lines, radix.DIGITS * parts, 1, "sum", index)

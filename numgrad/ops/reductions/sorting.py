@@ -15,6 +15,7 @@ from ..table.lookup import lookup, operation
 from ..table.op import composite
 from ..table.planned import Planned
 from ..table.public_signatures import OneOrSeveral
+from ..table.widening import converted, widened
 from .axes import (
     check_not_empty,
     moved_gradient,
@@ -30,23 +31,30 @@ from .extremes import shared_evenly
 
 
 def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[TensorRef]:
-    """Add the steps that sort the elements; return them and their original indices, with the input's strides order."""
+    """Add the steps that sort the elements; return them and their original indices, with the input's strides order.
+
+    Elements of float16 and bfloat16 may be returned in float32.
+    """
     strides = output_strides(input.shape, ((input.shape, input.layout.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     permuted = input.viewed(permute_op.prepare(input.layout, order)[0])
     axis = order.index(dim) if order else 0
+    if not p.backend.halves_are_sorted(permuted.shape[axis] if order else 1):
+        permuted = widened(p, permuted)
     results = picked(p, "sort_axis", permuted, (axis,), permuted.shape, descending)
     return [tensor.viewed(layout_of(tensor.type, input.shape, strides)) for tensor in results]
 
 
-@operation("SortBackward0", outputs=["out", "indices"])
-def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
-    return _sorted(p, input, dim, descending)
+@operation("SortBackward0", direct=True, outputs=["out", "indices"])
+def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, TensorRef]:
+    elements, indices = _sorted(p, input, dim, descending)
+    return converted(p, elements, input.type.dtype), indices
 
 
-@operation("SortBackward1", aten="sort", outputs=["out", "indices"])
-def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
-    return _sorted(p, input, dim, descending)
+@operation("SortBackward1", direct=True, aten="sort", outputs=["out", "indices"])
+def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, TensorRef]:
+    elements, indices = _sorted(p, input, dim, descending)
+    return converted(p, elements, input.type.dtype), indices
 
 
 def _refuse_complex(input: Layout | TensorRef, name: str) -> None:
@@ -75,7 +83,7 @@ def sort(
     return sort_op if stable is None else stable_sort_op, (dim, descending)
 
 
-@operation("ArgsortBackward0", public=True, nondifferentiable=["input"])
+@operation("ArgsortBackward0", public=True, direct=True, nondifferentiable=["input"])
 def argsort_op(
     p: Plan, input: TensorRef, dim: Dim = -1, descending: bool = False, *, stable: bool = False
 ) -> TensorRef:
