@@ -12,11 +12,12 @@ from ...core.types import bool_, dtype, get_default_dtype, int64, real_of
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..memory.copying import convert
-from ..pointwise.arithmetic import add, div, mul, sub
+from ..pointwise.arithmetic import add, conj, div, mul, sub
 from ..pointwise.comparison import eq, isinf, where
 from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
 from ..table.checks import check, check_supported, check_type
+from ..table.declaring import pointwise
 from ..table.lookup import lookup, operation
 from ..table.op import named
 from ..table.operands import fused
@@ -99,19 +100,54 @@ def _root_of_parts(real, imag):
 def _var_gradient(grad, input, dims, correction, keepdim):
     """``grad * 2 * (input - mean(input)) / (count - correction)``."""
     grad = restored(grad, dims, keepdim)
-    distance = sub(input, mean_dims(input, dims, True))
+    mean = mean_dims(input, dims, True)
     freedom = numel(tuple([input._layout.shape[d] for d in dims])) - correction
     if freedom <= 0 and len(dims) == len(input._layout.shape):
         # As in PyTorch, if all dimensions are reduced: undefined for elements equal to the mean, else infinite.
-        return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
-    return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
+        return mul(grad, where(eq(sub(input, mean), 0), float("nan"), float("inf")))
+    return distance_product(mul(grad, 2 / freedom if freedom else float("inf")), input, mean)
+
+
+@pointwise("VarBackwardBackward0", aten="mul", dtypes="fc", inplace=False, export=False)
+def distance_product(grad_output, input, mean):
+    """``grad_output * (input - mean)``."""
+    return grad_output * (input - mean)
+
+
+@distance_product.gradient("grad_output")
+def _(grad, input, mean):
+    return grad * conj(input - mean)
+
+
+@distance_product.gradient("input")
+def _(grad, grad_output):
+    return grad * conj(grad_output)
+
+
+@distance_product.gradient("mean")
+def _(grad, grad_output):
+    return -grad * conj(grad_output)
 
 
 def _std_gradient(grad, input, out, dims, correction, keepdim):
     """``grad * (input - mean(input)) / (out * (count - correction))``, 0 where the deviation is 0."""
-    flat = eq(out, 0)
-    of_variance = where(flat, 0, div(grad, where(flat, 1, mul(out, 2))))  # finite in second derivatives, too
-    return _var_gradient(of_variance, input, dims, correction, keepdim)
+    return _var_gradient(root_slope(grad, out), input, dims, correction, keepdim)
+
+
+@pointwise("StdBackwardBackward0", aten="div", dtypes="f", inplace=False, export=False)
+def root_slope(grad_output, root):
+    """``grad_output / (2 * root)``, 0 where ``root`` is 0."""
+    return where(root == 0, 0, grad_output / (2 * where(root == 0, 1, root)))
+
+
+@root_slope.gradient("grad_output")
+def _(grad, root):
+    return root_slope(grad, root)
+
+
+@root_slope.gradient("root")
+def _(grad, grad_output, root):
+    return -2 * root_slope(root_slope(grad * grad_output, root), root)
 
 
 var_op, std_op = _moments_op("var", "VarBackward0"), _moments_op("std", "StdBackward0")

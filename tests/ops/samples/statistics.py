@@ -47,6 +47,8 @@ def _norm(x, order, dims, keepdim, kind):
     return (np.abs(x) ** order).sum(dims, keepdims=keepdim) ** (1 / order)
 
 
+sample("distance_product", lambda grad, x, mean: grad * (x - mean), dtypes=FLOATS)
+sample("root_slope", lambda grad, root: grad / (2 * root), domain=NONZERO, dtypes=FLOATS)
 sample("norm_backward", lambda grad, x, length: grad * x / length, domain=NONZERO, dtypes=FLOATS)
 
 for _shape, _dims, _keepdim in (
