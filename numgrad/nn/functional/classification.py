@@ -7,7 +7,7 @@ import math
 import warnings
 
 from ...autograd.grad_mode import ORDINARY, state
-from ...core.layout import Layout, broadcast_shapes, layout_of, numel, outgrown
+from ...core.layout import Layout, broadcast_shapes, numel, outgrown
 from ...core.types import int64, uint8
 from ...ops.batching.batches import physical_of
 from ...ops.memory.copying import buffer_of, convert
@@ -77,13 +77,10 @@ _plain, _plain_of_scores = Entries(), Entries()
 
 
 def _nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, given: Layout | None = None
+    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss, and the sum of the weights of the targets that are not ignored.
-
-    ``given`` is the layout of the input before it was reshaped, if it was.
-    """
-    shapes = _nll_shapes(given or input._layout, target._layout, None if weight is None else weight._layout)
+    """Return the loss, and the sum of the weights of the targets that are not ignored."""
+    shapes = _nll_shapes(input._layout, target._layout, None if weight is None else weight._layout)
     if weight is not None:
         refuse_gradient("nll_loss_forward", "weight", weight)
     if target._layout.type.dtype is not int64:
@@ -203,14 +200,8 @@ def cross_entropy(
             raise RuntimeError("ignore_index is not supported for floating point target")
         _check_weight(None if weight is None else weight._layout, classes, "cross_entropy: ")
         return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
-    scores, given = input, None
-    is_viewed = len(shape) == 3 or len(shape) > 4
-    if is_viewed and label_smoothing == 0.0 and input.device.type != "cpu":  # one kernel computes the gradient of both
-        scores = reshape(input, (*shape[:2], 1, numel(shape[2:])))
-    logs = log_softmax(scores, dim)
-    if scores is not input:
-        given = layout_of(logs._layout.type, shape)
-    loss, count = _nll_loss(logs, target, weight, ignore_index, reduction, given)
+    logs = log_softmax(input, dim)
+    loss, count = _nll_loss(logs, target, weight, ignore_index, reduction)
     entry = _plain.recent.get((logs._layout, target._layout, ignore_index, reduction))
     if key is not None and entry is not None:
         _plain_of_scores.add(key, (log_softmax_op.entry((input, dim))[0], entry))

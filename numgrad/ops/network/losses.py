@@ -381,6 +381,6 @@ def cross_entropy_backward(
 @nll_loss_2d_op.passed_through(log_softmax_op)
 def _(rule, given, out, dim):
     grad, target, weight, total_weight, shape, ignored, reduction = given
-    if dim != min(1, len(shape) - 1):
-        return log_softmax_backward(rule(*given), out, dim)
+    if dim != min(1, len(shape) - 1) or out._layout.shape[: dim + 1] != shape[: dim + 1]:
+        return log_softmax_backward(reshape(rule(*given), out._layout.shape), out, dim)
     return cross_entropy_backward(grad, target, weight, total_weight, out, ignored, reduction)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...autograd.accumulation import Deferred
 from ...autograd.grad_mode import TRACED, state
 from ...core import types
 from ...core.layout import Layout, layout_of, numel, view_strides
@@ -129,7 +130,13 @@ def _(input, shape, strides):
 @reshape_alias.gradient("input")
 def _(grad, input_shape):
     """``reshape(grad, input_shape)``."""
-    return in_shape(grad, input_shape)
+    if grad.__class__ is not Deferred:
+        return in_shape(grad, input_shape)
+    layout = layout_of(grad._layout.type, input_shape)
+    return Deferred(layout, lambda: in_shape(grad.compute(), input_shape), grad.pass_on)
+
+
+view_as_shape.reshapes = True
 
 
 @operation("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])

@@ -101,6 +101,7 @@ class Op:
         graded: the number of results that may have a gradient; None for all.
         adder: the function that adds the gradient of the first input to a tensor: see ``accumulation``.
         passage: an operation, and the function that passes the gradient of the first input on: see ``passed_through``.
+        reshapes: True if the result is the input in another shape, and the rule passes on gradients that are deferred.
         host: the host function that computes it on the CPU, for any device, if there is no kernel.
         baked_numbers: numbers that may be written into a kernel.
     """
@@ -113,6 +114,7 @@ class Op:
     host: HostFunction | None = None
     adder: Rule | None = None
     passage: tuple[Op, Rule] | None = None
+    reshapes = False
     baked_numbers: frozenset[Any] = frozenset()
 
     def __init__(
@@ -182,8 +184,9 @@ class Op:
     def passed_through(self, other: Op) -> Callable[[Rule], Rule]:
         """Decorate the function that returns the gradient of the input of ``other``, whose result is the first input.
 
-        It takes the rule of the first input, the list of its arguments, and those of the rule of ``other`` besides the
-        gradient.  It is called for gradients that are not recorded.
+        The first input may also be that result in another shape.  The function takes the rule of the first input, the
+        list of its arguments, and those of the rule of ``other`` besides the gradient.  It is called for gradients that
+        are not recorded.
         """
 
         def register(rule: Rule) -> Rule:

@@ -222,8 +222,10 @@ class RuleNode(OpNode):
         return adder(total, *[values[slot] for slot in slots])
 
     def deferred(self, gradient: Any, target: Any) -> tuple[Deferred, ...]:
-        plan, passage = self.backward_plan, self.op.passage
-        if passage is None or passage[0] is not getattr(target, "op", None):
+        plan, passage, through = self.backward_plan, self.op.passage, getattr(target, "op", None)
+        if through is not None and through.reshapes and target.edges[0] is not None:
+            through = getattr(target.edges[0][0], "op", None)
+        if passage is None or passage[0] is not through:
             return ()
         rule, slots, _ = plan.calls[0]
         values = [gradient, *self.unpacked(), *plan.constant_values]
