@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numgrad as torch
-from numgrad import devices
+from numgrad import devices, nn
 from numgrad.devices import launches
 from numgrad.nn import functional as F  # noqa: N812
 
@@ -25,18 +25,26 @@ def cases() -> dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]]:
     matrix, images, heads = (ROWS, CLASSES), (8, 8, 2048), (1, 4, 128, 64)
     target, affine, channels = torch.arange(ROWS, device="cuda"), (ones(CLASSES), ones(CLASSES)), (ones(8), ones(8))
     positions = torch.zeros(16, 64, dtype=torch.int64, device="cuda")
+    lstm, lstm_cell, gru_cell = nn.LSTM(64, 64).cuda(), nn.LSTMCell(64, 64).cuda(), nn.GRUCell(64, 64).cuda()
+    state = torch.randn(16, 64, device="cuda")
     return {
         "cross_entropy": (matrix, lambda x: F.cross_entropy(x, target)),
         "cross_entropy of sequences": ((16, 128, 64), lambda x: F.cross_entropy(x, positions)),
         "dropout": (matrix, lambda x: F.dropout(x, 0.3)),
         "batch_norm": (images, lambda x: F.batch_norm(x, None, None, *channels, training=True)),
+        "batch_norm in evaluation": (images, lambda x: F.batch_norm(x, *channels, *channels)),
         "batch_norm of vectors": (matrix, lambda x: F.batch_norm(x, None, None, *affine, training=True)),
         "contiguous of a transposed matrix": (matrix, lambda x: x.t().contiguous()),
         "softmax": (matrix, lambda x: F.softmax(x, 1)),
         "layer_norm": (matrix, lambda x: F.layer_norm(x, (CLASSES,), *affine)),
         "gelu": (matrix, F.gelu),
         "embedding": (matrix, lambda x: F.embedding(target, x)),
+        "var of rows": (matrix, lambda x: x.var(1)),
         "sort of one row": ((ROWS * CLASSES,), lambda x: x.sort()[0]),
+        "sort of one row of float16": ((ROWS * CLASSES,), lambda x: x.half().sort()[0]),
+        "a step of an LSTM": ((16, 64), lambda x: lstm_cell(x, (state, state))[0]),
+        "a step of a GRU": ((16, 64), lambda x: gru_cell(x, state)),
+        "10 steps of an LSTM": ((10, 16, 64), lambda x: lstm(x)[0]),
         "attention": (heads, lambda x: F.scaled_dot_product_attention(x, x, x)),
     }
 
