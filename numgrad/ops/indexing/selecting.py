@@ -24,7 +24,7 @@ from ..table.lookup import lookup, operation
 from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype
-from .index import check_indices, index_op, index_put_op, writes_last
+from .index import check_indices, index_backward, index_op, index_put_op, writes_last
 from .launchers import check_held, number_as, number_in, pick, put
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
@@ -92,6 +92,8 @@ def _written(
 @index_select_op.gradient("input")
 def _(grad, dim, index, input_shape):
     """``index_add(zeros(input_shape), index, grad, dim)``."""
+    if input_shape and index._layout.shape:  # zeros that need no copy
+        return index_backward(grad, index, input_shape, (dim,), False)
     return index_add_op(repeated_zero(input_shape, grad._layout.type), index, grad, dim, 1)
 
 
