@@ -94,7 +94,7 @@ def test_kinds_of_numbers():
     assert set(shares.tolist()) == {0, 2}
     assert abs(shares.eq(2).float().mean().item() - 0.75) < 0.08
     assert bernoulli(tensor([0.0, 1.0, 0.0, 1.0], device="cuda")).tolist() == [0, 1, 0, 1]
-    with pytest.raises(RuntimeError, match=r"p_in >= 0 && p_in <= 1 .*found on the GPU"):
+    with pytest.raises(RuntimeError, match=r"p_in >= 0 && p_in <= 1 .*reported by the GPU"):
         bernoulli(tensor([1.5], device="cuda")).tolist()
     with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
         multinomial(zeros(2, device="cuda"), 1)

@@ -91,7 +91,7 @@ def test_an_invalid_probability_is_reported_when_a_value_is_read(cuda, wrong, dt
     values[17] = wrong
     assert cuda.improbable(cuda.buffer_from(values), "no probability") is False
     assert cpu.improbable(values, "no probability")
-    with pytest.raises(RuntimeError, match=r"no probability \(found on the GPU"):
+    with pytest.raises(RuntimeError, match=r"no probability \(reported by the GPU"):
         cuda.memory.zero_buffer(1, values.dtype).host()
     cuda.memory.zero_buffer(1, values.dtype).host()
 
