@@ -3,9 +3,9 @@
     mpiexec -n 2 python tests/benchmarks/data_parallel.py [--steps 50] [--processor]
 
 For each model it prints the time of a step in one process with all threads, and that of a step in all processes.  For
-the latter it prints the time that a step takes without communication, the time of the reductions alone, and how much of
-these the backward pass hides.  Times are the shortest of many, in milliseconds.  Finally it prints the latency and the
-time per byte of an all-reduce, which ``docs/_figures/scaling.py`` takes.
+the latter it prints the time that a step takes without communication, the time of the reductions alone, that which the
+latency and the time per byte of an all-reduce predict for one after the other, and how much of the reductions the
+backward pass hides.  Times are the shortest of many, in milliseconds.  Finally it prints these two numbers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def step_of(model: nn.Module, x: Any, y: Any) -> Callable[[], None]:
     return step
 
 
-def measure(name: str, steps: int, threads: int) -> None:
+def measure(name: str, steps: int, threads: int, latency: float, per_byte: float) -> None:
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     module, x, y = MODELS[name]()
@@ -117,12 +117,13 @@ def measure(name: str, steps: int, threads: int) -> None:
     reductions = shortest(reduce, steps)
     count = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     reduced = sum(bucket.buffer().numel() * bucket.buffer().element_size() for bucket in model.reducer.buckets)
+    predicted = 1e3 * (latency * len(model.reducer.buckets) + per_byte * reduced)
     if rank == 0:
         exposed = max(together - computing, 0.0)
         hidden = max(0.0, 1 - exposed / reductions)
         print(
             f"| {name} | {count / 1e6:.2f} | {alone:.2f} | {together:.2f} | {computing:.2f} | "
-            f"{reductions:.2f} | {exposed / together:.0%} | {hidden:.0%} | {reduced / count:.2f} |"
+            f"{reductions:.2f} | {predicted:.2f} | {exposed / together:.0%} | {hidden:.0%} | {reduced / count:.2f} |"
         )
 
 
@@ -153,12 +154,12 @@ def main() -> None:
     if dist.get_rank() == 0:
         print(
             f"{dist.get_world_size()} processes, {threads} processors; milliseconds\n\n"
-            "| model | gradients, MB | one process | all | without communication | reductions alone | share | hidden | "
-            "reduced bytes / least |\n|---|---|---|---|---|---|---|---|---|"
+            "| model | gradients, MB | one process | all | without communication | reductions alone | predicted | "
+            "share | hidden | reduced bytes / least |\n|---|---|---|---|---|---|---|---|---|---|"
         )
-    for name in [given.model] if given.model else MODELS:
-        measure(name, given.steps, threads)
     latency, per_byte = latency_and_time_per_byte(given.steps)
+    for name in [given.model] if given.model else MODELS:
+        measure(name, given.steps, threads, latency, per_byte)
     if dist.get_rank() == 0:
         print(f"\nan all-reduce takes {latency * 1e6:.1f} us and {per_byte * 1e9:.3f} ns per byte")
     dist.destroy_process_group()

@@ -9,7 +9,7 @@ import numgrad
 from numgrad import nn
 
 
-@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+@pytest.mark.filterwarnings("ignore:.*hooks call Python")
 @pytest.mark.parametrize("when", ["every call", "first call", "before", "no call"])
 def test_hooks_of_leaves_run_once(when):
     compiled = numgrad.compile(lambda x: x * 3)
@@ -226,7 +226,7 @@ def test_leaves_that_need_no_gradient_any_more(compiled, see):
         see(w.grad, b.grad)
 
 
-@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+@pytest.mark.filterwarnings("ignore:.*hooks call Python")
 @pytest.mark.parametrize("calls", range(5))
 def test_global_hooks_of_modules_run_once(calls):
     inner, seen = nn.ReLU(), []
@@ -240,7 +240,7 @@ def test_global_hooks_of_modules_run_once(calls):
     assert len(seen) == 2
 
 
-@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+@pytest.mark.filterwarnings("ignore:.*hooks call Python")
 def test_registration_hooks_run_in_each_call():
     compiled, seen = numgrad.compile(lambda x: nn.Sequential(nn.ReLU())(x)), []
     compiled(numgrad.ones(2))

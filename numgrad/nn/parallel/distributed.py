@@ -11,13 +11,14 @@ from typing import Any
 from ... import distributed
 from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...autograd.hooks import module_changes
+from ...core.device import to_device
 from ...devices import recording
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.groups import ProcessGroup, default_group
 from ...ops.creation.from_data import tensor as new_tensor
 from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
-from ...utils._pytree import tree_leaves
+from ...utils._pytree import tree_leaves, tree_map
 from ..modules.module import Module
 from ..parameter import is_lazy
 from .reducer import Hook, Reducer
@@ -44,7 +45,8 @@ class DistributedDataParallel(Module, Joinable):
 
     Args:
         module: the module, which has the same parameters on all ranks.
-        device_ids, output_device: the one GPU of this process, where the module already is.
+        device_ids: the one GPU of this process, where the module already is.  Arguments of calls are moved there.
+        output_device: accepted for compatibility with PyTorch.
         dim: accepted for compatibility with PyTorch.
         broadcast_buffers: the former name of ``forward_sync_buffers``; False also keeps each rank's own buffers now.
         init_sync: overwrite parameters and buffers with those of rank 0 now.
@@ -224,6 +226,9 @@ class DistributedDataParallel(Module, Joinable):
             source = self._begin_joined(averages)
         if self._sends_buffers:
             self._overwrite(self._buffers_sent, source)
+        if self.device_ids:
+            device = to_device(self.device_ids[0])
+            inputs, kwargs = tree_map(lambda leaf: _moved(leaf, device), (inputs, kwargs))
         outputs = (self._program or self.module)(*inputs, **kwargs)
         if averages:
             self.reducer.prepare([*_tensors_in(outputs)])
@@ -334,6 +339,10 @@ class DistributedDataParallel(Module, Joinable):
         rank = new_tensor([distributed.get_rank(self.process_group) if value else -1])
         distributed.all_reduce(rank, distributed.ReduceOp.MAX, group=self.process_group)
         return int(rank.item())
+
+
+def _moved(value: Any, device: Any) -> Any:
+    return value.to(device) if isinstance(value, Tensor) else value
 
 
 def _tensors_in(outputs: Any) -> Iterator[Tensor]:

@@ -42,7 +42,7 @@ def check(rank, size):
     (y * (rank + 1)).sum().backward()
     assert x.grad.tolist() == [[3.0] * 2]
     model = numgrad.nn.parallel.DistributedDataParallel(numgrad.nn.Linear(2, 1).cuda(), device_ids=[x.get_device()])
-    model(x).sum().backward()
+    model(x.cpu()).sum().backward()  # moves its arguments
     assert model.module.weight.grad.tolist() == [[1.5] * 2]
 
 
