@@ -23,8 +23,9 @@ from .reductions import ReduceOp, operation_of
 from .work import Work
 
 __all__ = [
-    "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
-    "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter",
+    "all_gather", "all_gather_into_tensor", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single",
+    "barrier", "broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_single",
+    "reduce_scatter_tensor", "scatter",
 ]
 
 
@@ -326,6 +327,10 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         DistBackendError: that takes longer than ``timeout``, by default the group's.
     """
     barrier(group, timeout=timeout)
+
+
+#: PyTorch's names since version 2.13.
+all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------

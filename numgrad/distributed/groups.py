@@ -17,9 +17,9 @@ from .mpi import mpi
 from .processes import abort_on_errors, number_processes
 
 __all__ = [
-    "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank",
-    "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group",
-    "init_process_group", "new_group",
+    "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_default_backend_for_device",
+    "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "group", "init_process_group", "new_group",
 ]
 
 _DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -293,6 +293,11 @@ def get_backend(group: Any = None) -> str:
     """Return "mpi"."""
     if group_or_default(group) is None:
         raise ValueError("Invalid process group specified")
+    return Backend.MPI
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """Return "mpi", whatever the device."""
     return Backend.MPI
 
 

@@ -95,6 +95,17 @@ joined = numgrad.cat([numgrad.full((other + 1,), 10.0 * rank + other) for other 
 dist.all_to_all_single(x, joined, [rank + 1] * size, [other + 1 for other in range(size)])
 assert numgrad.equal(x, numgrad.cat(found))
 
+# tensors that share memory
+x = numgrad.full((2 * size,), float(rank))
+own = x[2 * rank : 2 * rank + 2]
+dist.all_gather_single(x, own)
+assert x.tolist() == [float(other) for other in range(size) for _ in range(2)]
+dist.reduce_scatter_single(own, x)
+assert own.tolist() == [size * rank] * 2
+x = numgrad.full((size,), float(rank))
+dist.all_to_all_single(x, x)
+assert x.tolist() == [*range(size)]
+
 # messages and handles
 following, preceding = (rank + 1) % size, (rank - 1) % size
 if size > 1:
@@ -112,6 +123,12 @@ if size > 1:
     with pytest.raises(dist.DistBackendError, match=f"3 elements of torch.float32, and rank {preceding} has sent 2"):
         dist.recv(numgrad.empty(3), preceding)
     work.wait()
+    for number in range(9):  # without handles
+        dist.isend(numgrad.full((100_000,), float(number)), following)
+    others = [numgrad.full((100_000,), -1.0) for _ in range(9)]  # in memory that may be free
+    for number in range(9):
+        dist.recv(others[number], preceding)
+        assert (others[number] == number).all()
 x, y = numgrad.ones(3), numgrad.ones(3)
 works = [dist.all_reduce(x, async_op=True), dist.all_reduce(y, Op.AVG, async_op=True), dist.barrier(async_op=True)]
 for work in works:
@@ -146,10 +163,26 @@ if rank in (0, size - 1):
     assert (x == size - 1).all()
     dist.all_reduce(x, group=group)
     assert (x == (size - 1) * len({0, size - 1})).all()
-    dist.destroy_process_group(group)
 else:
     assert group == dist.GroupMember.NON_GROUP_MEMBER
     assert dist.get_rank(group) == -1
+    with pytest.warns(UserWarning, match=r"gather_object\(\) is called on a rank that does not belong to the group"):
+        dist.gather_object("d", group=group)
+dist.destroy_process_group(group)
+group = dist.new_group([*range(size)][::-1], sort_ranks=False)
+assert dist.get_rank(group) == size - 1 - rank
+found = numgrad.empty(size)
+dist.all_gather_into_tensor(found, numgrad.tensor(float(rank)), group)
+assert found.tolist() == [*range(size)][::-1]
+group = dist.new_group([size - 1])
+if rank == size - 1 > 0:  # the root is rank 0 of the world by default
+    for call in (
+        lambda: dist.gather(x, [x], group=group), lambda: dist.scatter(x, [x], group=group),
+        lambda: dist.gather_object(1, [1], group=group), lambda: dist.broadcast_object_list([1], group=group),
+        lambda: dist.scatter_object_list([1], [1], group=group),
+    ):
+        with pytest.raises(ValueError, match="Global rank 0 is not part of group"):
+            call()
 
 # changes in place are seen by autograd
 x = numgrad.ones(2, requires_grad=True)
@@ -173,6 +206,10 @@ for error, message, call in [
     (ValueError, r"output_tensor of shape \[3, 5\] must have 3 times as many elements",
      lambda: dist.all_gather_into_tensor(numgrad.ones(3, 5), numgrad.ones(3))),
     (ValueError, "a rank sends no message to itself", lambda: dist.send(numgrad.ones(1), rank)),
+    (TypeError, "cannot be interpreted as an integer", lambda: dist.isend(numgrad.ones(1), following, tag=0.5)),
+    (ValueError, "must be specified on destination rank", lambda: dist.gather(numgrad.ones(1), dst=rank)),
+    (TypeError, "type datetime.timedelta, got 3", lambda: dist.new_group(timeout=3)),
+    (ValueError, "initialize the default process group twice", dist.init_process_group),
 ]:
     with pytest.raises(error, match=message):
         call()
