@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 from on_gpu.product_cases import check, on_gpu, product, tensor, vector_product
+from programs.comparison import program_of
 
 import numgrad as torch
 from numgrad.devices import cpu, launches
@@ -270,6 +271,23 @@ def test_compiled_programs_call_it_where_their_memory_lies(stand_in):
             ]
         assert found[0] == found[1]
     assert "1 program" in str(torch.compiler.explain(compiled))
+
+
+def test_a_compiled_program_adds_the_bias_where_it_computes_the_activation(stand_in):
+    def f(x, weight, bias):
+        return torch.relu(torch.nn.functional.linear(x, weight, bias))
+
+    compiled = torch.compile(f, fullgraph=True)
+    given = [on_gpu(tensor(shape, "float32")) for shape in ((40, 5), (30, 5), (30,))]
+    for _ in range(2):
+        compiled(*given)
+    program_of(compiled).improve()
+    found = []
+    with launches.listening(lambda launch: found.append((launch.name, launch.read, launch.written))):
+        result = compiled(*given)
+    of_product = ((200 + 150) * 4, 1200 * 4)
+    assert found == [("cublas.sgemm", *of_product), ("add_rows_relu", (1200 + 30) * 4, 2 * 1200 * 4)]
+    assert (result.cpu() == f(*given).cpu()).all()
 
 
 def test_unusable(cuda, size, monkeypatch):

@@ -112,18 +112,6 @@ def _put(out, begin, column, n, bias, biased, total):
             out[begin + column] = total
 
 
-def repeat_row(row, n, size, out: Out):
-    """Set each row of n elements of ``out`` to a copy of ``row``."""
-    step = cuda.gridsize(1)
-    column = cuda.grid(1) % n
-    onward = step % n
-    for i in range(cuda.grid(1), size, step):
-        out[i] = row[column]
-        column += onward
-        if column >= n:
-            column -= n
-
-
 def multiplied(a, b):
     """The term summed by ``row_products``: the product."""
     return a * b

@@ -12,7 +12,7 @@ from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
 from ..common import row_adder
 from ..plan import Buffer, Plan, TensorRef
 from ..windows import add_overlapping
-from .products import product_into
+from .products import expanded, product_into
 
 __all__ = ["correlation", "depthwise_is_fused", "spread_products", "window_products"]
 
@@ -80,16 +80,6 @@ def _matrices(p: Plan, tensor: TensorRef, shape: Ints, scratch: Buffer) -> Tenso
     return p.tensor(buffer, tensor.type, shape)
 
 
-def _expanded(bias: Buffer, type: Any, shape: Ints, dims: Ints) -> TensorRef:
-    """Return a view of a bias, which lies along ``dims``, expanded to a shape."""
-    strides = [0] * len(shape)
-    step = 1
-    for dim in reversed(dims):
-        strides[dim] = step
-        step *= shape[dim]
-    return TensorRef(bias.memory, layout_of(type, shape, tuple(strides)), bias.start)
-
-
 def correlation(
     p: Plan, image: TensorRef, filters: Buffer, bias: Buffer | None, out: Ints, kernel: Ints, stride: Ints,
     dilation: Ints, groups: int,
@@ -106,7 +96,7 @@ def correlation(
         if bias is None:
             p.assign(products, part)
         else:
-            p.pointwise(row_adder(type.numpy), [products, _expanded(bias, type, products.shape, (0, 1))], part)
+            p.pointwise(row_adder(type.numpy), [products, expanded(bias, type, products.shape, (0, 1))], part)
     return p.contiguous(results)
 
 
@@ -122,7 +112,7 @@ def spread_products(
     if bias is None:
         p.fill(p.contiguous(out), 0)
     else:
-        p.assign(_expanded(bias, type, out.shape, (1,)), out)
+        p.assign(expanded(bias, type, out.shape, (1,)), out)
     grads = p.tensor(grad, type, windows)
     tiles = list(_tiles(out, windows, kernel, stride, dilation, groups))
     room, buffer = _scratch(p, tiles[0])

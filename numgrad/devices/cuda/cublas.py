@@ -142,18 +142,18 @@ class Routines:
 
     def gemm(
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,
-        left: DeviceBuffer, first: Factor, right: DeviceBuffer, second: Factor, out: DeviceBuffer, added: bool,
+        left: DeviceBuffer, first: Factor, right: DeviceBuffer, second: Factor, out: DeviceBuffer,
     ) -> None:  # fmt: skip
-        """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``, or add them if ``added``."""
+        """Write the products of ``count`` (m, k) and (k, n) matrices to ``out``."""
         transposed = [_TRANSPOSED if factor.transposed else _AS_STORED for factor in (second, first)]
-        beta = self._unit if added else self._zero
         handle = _handle(stream, left, right)
         if count == 1:
             self._gemm(handle, *transposed, n, m, k, self._unit, right.address, second.step, left.address, first.step,
-                       beta, out.address, n)  # fmt: skip
+                       self._zero, out.address, n)  # fmt: skip
         else:
             self._gemm_batched(handle, *transposed, n, m, k, self._unit, right.address, second.step, second.batch,
-                               left.address, first.step, first.batch, beta, out.address, n, m * n, count)  # fmt: skip
+                               left.address, first.step, first.batch, self._zero, out.address, n, m * n,
+                               count)  # fmt: skip
 
     def gemv(
         self, stream: StreamHandle, rows: int, k: int, left: DeviceBuffer, first: Factor, right: DeviceBuffer,
@@ -195,10 +195,10 @@ def observed(routine: Callable[..., None]) -> Callable[..., None]:
 def _traffic(name: str, arguments: tuple[Any, ...], itemsize: int) -> Traffic:
     """Return the memory traffic of a routine with these arguments."""
     if name == "gemm":
-        count, m, n, k, _, first, _, second, _, added = arguments
+        count, m, n, k, _, first, _, second, _ = arguments
         factors = m * k * (count if first.batch else 1), k * n * (count if second.batch else 1)
         out = count * m * n
     else:
-        (rows, k), added = (arguments[:2] if name == "gemv" else (1, arguments[0])), False
+        rows, k = arguments[:2] if name == "gemv" else (1, arguments[0])
         factors, out = (rows * k, k), rows
-    return Traffic((sum(factors) + added * out) * itemsize, out * itemsize, max(*factors, out))
+    return Traffic(sum(factors) * itemsize, out * itemsize, max(*factors, out))

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from numgrad_kernels.cuda import adapter
-from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
+from numgrad_kernels.cuda.products import SIDE, TILE, first, products, row_products
 
-from ...core.layout import Layout, numel
+from ...core.layout import Ints, Layout, layout_of, numel
 from .. import launches
 from ..buffers import DeviceBuffer
-from ..common import Factor, factor, product_sizes
+from ..common import Factor, factor, product_sizes, row_adder
 from ..plan import Buffer, Plan, TensorRef
 from ..recording import on_gpu, repeatable
 from . import cublas
@@ -67,10 +67,21 @@ def product_into(
     if library is None:
         _by_kernel(p, sizes, [_steps(tensor.layout, turn) for tensor, turn in factors], left, right, bias, out)
         return
-    if bias is not None:
-        p.run(repeat_row, dtype, bias, n, size, out, work=size)
     operands = itertools.chain(*[_for_cublas(p, tensor, turn) for tensor, turn in factors])
-    p.call(_by_cublas, library.gemm, *sizes, *operands, out, bias is not None)
+    p.call(_by_cublas, library.gemm, *sizes, *operands, out)
+    if bias is not None:  # a pointwise step, which compiled programs merge with those that follow
+        rows = p.tensor(out, left.type, (matrices * m, n))
+        p.pointwise(row_adder(dtype), [rows, expanded(bias, left.type, rows.shape, (1,))], rows)
+
+
+def expanded(bias: Buffer, type: Any, shape: Ints, dims: Ints) -> TensorRef:
+    """Return a view of a bias, which lies along ``dims``, expanded to a shape."""
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(dims):
+        strides[dim] = step
+        step *= shape[dim]
+    return TensorRef(bias.memory, layout_of(type, shape, tuple(strides)), bias.start)
 
 
 def _by_cublas(routine: Any, *arguments: Any) -> None:
