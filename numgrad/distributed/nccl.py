@@ -56,6 +56,11 @@ class _ByNccl4py:
 
     dtypes = _DTYPES.keys() - ({types.bfloat16} if importlib.util.find_spec("ml_dtypes") is None else set())
 
+    @staticmethod
+    def has_library(module: Any) -> bool:
+        """Return True if the package finds NCCL's library."""
+        return module.get_version().libnccl is not None
+
     def __init__(self, module: Any, size: int, rank: int, identifier: Any):
         self._communicator = module.Communicator.init(size, rank, identifier)
         self.destroy: Callable[[], None] = self._communicator.destroy
@@ -69,6 +74,11 @@ class _ByCuPy:
     """NCCL's communicator of a group, made by CuPy, which takes addresses."""
 
     dtypes = _DTYPES.keys()
+
+    @staticmethod
+    def has_library(module: Any) -> bool:
+        """Return True if the package finds NCCL's library; otherwise, its module is empty."""
+        return hasattr(module, "get_unique_id")
 
     def __init__(self, module: Any, size: int, rank: int, identifier: Any):
         self._communicator = module.NcclCommunicator(size, identifier, rank)
@@ -90,7 +100,7 @@ def package() -> tuple[Any, type[_ByNccl4py | _ByCuPy]] | None:
             module = importlib.import_module(name)
         except (ImportError, RuntimeError):
             continue
-        if hasattr(module, "get_unique_id"):  # CuPy has none without NCCL's library
+        if communicator.has_library(module):
             return module, communicator
     return None
 
