@@ -10,7 +10,7 @@ from ..tensors.tensor import Tensor
 from .buffers import Received
 from .comparison import Comparison
 from .groups import ProcessGroup, group_or_default
-from .mpi import mpi
+from .mpi import mpi, overruns_memory
 from .work import DistBackendError, Work
 
 __all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
@@ -49,7 +49,7 @@ class Call:
         Raises:
             DistBackendError: MPI reports an error.
         """
-        comparisons = self._comparisons()
+        comparisons = self._comparisons(async_op)
         self.work.start(comparisons)
         try:
             self.work.start([*comparisons, *begin()], finish)
@@ -62,7 +62,7 @@ class Call:
         self.work.wait()
         return None
 
-    def _comparisons(self) -> Sequence[Any]:
+    def _comparisons(self, async_op: bool) -> Sequence[Any]:
         """Return requests to wait for before the result may be used."""
         return ()
 
@@ -93,14 +93,14 @@ class Collective(Call):
         """Note how many elements go to each rank, and come from each, instead of equal sizes on all ranks."""
         self._parts = sent, awaited
 
-    def _comparisons(self) -> Sequence[Any]:
+    def _comparisons(self, async_op: bool) -> Sequence[Any]:
         group = self.group
         if group.failure is not None:
             raise DistBackendError(f"{group} cannot be used any more, because {group.failure}")
         group.count += 1
         self.work.count = group.count
         comparison = Comparison(group, self.work.name, self._tensors, self._details, self._parts, self._location)
-        if not group.compares_first:
+        if not group.compares_first and (async_op or not overruns_memory()):
             return [comparison]
         self.work.start([comparison])
         self.work.wait()

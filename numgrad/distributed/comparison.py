@@ -7,6 +7,8 @@ function, dtype, reduction, root and sizes; the sum must be a multiple of it.  W
 adds a hash of each part that it sends, with sender, receiver and size, and subtracts that of each part that it expects.
 In the sum, these cancel.  With another sum, the ranks tell each other their calls, and all raise an error.
 With ``NUMGRAD_DISTRIBUTED_DEBUG=1``, shapes must be equal, too, and no tensor is sent before the comparison is done.
+Open MPI writes beyond the memory of a receiver that expects less than is sent.  There, all calls except asynchronous
+ones wait for the comparison first.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ class Comparison:
             ranks.setdefault(calls.get(rank, "a call that it does not wait for"), []).append(rank)
         listed = "\n".join(f"  {named(same)}: {text}" for text, same in ranks.items())
         difference = f"the ranks differ in collective number {self._count} of {group}"
-        if not group.compares_first:  # what the ranks have sent does not match
+        if not group.compares_first:  # what the ranks have sent may not match
             group.failure = difference
         return f"{difference}:\n{listed}"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["datatype_of", "message", "mpi"]
+__all__ = ["datatype_of", "message", "mpi", "overruns_memory"]
 
 
 @functools.cache
@@ -29,6 +29,12 @@ def mpi() -> Any:
         raise RuntimeError(
             f"mpi4py finds no MPI library: install one, such as MPICH with 'pip install mpich' ({error})"
         ) from None
+
+
+@functools.cache
+def overruns_memory() -> bool:
+    """Return True for Open MPI, which writes messages of unexpected length beyond the memory of the receiver."""
+    return mpi().Get_library_version().startswith("Open MPI")
 
 
 #: MPI's names of NumPy's dtypes.  Elements of float16 and bfloat16 travel as 16 bits: see ``reductions``.

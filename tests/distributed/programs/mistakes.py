@@ -99,7 +99,6 @@ if rank < 2:
     for sent, expected, message in [
         (ones(2, numgrad.int64), ones(4), f"rank {other} has sent elements of torch.int64, not of torch.float32"),
         (ones(5), ones(4), "expected 4 elements of torch.float32, and"),
-        (ones(100000), ones(1), "expected 1 element of torch.float32, and"),
     ]:
         for source in other, None:
             group = dist.new_group([0, 1])
