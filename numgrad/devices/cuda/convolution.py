@@ -12,12 +12,18 @@ from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
 from ..common import row_adder
 from ..plan import Buffer, Plan, TensorRef
 from ..windows import add_overlapping
+from . import runtime
 from .products import expanded, product_into
 
 __all__ = ["correlation", "depthwise_is_fused", "spread_products", "window_products"]
 
-#: Approximate number of bytes of the windows that are copied at a time, and greatest number of such copies.
-BYTES, _TIMES = 1 << 27, 16
+#: Least and greatest number of bytes of the windows that are copied at a time.
+_LEAST, _MOST = 1 << 26, 1 << 28
+
+
+def workspace(device: int) -> int:
+    """Return the number of bytes of the windows that are copied at a time: a small part of the GPU's memory."""
+    return min(max(runtime.driver.device_properties(device).total_memory // 128, _LEAST), _MOST)
 
 
 def depthwise_is_fused(type: Any, stride: int) -> bool:
@@ -42,7 +48,7 @@ class _Tile(NamedTuple):
 
 
 def _tiles(
-    image: TensorRef, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
+    p: Plan, image: TensorRef, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Iterator[_Tile]:
     """Yield the tiles of all windows of the images, the results of which are contiguous and of the shape ``out``."""
     (count, filters, rows, *trailing), (out_image, out_channel, *out_steps) = out, contiguous_strides(out)
@@ -50,7 +56,8 @@ def _tiles(
     filters //= groups
     height = channels * numel(kernel)
     row_bytes = max(groups * height * numel(tuple(trailing)) * image.type.numpy.itemsize, 1)
-    most = max(BYTES, row_bytes * rows * count // _TIMES)
+    assert p.device is not None
+    most = workspace(p.device)
     images, tall = max(most // (row_bytes * max(rows, 1)), 1), min(max(most // row_bytes, 1), rows)
     wide = [gap * step for gap, step in zip(stride, steps, strict=True)]
     before = channels * channel_step, channel_step, *[gap * step for gap, step in zip(dilation, steps, strict=True)]
@@ -86,7 +93,7 @@ def correlation(
 ) -> Buffer:  # fmt: skip
     """Return the buffer of the products of filters and the windows of images, plus the bias; its shape is ``out``."""
     type, results = image.type, p.new_tensor(layout_of(image.type, out))
-    tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
+    tiles = list(_tiles(p, image, out, kernel, stride, dilation, groups))
     room, buffers = _scratch(p, tiles[0])
     matrices = p.tensor(filters, type, (groups, out[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
@@ -114,7 +121,7 @@ def spread_products(
     else:
         p.assign(expanded(bias, type, out.shape, (1,)), out)
     grads = p.tensor(grad, type, windows)
-    tiles = list(_tiles(out, windows, kernel, stride, dilation, groups))
+    tiles = list(_tiles(p, out, windows, kernel, stride, dilation, groups))
     room, buffer = _scratch(p, tiles[0])
     matrices = p.tensor(filters, type, (groups, windows[1] // groups, tiles[0].columns[1]))
     for tile in tiles:
@@ -129,7 +136,7 @@ def window_products(
 ) -> Buffer:
     """Return the buffer of the products of gradients, of the shape ``windows``, and the windows of images."""
     type, grads = image.type, p.tensor(grad, image.type, windows)
-    tiles = list(_tiles(image, windows, out[2:], stride, dilation, groups))
+    tiles = list(_tiles(p, image, windows, out[2:], stride, dilation, groups))
     room, buffer = _scratch(p, tiles[0])
     total, later = [p.new(numel(out), type.numpy) for _ in range(2)]
     for tile in tiles:
