@@ -88,10 +88,43 @@ def smoke(simulator: bool) -> dict[str, Any]:
         with ThreadPoolExecutor(1) as thread:
             assert thread.submit(begin).result() == 3
 
+    def graphs() -> None:
+        """Compile a training step with products, and compare what its CUDA graphs compute with the step itself."""
+        from numgrad.devices.cuda import runtime
+
+        def trained(wrap: Callable[..., Any]) -> list[Any]:
+            torch.manual_seed(0)
+            layers = [torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2)]
+            model = torch.nn.Sequential(*layers).to("cuda")
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+
+            def step(x: Any) -> Any:
+                optimizer.zero_grad()
+                loss = model(x).square().mean()
+                loss.backward()
+                optimizer.step()
+                return loss.detach()
+
+            step = wrap(step)
+            losses = [step(torch.full((75, 8), number / 8, device="cuda")) for number in range(12)]
+            return [value.cpu() for value in (*losses, *[parameter.detach() for parameter in model.parameters()])]
+
+        launched = []
+        launch = runtime.driver.launch_graph
+        runtime.driver.launch_graph = lambda *given: launched.append(launch(*given))
+        try:
+            found = trained(partial(torch.compile, fullgraph=True))
+        finally:
+            runtime.driver.launch_graph = launch
+        assert launched or simulator, "no graph was launched"
+        for ours, expected in zip(found, trained(lambda step: step), strict=True):
+            torch.testing.assert_close(ours, expected)
+
     dtypes = (torch.float32, torch.float64, torch.complex64, torch.complex128)
     checks: dict[str, Callable[[], Any]] = {
         **{f"products of {str(dtype).rpartition('.')[2]}": partial(products, dtype) for dtype in dtypes},
         "bad index": bad_index, "event in a thread": event_in_a_thread, "context of Numba": context_of_numba,
+        "graphs of a compiled program": graphs,
     }
     if simulator:
         del checks["context of Numba"]
