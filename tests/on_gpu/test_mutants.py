@@ -63,6 +63,13 @@ def softmax_of_columns(x):
     return F.softmax(x, 0)
 
 
+def gradient_of_channels(x):
+    """The gradient of the weight in evaluation, which sums over each channel."""
+    weight = torch.ones(x.shape[1], device=x.device, requires_grad=True)
+    mean = torch.full_like(weight.detach(), 2.0)
+    return torch.autograd.grad((F.batch_norm(x, mean, mean, weight) ** 2).sum(), weight)[0]
+
+
 BARRIER = r" *if reach\d* > WARP:\n +cuda\.syncthreads\(\)\n +else:\n +cuda\.syncwarp\(\)\n"
 WEAK = r"if (reach\d*|lanes) > WARP:", r"if \1 > 1024:"
 ALWAYS_WEAK = r"cuda\.syncthreads\(\)", "cuda.syncwarp()"
@@ -96,6 +103,8 @@ MUTANTS = [
     Mutant("no barrier of a warp: digits", r"cuda\.syncwarp\(\)\n(?= +if i < end)", "pass\n", order, (1, 20_000),
            (1, 270)),
     Mutant("digits without a sign", r"(\w+) \| sign\d*", r"\1", order, (1, 20_000), (1, 270)),
+    Mutant("elements of a channel that are not added", r"for turn in range\(3\)", "for turn in range(1)",
+           gradient_of_channels, (3, 4, 1203), (3, 4, 11)),
     Mutant("a wrong step of columns", "else 1 << shift", "else 2 << shift", softmax_of_columns, (300, 20), (9, 4)),
 ]  # fmt: skip
 
