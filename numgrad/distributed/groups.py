@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from ..core.device import to_device
-from ..devices import recording, set_first_gpu
+from ..devices import begin_cuda, recording, set_first_gpu
 from .contact import Contact
 from .mpi import mpi
 from .processes import abort_on_errors, number_processes
@@ -126,7 +126,7 @@ def init_process_group(
         communicator: the mpi4py communicator of the ranks, of which a duplicate is used; by default ``COMM_WORLD``.
 
     Raises:
-        ImportError, RuntimeError: mpi4py or MPI is not installed.
+        ImportError, RuntimeError: mpi4py or MPI is not installed, or there is no GPU ``device_id``.
         ValueError: there is a process group already; the backend is unknown; or ``world_size`` or ``rank`` is not
             MPI's.
     """
@@ -136,6 +136,9 @@ def init_process_group(
     names = {part.rpartition(":")[2] for part in (backend or Backend.MPI).lower().split(",")}
     if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
         raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")
+    index = None if device_id is None else to_device(device_id).index
+    if index is not None:
+        begin_cuda().runtime.check_device(index)
     origin = mpi().COMM_WORLD if communicator is None else communicator
     number_processes(origin, world_size)
     own, size = origin.Get_rank(), origin.Get_size()
@@ -149,7 +152,6 @@ def init_process_group(
         range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
     )
     _groups.append(world)
-    index = None if device_id is None else to_device(device_id).index
     set_first_gpu(get_node_local_rank() if index is None else index)
     _forget_programs()
     abort_on_errors()

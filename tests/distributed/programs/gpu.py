@@ -1,6 +1,7 @@
 """Checks of collectives on GPUs, by the host and by replacements of packages for NCCL: run with two ranks."""
 
 import nccl_packages
+import pytest
 
 import numgrad
 import numgrad.distributed as dist
@@ -46,6 +47,8 @@ def check(rank, size):
     assert model.module.weight.grad.tolist() == [[1.5] * 2]
 
 
+with pytest.raises(RuntimeError, match="there is no GPU 9"):
+    dist.init_process_group("mpi", device_id=9)
 for package in "", "nccl.core", "cupy.cuda.nccl":
     dist.init_process_group("mpi")
     rank, size = dist.get_rank(), dist.get_world_size()
