@@ -55,7 +55,7 @@ def functional_call(
     """
     tensors = _one_dictionary(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, tensors, tie_weights, strict):
+    with replaced(module, tensors, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 
@@ -119,7 +119,7 @@ def _one_dictionary(dictionaries: Any) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
+def replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
     """Substitute these tensors in the module; on exit, the dictionary receives the tensors then in the module."""
     names = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
     everywhere = _tied(names, tensors) if tie_weights else tensors

@@ -152,6 +152,13 @@ def test_states_are_stacked_by_name():
     assert not buffers["shift"].requires_grad
 
 
+def test_a_context_replaces_the_tensors_of_a_module():
+    model = Outer()
+    with nn.utils.stateless._reparametrize_module(model, {"inner.factor": tensor(0.0)}):
+        assert model(ones(2)).tolist() == [4, 6]
+    assert model(ones(2)).tolist() == [14, 16]
+
+
 def test_parameters_without_gradients_are_stacked_without_them():
     models = [Inner(), Inner()]
     for model in models:

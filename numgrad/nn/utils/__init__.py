@@ -22,4 +22,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = _found_later(globals(), "nn.utils")
+    __getattr__, __dir__ = _found_later(globals(), "nn.utils", {"stateless": "stateless"})
