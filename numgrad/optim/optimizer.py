@@ -48,7 +48,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 def has_step_hooks(optimizer: Optimizer) -> bool:
     """Return True if a step of the optimizer calls any hooks."""
-    return any((optimizer._step_pre_hooks, optimizer._step_post_hooks, _pre_hooks, _post_hooks))
+    return any((optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks, _pre_hooks, _post_hooks))
 
 
 class Optimizer:
@@ -87,7 +87,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self.defaults = defaults
-        self._make_hooks()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -103,7 +103,11 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _make_hooks(self) -> None:
+    def _patch_step_function(self) -> None:
+        """Make the dictionaries of hooks; optimizers that do not call this class's constructor call this method.
+
+        The name, and those of the dictionaries, are PyTorch's.
+        """
         for name in Optimizer.__annotations__:
             if name.endswith("_hooks"):
                 self.__dict__.setdefault(name, OrderedDict())  # pickles do not include them
@@ -113,7 +117,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hooks()
+        self._patch_step_function()
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -195,7 +199,7 @@ class Optimizer:
         ``"state"`` maps the number of each parameter to its state; ``"param_groups"`` has the groups, with their
         parameters' numbers under ``"params"``.  The tensors are the optimizer's own, not copies.
         """
-        for hook in list(self._state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -208,7 +212,7 @@ class Optimizer:
             groups.append({**packed, "params": [numbers[id(param)] for param in group["params"]]})
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: values for key, values in self.state.items()}
         result = {"state": state, "param_groups": groups}
-        for hook in list(self._state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             replaced = hook(self, result)
             result = result if replaced is None else replaced
         return result
@@ -223,7 +227,7 @@ class Optimizer:
             ValueError: the number of groups, or of parameters in a group, differs.
         """
         state_dict = state_dict.copy()
-        for hook in list(self._load_state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         saved = copy.deepcopy(state_dict["param_groups"])
@@ -250,41 +254,41 @@ class Optimizer:
             if "param_names" in group:
                 saved_group.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in list(self._load_state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     # -- hooks --------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before every step; it may return a replacement ``(args, kwargs)``."""
-        return add_hook(self._step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after every step."""
-        return add_hook(self._step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before :meth:`state_dict`; with ``prepend``, before the existing hooks."""
-        return add_hook(self._state_dict_pre_hooks, hook, prepend=prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; its result replaces the dictionary."""
-        return add_hook(self._state_dict_post_hooks, hook, prepend=prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before loading; its result is loaded instead."""
-        return add_hook(self._load_state_dict_pre_hooks, hook, prepend=prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after loading."""
-        return add_hook(self._load_state_dict_post_hooks, hook, prepend=prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
 
-    _step_pre_hooks: _Hooks
-    _step_post_hooks: _Hooks
-    _state_dict_pre_hooks: _Hooks
-    _state_dict_post_hooks: _Hooks
-    _load_state_dict_pre_hooks: _Hooks
-    _load_state_dict_post_hooks: _Hooks
+    _optimizer_step_pre_hooks: _Hooks
+    _optimizer_step_post_hooks: _Hooks
+    _optimizer_state_dict_pre_hooks: _Hooks
+    _optimizer_state_dict_post_hooks: _Hooks
+    _optimizer_load_state_dict_pre_hooks: _Hooks
+    _optimizer_load_state_dict_post_hooks: _Hooks
 
 
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -293,10 +297,11 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
-        if optimizer._stepping or "_step_pre_hooks" not in vars(optimizer):
+        if optimizer._stepping or "_optimizer_step_pre_hooks" not in vars(optimizer):
             # a subclass's step calls this one, or its constructor did not call that of Optimizer
             return function(*args, **kwargs)
-        for hook in [*_pre_hooks.values(), *optimizer._step_pre_hooks.values()]:  # a copy: a hook may remove itself
+        # The list is a copy: a hook may remove itself.
+        for hook in [*_pre_hooks.values(), *optimizer._optimizer_step_pre_hooks.values()]:
             replaced = hook(optimizer, args, kwargs)
             if replaced is not None:
                 if not (isinstance(replaced, tuple) and len(replaced) == 2):
@@ -309,7 +314,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
             result = function(*args, **kwargs)
         finally:
             optimizer._stepping = False
-        for hook in [*optimizer._step_post_hooks.values(), *_post_hooks.values()]:
+        for hook in [*optimizer._optimizer_step_post_hooks.values(), *_post_hooks.values()]:
             hook(optimizer, args, kwargs)
         return result
 

@@ -4,6 +4,7 @@ import copy
 import inspect
 import math
 import pickle
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -361,6 +362,24 @@ def test_step_hooks():
         handle.remove()
     stepped(optimizer, x)
     assert len(seen) == 4
+
+
+def test_hooks_without_the_constructor():
+    class Wrapper(optim.Optimizer):
+        def __init__(self, optimizer):
+            self.optimizer = optimizer
+            self._optimizer_step_pre_hooks = OrderedDict()
+            self._patch_step_function()
+
+        def step(self, closure=None):
+            return self.optimizer.step(closure)
+
+    x, seen = leaf(1.0), []
+    wrapper = Wrapper(optim.SGD([x], lr=1.0))
+    wrapper.register_step_pre_hook(lambda o, args, kwargs: seen.append("before"))
+    wrapper.register_step_post_hook(lambda o, args, kwargs: seen.append("after"))
+    stepped(wrapper, x)
+    assert seen == ["before", "after"]
 
 
 def test_a_pre_hook_may_replace_the_arguments():
