@@ -133,8 +133,10 @@ def install_as_torch() -> _Installed:
 
 
 def _name_modules(of_tensor: str, of_parameter: str) -> None:
-    """Set the names of the modules that tensors and parameters show as those of their classes."""
-    numgrad.Tensor.__module__, numgrad.nn.Parameter.__module__ = of_tensor, of_parameter
+    """Set the names of the modules that tensors, generators and parameters show as those of their classes."""
+    for cls in (numgrad.Tensor, numgrad.Generator, *numgrad.Generator.__subclasses__()):
+        cls.__module__ = of_tensor
+    numgrad.nn.Parameter.__module__ = of_parameter
 
 
 def missing_names() -> list[str]:
