@@ -134,8 +134,8 @@ def test_expanded_memory(make, write, recorded):
 @pytest.mark.parametrize(("target", "source"), [
     (lambda t: t[1:], lambda t: t[:-1]), (lambda t: t[:-1], lambda t: t[1:]), (lambda t: t, lambda t: t[0]),
     (lambda t: t.view(3, 3), lambda t: t.view(3, 3).t()), (lambda t: t[:3], lambda t: t[2:5]),
-    (lambda t: t, lambda t: t[4:5]), (lambda t: t.view(3, 3)[:, 0], lambda t: t[:3]),
-], ids=["later", "earlier", "element", "transposed", "shifted", "one element", "column and row"])
+    (lambda t: t, lambda t: t[4:5]),
+], ids=["later", "earlier", "element", "transposed", "shifted", "one element"])
 @pytest.mark.parametrize("write", [lambda t, s: t.add_(s), lambda t, s: t.mul_(s), lambda t, s: t.copy_(s)])
 @pytest.mark.parametrize("recorded", [False, True], ids=["plain", "recorded"])
 def test_partly_overlapping_memory(target, source, write, recorded):

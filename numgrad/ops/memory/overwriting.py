@@ -14,7 +14,7 @@ from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ...autograd.views import check_writable, record_inplace
-from ...core.layout import broadcast_shapes, outgrown
+from ...core.layout import broadcast_shapes, is_dense, outgrown
 from ...core.types import dtype
 from ...devices import NUMBERS
 from ...tensors.tensor import Tensor, check_in_place
@@ -22,11 +22,11 @@ from ..batching.batches import physical_of
 from ..batching.examples import check_drawing
 from ..table.checks import check
 from ..table.op import composite, public
-from ..table.operands import check_overlap, overlaps
+from ..table.operands import overlapping, overlaps
 from ..table.out import is_plain
 from ..table.promotion import check_fits, plain_number
 from ..table.recording import node_class
-from .copying import clone, clone_op, filling, write, writers
+from .copying import clone, clone_op, filling, kept_copy, write, writers
 from .moving import placed
 
 
@@ -174,8 +174,15 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
 
 
 def _write(target: Tensor, source: Tensor, wait: bool) -> None:
-    """Copy the elements, broadcast and converted; between two devices, on that of the target."""
-    check_overlap(target, source)
+    """Copy the elements, broadcast and converted; between two devices, on that of the target.
+
+    As in NumPy, the copy of a part to another part that overlaps it, such as ``x[:, :-1] = x[:, 1:]``, reads everything
+    before it writes.  As in PyTorch, there is an error if both tensors are dense.
+    """
+    if overlaps(target, source):
+        if all(is_dense(x._layout.shape, x._layout.strides) for x in (target, source)):
+            raise overlapping(target, source)
+        source = kept_copy(source)
     if source._layout.type.device is not target._layout.type.device:
         alike = (source.dtype, source._layout.shape) == (target.dtype, target._layout.shape)
         if alike and source._flat is not None and target._flat is not None:

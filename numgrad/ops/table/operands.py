@@ -165,7 +165,7 @@ def check_overlap(target: Tensor, source: Tensor) -> None:
         RuntimeError: if the two share part of their memory without being the same elements.
     """
     if overlaps(target, source):
-        raise _error(target, source)
+        raise overlapping(target, source)
 
 
 def check_apart(target: Tensor, *sources: Tensor) -> None:
@@ -176,7 +176,7 @@ def check_apart(target: Tensor, *sources: Tensor) -> None:
     """
     for source in sources:
         if source._storage is target._storage and not is_mapped(target) and _share(target, source):
-            raise _error(target, source)
+            raise overlapping(target, source)
 
 
 def _share(target: Tensor, source: Tensor) -> bool:
@@ -191,7 +191,7 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
     return tensor._offset, tensor._offset + span(tensor._layout.shape, tensor._layout.strides)
 
 
-def _error(target: Tensor, source: Tensor) -> RuntimeError:
+def overlapping(target: Tensor, source: Tensor) -> RuntimeError:
     return RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
         f"memory location (shapes {list(source.shape)} and {list(target.shape)}). Please clone() the tensor "
