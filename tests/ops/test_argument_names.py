@@ -23,6 +23,31 @@ def test_names_of_tensors():
     assert numgrad.equal(numgrad.diff(x=X, axis=0), X.diff(dim=0))
 
 
+@pytest.mark.parametrize("name", ["A", "input", "a", "x"])
+def test_names_of_the_matrix_in_linalg(name):
+    assert numgrad.linalg.norm(**{name: X}, ord="fro") == numgrad.linalg.norm(X)
+    assert numgrad.linalg.det(**{name: X @ X.T}) == numgrad.linalg.det(X @ X.T)
+
+
+def test_names_of_the_vector_in_linalg():
+    assert numgrad.linalg.vector_norm(x=X) == numgrad.linalg.vector_norm(input=X) == X.norm()
+
+
+@pytest.mark.parametrize(("name", "a", "b", "expected"), [
+    ("add", 1, 2.5, 3.5), ("sub", True, 2, None), ("mul", True, 2, 2), ("div", 1, 2, 0.5), ("add", 1j, 2, 2 + 1j),
+    ("floor_divide", -7, 2, -4), ("maximum", 1, 2, None),
+])  # fmt: skip
+def test_basic_arithmetic_takes_two_numbers(name, a, b, expected):
+    function = getattr(numgrad, name)
+    if expected is None:
+        with pytest.raises((RuntimeError, TypeError)):
+            function(a, b)
+    else:
+        result = function(a, b)
+        assert (result.shape, result.item()) == ((), expected)
+        assert result.dtype is (numgrad.tensor(a) + b if name != "div" else numgrad.tensor(0.5)).dtype
+
+
 def test_an_argument_is_given_once():
     with pytest.raises(TypeError, match=r"quantile\(\) got multiple values for argument 'dim'"):
         numgrad.quantile(X, 0.5, axis=0, dim=1)

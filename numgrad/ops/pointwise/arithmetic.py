@@ -73,7 +73,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@pointwise("AddBackward0", dtypes="bifc", passed=["input"])
+@pointwise("AddBackward0", dtypes="bifc", passed=["input"], takes_numbers=True)
 def add(input, other, *, alpha=1):
     """``input + alpha * other``.
 
@@ -91,7 +91,8 @@ def _(grad, alpha):
 
 
 @pointwise(
-    "SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, passed=["input"]
+    "SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL,
+    passed=["input"], takes_numbers=True,
 )
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``.
@@ -123,7 +124,7 @@ def _(grad, alpha):
     return -grad * conj(alpha)
 
 
-@pointwise("MulBackward0", dtypes="bifc")
+@pointwise("MulBackward0", dtypes="bifc", takes_numbers=True)
 def mul(input, other):
     """``input * other``.
 
@@ -146,7 +147,7 @@ def _(grad, input):
     return grad * conj(input)
 
 
-@pointwise("DivBackward0", result="float", dtypes="bifc")
+@pointwise("DivBackward0", result="float", dtypes="bifc", takes_numbers=True)
 def div(input, other):
     """``input / other``, the true quotient for integers, too."""
     return input / other

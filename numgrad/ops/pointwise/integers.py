@@ -26,7 +26,7 @@ def check_divisor(input: Any, divisor: Any) -> None:
 @pointwise(
     "DivBackward2", aten="div",
     refused={bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
-    export=False, constant=["input", "other"],
+    export=False, constant=["input", "other"], takes_numbers=True,
 )
 def floor_quotient(input, other):
     """``input / other`` rounded towards minus infinity."""

@@ -197,7 +197,7 @@ def heaviside(input: Tensor, values: Tensor, *, inplace: bool = False) -> Tensor
 @pointwise(
     "DivBackward2", aten="div",
     refused={bool_: "\"div_trunc_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
-    export=False, constant=["input", "other"],
+    export=False, constant=["input", "other"], takes_numbers=True,
 )
 def truncated_quotient(input, other):
     """``input / other`` truncated."""

@@ -102,8 +102,12 @@ def checked(function: _Function, name: str | None = None, *, method: bool = Fals
     return call  # type: ignore[return-value]
 
 
-#: NumPy's names of parameters and the names here: a call may use either.
-_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
+#: NumPy's names of parameters, and the names that they stand for: a call may use either.  The functions of ``linalg``,
+#: whose first parameter is ``A`` or ``x``, take it as ``input``, too.
+_OF_NUMPY = {
+    "axis": ("dim",), "keepdims": ("keepdim",), "a": ("input", "A"), "x": ("input", "A"), "input": ("A", "x"),
+    "x1": ("input",), "x2": ("other",),
+}  # fmt: skip
 
 
 def without_numpy_names(function: Callable[..., Any], name: str, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -117,8 +121,8 @@ def without_numpy_names(function: Callable[..., Any], name: str, keywords: dict[
     parameters = inspect.signature(function).parameters
     result: dict[str, Any] = {}
     for keyword, value in keywords.items():
-        translated = _OF_NUMPY.get(keyword, keyword)
-        chosen = translated if keyword not in parameters and translated in parameters else keyword
+        names = () if keyword in parameters else _OF_NUMPY.get(keyword, ())
+        chosen = next((name for name in names if name in parameters), keyword)
         check_type(chosen not in result, "{}() got multiple values for argument '{}'", name, chosen)
         result[chosen] = value
     return keywords if result.keys() == keywords.keys() else result

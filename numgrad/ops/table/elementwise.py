@@ -28,7 +28,7 @@ from .dispatch import change, perform
 from .elementwise_backward import PointwiseBackwardPlan, PointwiseNode, Rules
 from .entries import Entries, Entry
 from .forms import Calls
-from .op import Op, parameters
+from .op import Op, parameters, public_functions
 from .operands import (
     attribute_number,
     check_attributes,
@@ -70,6 +70,7 @@ class Pointwise(Calls, Op):
         check_integers: function of the operands called before a computation in integers; raises for invalid values.
         numbers: for an operand, the name of the node class if it is a number and the name differs.
         complex: the operation that computes complex numbers, if they have formulas of their own.
+        takes_numbers: True if all operands may be numbers; the first one then counts as a 0-d tensor.
 
     Attributes:
         attributes: the keyword-only parameters and their defaults.
@@ -103,6 +104,7 @@ class Pointwise(Calls, Op):
         check_integers: Callable[..., None] | None = None,
         numbers: Mapping[str, str] = MappingProxyType({}),
         complex: Any = None,
+        takes_numbers: bool = False,
         aten: str = "",
     ):
         operands = parameters(function)[: function.__code__.co_argcount]
@@ -110,6 +112,7 @@ class Pointwise(Calls, Op):
         self.result = result
         self.real = real
         self.dtypes = dtypes
+        self.takes_numbers = takes_numbers
         self.conditions = frozenset(conditions)
         self.baked, self.refused, self.refused_operands = baked, refused, refused_operands
         self.check_integers = check_integers
@@ -346,7 +349,9 @@ class Pointwise(Calls, Op):
             kinds = given_of(operands)
         entry = self._find_entry(kinds, attributes, None if into is None else into._layout)
         if entry is None:
-            raise no_operand(self, self.inputs[0], operands[0], Tensor)
+            if not self.takes_numbers:
+                raise no_operand(self, self.inputs[0], operands[0], Tensor)
+            return self.entry((public_functions["tensor"](operands[0]), *operands[1:]), attributes)
         return entry, operands
 
     def _find_entry(self, kinds: list[Any], attributes: Mapping[str, Any], into: Layout | None) -> Entry | None:
