@@ -18,7 +18,7 @@ from ..core.missing import found_later as _found_later
 _GROUPS = [
     "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_default_backend_for_device",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "group", "init_process_group", "new_group",
+    "group", "init_process_group",
 ]
 _COLLECTIVES = [
     "all_gather", "all_gather_into_tensor", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single",
@@ -33,13 +33,13 @@ _MESSAGES = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 __all__ = [
     "DistBackendError", "DistError", "GradBucket", "ReduceOp", "Work", "is_available", "is_gloo_available",
-    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "nn",
+    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "new_group", "nn",
     *_GROUPS, *_COLLECTIVES, *_OBJECTS, *_MESSAGES,
 ]
 
 _LATER = {
     "nn": "nn", "is_nccl_available": "nccl", "GradBucket": ".nn.parallel.buckets", "ReduceOp": "reductions",
-    **dict.fromkeys(["DistBackendError", "DistError", "Work"], "work"),
+    "DistBackendError": "errors", "DistError": "errors", "Work": "work", "new_group": "subgroups",
     **dict.fromkeys(_GROUPS, "groups"),
     **dict.fromkeys(_COLLECTIVES, "collectives"),
     **dict.fromkeys(_OBJECTS, "objects"),
@@ -82,11 +82,13 @@ if TYPE_CHECKING:
     from ..nn.parallel.buckets import GradBucket
     from . import nn
     from .collectives import *  # noqa: F403
+    from .errors import DistBackendError, DistError
     from .groups import *  # noqa: F403
     from .nccl import is_nccl_available
     from .objects import *  # noqa: F403
     from .point_to_point import *  # noqa: F403
     from .reductions import ReduceOp
-    from .work import DistBackendError, DistError, Work
+    from .subgroups import new_group
+    from .work import Work
 else:
     __getattr__, __dir__ = _found_later(globals(), "distributed", _LATER)

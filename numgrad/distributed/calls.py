@@ -9,9 +9,10 @@ from ..autograd.locations import calling_location, warn_user
 from ..tensors.tensor import Tensor
 from .buffers import Received
 from .comparison import Comparison
+from .errors import DistBackendError
 from .groups import ProcessGroup, group_or_default
 from .mpi import mpi, overruns_memory
-from .work import DistBackendError, Work
+from .work import Work
 
 __all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
 

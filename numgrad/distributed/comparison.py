@@ -22,9 +22,9 @@ from typing import Any
 from ..autograd.locations import Location
 from ..tensors.tensor import Tensor
 from .contact import named
+from .errors import DistBackendError
 from .groups import ProcessGroup
 from .mpi import mpi
-from .work import DistBackendError
 
 __all__ = ["Comparison"]
 

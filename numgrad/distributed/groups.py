@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import enum
 import os
+import time
 import warnings
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,13 +14,14 @@ from typing import Any, ClassVar
 from ..core.device import to_device
 from ..devices import begin_cuda, recording, set_first_gpu
 from .contact import Contact
+from .errors import DistBackendError
 from .mpi import mpi
 from .processes import abort_on_errors, number_processes
 
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_default_backend_for_device",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "group", "init_process_group", "new_group",
+    "group", "init_process_group",
 ]
 
 _DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -127,6 +129,7 @@ def init_process_group(
 
     Raises:
         ImportError, RuntimeError: mpi4py or MPI is not installed, or there is no GPU ``device_id``.
+        DistBackendError: not all processes call this function before the timeout.
         ValueError: there is a process group already; the backend is unknown; or ``world_size`` or ``rank`` is not
             MPI's.
     """
@@ -139,7 +142,9 @@ def init_process_group(
     index = None if device_id is None else to_device(device_id).index
     if index is not None:
         begin_cuda().runtime.check_device(index)
+    limit = seconds_of(_DEFAULT_TIMEOUT if timeout is None else timeout)
     origin = mpi().COMM_WORLD if communicator is None else communicator
+    _meet(origin, limit)
     number_processes(origin, world_size)
     own, size = origin.Get_rank(), origin.Get_size()
     if rank not in (-1, own):
@@ -149,13 +154,29 @@ def init_process_group(
         warnings.warn(f"numgrad.distributed uses MPI as the backend '{backend}'", stacklevel=2)
     contact = Contact(origin.Dup())
     GroupMember.WORLD = world = ProcessGroup(
-        range(size), origin.Dup(), _next_number(), timeout or _DEFAULT_TIMEOUT, contact
+        range(size), origin.Dup(), _next_number(), timedelta(seconds=limit), contact
     )
     _groups.append(world)
     set_first_gpu(get_node_local_rank() if index is None else index)
     _forget_programs()
     abort_on_errors()
     atexit.register(_leave)
+
+
+def _meet(communicator: Any, limit: float) -> None:
+    """Wait until all processes begin to communicate.
+
+    Raises:
+        DistBackendError: that takes too many seconds.
+    """
+    request, end = communicator.Ibarrier(), time.monotonic() + limit
+    while not request.Test():
+        if time.monotonic() > end:
+            raise DistBackendError(
+                f"init_process_group timed out after {limit:g} s: not all of the {communicator.Get_size()} processes "
+                "have called it"
+            )
+        time.sleep(0.001)
 
 
 def _forget_programs() -> None:
@@ -202,34 +223,16 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         found.free()
 
 
-def new_group(
-    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
-    pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
-    device_id: Any = None, sort_ranks: bool = True,
-) -> Any:  # fmt: skip
-    """Return a group of some ranks, by default all, which all ranks of the program must make, in the same order.
-
-    The ranks of the group are numbered in ascending order; with ``sort_ranks=False``, in the given one.  On ranks
-    outside of it, the result is ``GroupMember.NON_GROUP_MEMBER``, with which collectives do nothing.  ``backend``,
-    ``pg_options``, ``use_local_synchronization``, ``group_desc`` and ``device_id`` are accepted and not used.
-
-    Raises:
-        ValueError: a rank does not exist or is given twice.
-    """
+def add_group(ranks: Sequence[int], timeout: timedelta) -> Any:
+    """Return a new group of some ranks, which all ranks of the program make; see ``new_group``."""
     world = default_group()
-    chosen = [*(range(world.size()) if ranks is None else ranks)]
-    if sort_ranks:
-        chosen.sort()
-    if len({*chosen}) < len(chosen) or not chosen or not {*chosen} <= {*range(world.size())}:
-        raise ValueError(f"the ranks of a group must be different ones of {world.size()}, not {chosen}")
     number = _next_number()
-    if world.rank() not in chosen:
+    if world.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER
-    members = world.communicator.Get_group().Incl(chosen)
+    members = world.communicator.Get_group().Incl(ranks)
     communicator = world.communicator.Create_group(members, number)
     members.Free()
-    limit = timedelta(seconds=world.timeout) if timeout is None else timeout
-    made = ProcessGroup(chosen, communicator, number, limit, world.contact)
+    made = ProcessGroup(ranks, communicator, number, timeout, world.contact)
     _groups.append(made)
     return made
 

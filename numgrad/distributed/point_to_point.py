@@ -12,9 +12,10 @@ from ..core.types import dtype
 from ..tensors.tensor import Tensor
 from .buffers import check_tensors, elements_of
 from .calls import Call, begin_message, member, rank_in
+from .errors import DistBackendError
 from .groups import GroupMember, ProcessGroup, group_or_default
 from .mpi import datatype_of, message, mpi
-from .work import DistBackendError, Work
+from .work import Work
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 

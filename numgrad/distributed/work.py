@@ -12,10 +12,11 @@ from typing import Any
 from ..autograd.locations import Location
 from ..futures import Future
 from ..tensors.tensor import Tensor
+from .errors import DistBackendError
 from .groups import ProcessGroup, seconds_of
 from .mpi import mpi
 
-__all__ = ["DistBackendError", "DistError", "Work"]
+__all__ = ["Work"]
 
 #: Seconds after which a waiting call looks for messages of other ranks, and seconds between looks.
 _FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 0.05
@@ -26,18 +27,6 @@ _AWAKE, _NAP, _SLEEP = 0.002, 0.00001, 0.0005
 
 #: Lets another process have the processor, if one is ready to run.
 _give_way: Callable[[], None] = getattr(os, "sched_yield", functools.partial(time.sleep, 0))
-
-
-class DistError(RuntimeError):
-    """Error of distributed computing."""
-
-    __module__ = "numgrad.distributed"
-
-
-class DistBackendError(DistError):
-    """Error of communication: a call timed out, or a rank that it waits for has ended, or the ranks' calls differ."""
-
-    __module__ = "numgrad.distributed"
 
 
 #: Calls in progress whose handles were deleted: MPI still reads and writes the memory of their tensors.

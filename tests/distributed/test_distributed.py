@@ -22,6 +22,7 @@ def test_programs(program, processes):
     [
         ("error", [1], "Rank 1 has failed, which ends all others:\nTraceback"),
         ("kill", [9, 137], ""),
+        ("absence", [1], "init_process_group timed out after 1 s: not all of the 2 processes have called it"),
         ("return", [1], "number 1 of group 0) cannot complete: rank 1 ended the program"),
     ],
 )

@@ -3,13 +3,16 @@
 import os
 import signal
 import sys
+from datetime import timedelta
 
 import numgrad.distributed as dist
 
 end = sys.argv[1] if os.environ["RANK"] == "1" else ""
 if end == "error":  # before MPI's communication begins
     raise ValueError("this rank has no data")
-dist.init_process_group()
+if end == "absence":
+    sys.exit()
+dist.init_process_group(timeout=timedelta(seconds=1) if sys.argv[1] == "absence" else None)
 if end == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 if end == "return":

@@ -94,20 +94,22 @@ dist.all_reduce(x, group=group)
 assert x.tolist() == [size] * 2
 
 # messages
-if rank < 2:
-    other = 1 - rank
-    for sent, expected, message in [
-        (ones(2, numgrad.int64), ones(4), f"rank {other} has sent elements of torch.int64, not of torch.float32"),
-        (ones(5), ones(4), "expected 4 elements of torch.float32, and"),
-    ]:
-        for source in other, None:
-            group = dist.new_group([0, 1])
+other = 1 - rank
+for sent, expected, message in [
+    (ones(2, numgrad.int64), ones(4), f"rank {other} has sent elements of torch.int64, not of torch.float32"),
+    (ones(5), ones(4), "expected 4 elements of torch.float32, and"),
+]:
+    for source in other, None:
+        group = dist.new_group([0, 1])
+        if rank < 2:
             work = dist.isend(sent, other, group, tag=3)
             with pytest.raises(dist.DistBackendError, match=message):
                 dist.recv(expected, source, group, tag=3)
-    for tag in -1, 2**40:
-        with pytest.raises(ValueError, match="the tag of a message must be between 0 and"):
-            dist.isend(ones(1), other, tag=tag)
+for tag in -1, 2**40:
+    with pytest.raises(ValueError, match="the tag of a message must be between 0 and"):
+        dist.isend(ones(1), (rank + 1) % size, tag=tag)
 dist.barrier()
+with pytest.raises(dist.DistBackendError, match=r"rank 0: new_group\(ranks=\(0,\)\) at mistakes.py"):
+    dist.new_group([rank])
 if rank == 0:
     print(f"{size} ranks have checked the mistakes")
