@@ -51,12 +51,21 @@ from .core.types import (
     int16,
     int32,
     int64,
+    jagged,
     layout,
     memory_format,
     preserve_format,
     set_default_dtype,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from .core.types import bool_ as bool
 from .foreach import *  # noqa: F403 - functions of lists of tensors
@@ -97,7 +106,8 @@ _SETTINGS = [
 ]
 
 _AUTOCAST = [
-    "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+    "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
     "set_autocast_dtype", "set_autocast_enabled",
 ]
 
@@ -112,13 +122,14 @@ __all__ = [
     "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack",
     "frombuffer", "func", "futures", "get_default_device", "get_default_dtype", "half", "hub", "iinfo", "inf",
     "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jit",
-    "layout", "linalg", "load", "long", "manual_seed", "memory_format", "multiprocessing", "nan", "newaxis", "nn",
-    "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "scalar", "seed",
-    "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "short", "signal", "special", "strided", "to_dlpack", "types", "uint8", "use_deterministic_algorithms", "utils",
-    "vectorize", "version", "viz", "vmap",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "jagged", "jit", "layout", "linalg", "load", "long",
+    "manual_seed", "memory_format", "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi",
+    "preserve_format", "profiler", "quasirandom", "random", "save", "scalar", "seed", "set_anomaly_enabled",
+    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "signal",
+    "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "special", "strided", "to_dlpack",
+    "types", "uint16", "uint32", "uint64", "uint8", "use_deterministic_algorithms", "utils", "vectorize", "version",
+    "viz", "vmap",
     *_AUTOCAST,
     *_NATIVE,
     *_SETTINGS,
@@ -131,7 +142,7 @@ __all__ = [
 _MODULES = [
     "_vmap_internals", "accelerator", "amp", "array_api", "backends", "compiler", "cuda", "data", "distributed",
     "distributions", "fft", "func", "futures", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler",
-    "scalar", "serialization", "signal", "special", "testing", "types", "utils", "version", "viz",
+    "quasirandom", "scalar", "serialization", "signal", "special", "testing", "types", "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},
@@ -167,6 +178,7 @@ if TYPE_CHECKING:
         nn,
         optim,
         profiler,
+        quasirandom,
         scalar,
         signal,
         special,

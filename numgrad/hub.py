@@ -18,7 +18,7 @@ from .serialization import load as _load
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 #: Position in a file name of the beginning of its SHA-256, as in "resnet18-f37072fd.pth".
-_DIGEST = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 #: Bytes read at a time.
 _PIECE = 1 << 17
@@ -30,8 +30,12 @@ def get_dir() -> str:
     """Return the directory for files: the one that was set, or "hub" in $TORCH_HOME, by default ~/.cache/torch."""
     if _folder is not None:
         return _folder
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", cache)), "hub")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", cache))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
@@ -96,7 +100,7 @@ def load_state_dict_from_url(
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        match = _DIGEST.search(name) if check_hash else None
+        match = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, match and match.group(1), progress)
     return _load(path, map_location)
 

@@ -16,9 +16,10 @@ from .compiler import warn_once
 from .nn.modules.module import Module
 
 __all__ = [
-    "Attribute", "Final", "ScriptModule", "annotate", "enable_onednn_fusion", "export", "fork", "freeze", "ignore",
-    "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "optimized_execution",
-    "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+    "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate",
+    "enable_onednn_fusion", "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing",
+    "isinstance", "load", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing",
+    "script_method", "trace", "trace_module", "unused", "wait",
 ]
 
 Final = typing.Final
@@ -31,6 +32,18 @@ class ScriptModule(Module):
     def original_name(self) -> str:
         """The name of the class."""
         return type(self).__name__
+
+
+class ScriptFunction:
+    """A class of which there are no objects: scripted functions stay functions."""
+
+
+class TracerWarning(Warning):
+    """A warning that programs filter, and that nothing issues."""
+
+
+class Error(RuntimeError):
+    """An error in TorchScript, which nothing raises."""
 
 
 _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or traced runs as it is, in Python"

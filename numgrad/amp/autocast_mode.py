@@ -13,7 +13,8 @@ from ..core.types import bfloat16, dtype, float16
 from ..tensors.tensor import Tensor
 
 __all__ = [
-    "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled",
+    "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
     "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
 ]
 
@@ -120,6 +121,25 @@ def get_autocast_dtype(device_type: str) -> dtype:
     if not is_autocast_available(device_type):
         raise RuntimeError(f"unsupported autocast device_type '{device_type}'")
     return state.autocast.get(device_type) or _default[device_type]
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """Return ``get_autocast_dtype("cpu")``."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """Return ``get_autocast_dtype("cuda")``."""
+    return get_autocast_dtype("cuda")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Return ``is_autocast_enabled("cpu")``."""
+    return is_autocast_enabled("cpu")
+
+
+def clear_autocast_cache() -> None:
+    """Do nothing: converted weights are not kept."""
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:

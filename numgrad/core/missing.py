@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 #: Replacements for names without a similar one.
 _INSTEAD = {
     "bfloat16": "float", "half": "float", "HalfTensor": "FloatTensor",
-    "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "uint16": "int32", "uint32": "int64",
-    "uint64": "int64", "SparseAdam": "Adam",
+    "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "SparseAdam": "Adam",
 }
 
 

@@ -66,8 +66,8 @@ class dtype:  # noqa: N801 - PyTorch's name
 
     __module__ = "numgrad"
     __slots__ = (
-        "category", "compute", "differentiable", "is_complex", "is_floating_point", "is_half", "is_signed", "itemsize",
-        "kind", "legacy", "name", "numpy",
+        "category", "compute", "differentiable", "is_complex", "is_floating_point", "is_half", "is_limited",
+        "is_signed", "itemsize", "kind", "legacy", "name", "numpy",
     )
 
     #: All supported dtypes, by name and by NumPy type.
@@ -88,6 +88,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         self.category = "bifc".index(self.kind)
         self.differentiable = self.kind in "fc"  # tensors of the dtype may require a gradient
         self.is_half = self.compute is not self  # float16 and bfloat16, in which numbers are stored but not computed
+        self.is_limited = kind == "u" and self.itemsize > 1  # as in PyTorch, without older names and integer promotion
         dtype.named[name] = self
         if self.numpy is not BFLOAT16:
             dtype.of_numpy[self.numpy] = self
@@ -120,6 +121,9 @@ class dtype:  # noqa: N801 - PyTorch's name
 
 bool_ = dtype("bool", np.bool_, "Bool")
 uint8 = dtype("uint8", np.uint8, "Byte")
+uint16 = dtype("uint16", np.uint16, "UInt16")
+uint32 = dtype("uint32", np.uint32, "UInt32")
+uint64 = dtype("uint64", np.uint64, "UInt64")
 int8 = dtype("int8", np.int8, "Char")
 int16 = dtype("int16", np.int16, "Short")
 int32 = dtype("int32", np.int32, "Int")
@@ -134,7 +138,8 @@ bfloat16 = dtype("bfloat16", BFLOAT16, "BFloat16", float32)
 #: PyTorch's other names of dtypes, and its older names of types, such as "DoubleTensor".
 _ALIASES = {
     "float": float32, "double": float64, "short": int16, "int": int32, "long": int64, "cfloat": complex64,
-    "half": float16, "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
+    "half": float16, "cdouble": complex128,
+    **{f"{each.legacy}Tensor": each for each in dtype.named.values() if not each.is_limited},
 }
 
 #: Functions that are called after a change of the default dtype.
@@ -238,18 +243,26 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 class layout:  # noqa: N801 - PyTorch's name
-    """Storage scheme of a tensor's elements: all are stored, as ``numgrad.strided`` denotes."""
+    """Storage scheme of a tensor's elements: all are stored, as ``numgrad.strided`` denotes.
+
+    Programs may mention the other schemes, which no tensor of numgrad has.
+    """
 
     __module__ = "numgrad"
 
+    def __init__(self, name: str):
+        self.name = name
+
     def __repr__(self) -> str:
-        return "torch.strided"
+        return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "strided"
+        return self.name
 
 
-strided = layout()
+strided, sparse_coo, sparse_csr = layout("strided"), layout("sparse_coo"), layout("sparse_csr")
+sparse_csc, sparse_bsr, sparse_bsc = layout("sparse_csc"), layout("sparse_bsr"), layout("sparse_bsc")
+jagged = layout("jagged")
 
 
 class TensorType:

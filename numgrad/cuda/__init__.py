@@ -20,7 +20,7 @@ from .random import *  # noqa: F403
 from .streams import *  # noqa: F403
 
 #: PyTorch's classes of tensors on a GPU, one for each dtype.
-_TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not _type.is_complex]
+_TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not (_type.is_complex or _type.is_limited)]
 
 __all__ = ["OutOfMemoryError", "amp", "memory", "nvtx", "random", "streams"]
 __all__ += _checking.__all__

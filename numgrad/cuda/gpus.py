@@ -10,7 +10,8 @@ from ..devices import begin_cuda, buffers, cuda_in_use
 
 __all__ = [
     "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
-    "get_device_properties", "init", "is_available", "is_initialized", "set_device", "synchronize",
+    "get_device_properties", "init", "is_available", "is_bf16_supported",
+    "is_initialized", "set_device", "synchronize",
 ]
 
 
@@ -29,6 +30,14 @@ def is_available() -> bool:
 def device_count() -> int:
     """Return the number of GPUs that numgrad can compute on."""
     return devices.gpu_count()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Return True if the current GPU computes with bfloat16: it is stored in 16 bits, and computed with in float32.
+
+    Without ``including_emulation``, only for GPUs that have instructions for it, from Ampere on.
+    """
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))
 
 
 def init() -> None:

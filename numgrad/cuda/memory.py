@@ -12,8 +12,10 @@ from ..devices import begin_cuda, cuda_in_use
 from . import gpus
 
 __all__ = [
-    "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
-    "memory_reserved", "memory_stats", "memory_summary", "reset_accumulated_memory_stats", "reset_peak_memory_stats",
+    "empty_cache", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
+    "reset_peak_memory_stats",
 ]
 
 
@@ -46,6 +48,11 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Reset the peaks to the current values."""
     if cuda_in_use():
         _counts(device).reset_peaks()
+
+
+#: PyTorch's older names.
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:

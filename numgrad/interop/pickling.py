@@ -39,7 +39,7 @@ __all__ = ["pickled"]
 #: For each function here that rebuilds a value, the name in files of its counterpart in PyTorch.
 _NAMES = {function: name for name, function in FUNCTIONS.items()}
 
-_REBUILD = "torch._utils._rebuild_tensor_v2"
+_REBUILD, _REBUILD_OF_BYTES = "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor_v3"
 
 #: The pickler written in Python, because the one written in C imports the classes that it names.
 _PythonPickler: Any = pickle._Pickler
@@ -65,8 +65,10 @@ def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
     for key, (members, start, end) in enumerate(_groups(tensors)):
         first = tensors[members[0]]
         storages.append(devices.moved(first._storage[start:end], CPU))
-        kind = _Name(f"torch.{first.dtype.legacy}Storage")
-        storage = _Storage(("storage", kind, str(key), str(first.device), end - start))
+        untyped = first.dtype.is_limited  # there are no typed storages of these
+        kind = _Name("torch.storage.UntypedStorage" if untyped else f"torch.{first.dtype.legacy}Storage")
+        size = (end - start) * (first.dtype.itemsize if untyped else 1)
+        storage = _Storage(("storage", kind, str(key), str(first.device), size))
         locations.update({number: (storage, tensors[number].storage_offset() - start) for number in members})
     file = io.BytesIO()
     _TensorPickler(file, [], locations).dump(state)
@@ -184,15 +186,18 @@ class _TensorPickler(_PythonPickler):
         storage, offset = self._places[len(self._tensors) - 1]
         flagged = requires_grad and type(tensor) is not Parameter
         view: tuple[Any, ...] = storage, offset, tuple(tensor.shape), tensor.stride(), flagged, OrderedDict()
+        rebuild = _REBUILD
+        if tensor.dtype.is_limited:
+            rebuild, view = _REBUILD_OF_BYTES, (*view, tensor.dtype)
         if type(tensor) is Parameter:
             name = "torch._utils._rebuild_parameter"
-            args: tuple[Any, ...] = _Call(FUNCTIONS[_REBUILD], view), requires_grad, OrderedDict()
+            args: tuple[Any, ...] = _Call(FUNCTIONS[rebuild], view), requires_grad, OrderedDict()
             return (FUNCTIONS[f"{name}_with_state"], (*args, attributes)) if attributes else (FUNCTIONS[name], args)
         if attributes or type(tensor) is not Tensor:
             cls = _Name("torch.Tensor") if type(tensor) is Tensor else type(tensor)
-            arguments = _Name(_REBUILD), cls, view, attributes
+            arguments = _Name(rebuild), cls, view, attributes
             return FUNCTIONS["torch._tensor._rebuild_from_type_v2"], arguments
-        return FUNCTIONS[_REBUILD], view
+        return FUNCTIONS[rebuild], view
 
     def _reduced(self, value: Any) -> tuple[Any, ...]:
         """Return how another object is made: a call and a state, and for classes not registered as safe, any items."""

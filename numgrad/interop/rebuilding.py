@@ -22,8 +22,7 @@ __all__ = ["FUNCTIONS", "TYPES", "RebuiltStorage", "StorageType", "absent_dtype"
 
 #: PyTorch's dtypes that numgrad lacks, by their names and by those of their storages.
 _ABSENT = {
-    "float16": "HalfStorage", "half": "HalfStorage", "bfloat16": "BFloat16Storage", "complex32": "ComplexHalfStorage",
-    "chalf": "ComplexHalfStorage", "uint16": "", "uint32": "", "uint64": "", "quint8": "QUInt8Storage",
+    "complex32": "ComplexHalfStorage", "chalf": "ComplexHalfStorage", "quint8": "QUInt8Storage",
     "qint8": "QInt8Storage", "qint32": "QInt32Storage", "quint4x2": "QUInt4x2Storage", "quint2x4": "QUInt2x4Storage",
 }  # fmt: skip
 
@@ -48,14 +47,16 @@ class RebuiltStorage:
             self._buffers[is_conj, is_neg] = -buffer if is_neg else buffer
         return self._buffers[is_conj, is_neg]
 
+    def of(self, element: dtype) -> RebuiltStorage:
+        """Return the memory, which holds bytes, as elements of a dtype."""
+        return RebuiltStorage(self.buffer().view(element))
+
 
 def absent_dtype(name: str) -> str | None:
     """Return the dtype that a name in a pickle denotes, if it is one of PyTorch's that numgrad lacks."""
     short = name.removeprefix("torch.")
     if short in _ABSENT or short.startswith(("float8", "float4")):
         return f"torch.{short}"
-    if short == "_utils._rebuild_tensor_v3":
-        return "torch.uint16, torch.uint32, torch.uint64 or torch.float8"
     return next((f"torch.{dtype}" for dtype, storage in _ABSENT.items() if storage == short), None)
 
 
@@ -88,6 +89,16 @@ def _on_storage(
     if requires_grad is True:
         tensor.requires_grad = True
     return tensor
+
+
+def _on_bytes(
+    storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, element: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """Return a tensor of the dtype ``element`` on a storage of bytes."""
+    if not isinstance(storage, RebuiltStorage) or not isinstance(element, dtype):
+        raise TypeError("the storage or the dtype of a tensor has the wrong type")
+    return _on_storage(storage.of(element), offset, shape, strides, requires_grad, hooks, metadata)
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:
@@ -146,7 +157,8 @@ def _layout(name: Any) -> Any:
 
 #: The substitutes for PyTorch's and other functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_tensor_v3": _on_bytes,
+    "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": of_type,
     "torch.Size": Size, "torch.device": device, "torch.serialization._get_layout": _layout,
@@ -160,5 +172,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 TYPES: dict[str, Any] = {
     "torch.Tensor": Tensor, "torch.nn.parameter.Parameter": Parameter,
     **{f"torch.{dtype.name}": dtype for dtype in dtype.named.values()},
-    **{f"torch.{dtype.legacy}Storage": StorageType(dtype) for dtype in dtype.named.values()},
+    **{f"torch.{dtype.legacy}Storage": StorageType(dtype) for dtype in dtype.named.values() if not dtype.is_limited},
+    "torch.storage.UntypedStorage": StorageType(types.uint8),
 }  # fmt: skip

@@ -18,7 +18,7 @@ __all__ = ["read_safetensors"]
 #: NumPy's dtypes by safetensors' names.
 _DTYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8", "F32": "f4", "F64": "f8", "C64": "c8",
-    "F16": "f2", "BF16": "V2",
+    "F16": "f2", "BF16": "V2", "U16": "u2", "U32": "u4", "U64": "u8",
 }
 
 

@@ -1843,7 +1843,7 @@ def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
 
-def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints."""
 
 
@@ -2383,11 +2383,11 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_gr
     """Return rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
 
 
-def empty(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def empty(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """A tensor on uninitialised memory, with its dimensions in the order of a memory format."""
 
 
-def empty_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.empty`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2456,7 +2456,7 @@ def expm1_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
-def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
 
@@ -2554,11 +2554,11 @@ def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one appear in the other."""
 
 
-def full(size: Sequence[_int], fill_value: _complex, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def full(size: Sequence[_int], fill_value: _complex, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
 
 
-def full_like(input: Tensor, fill_value: _complex, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def full_like(input: Tensor, fill_value: _complex, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2831,7 +2831,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tenso
     integers."""
 
 
-def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 
@@ -3144,11 +3144,11 @@ def numel(input: Tensor, **keywords: Any) -> _int:
     """Return the number of elements."""
 
 
-def ones(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def ones(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor of ones."""
 
 
-def ones_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.ones`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -3251,15 +3251,15 @@ def rad2deg_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
 
-def rand(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def rand(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
 
 
-def rand_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def rand_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None = ..., requires_grad: _bool = ..., device: Any | _str | _int | None = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low,
     high)."""
 
@@ -3268,11 +3268,11 @@ def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = .
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randn(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def randn(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
 
 
-def randn_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None = ..., requires_grad: _bool = ..., device: Any | _str | _int | None = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -3811,9 +3811,9 @@ def zero_(input: Tensor, **keywords: Any) -> Tensor:
     """Overwrite every element with zero."""
 
 
-def zeros(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def zeros(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
     """A tensor of zeros."""
 
 
-def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., memory_format: Any | None = ..., **keywords: Any) -> Tensor:
     """``numgrad.zeros`` of the shape and, unless others are given, the dtype and device of another tensor."""

@@ -84,7 +84,7 @@ def test_data_that_does_not_fit_is_refused():
         numgrad.full((2,), 1j, dtype=numgrad.float32)
 
 
-@pytest.mark.parametrize("wanted", ["float8_e5m2", np.uint32, np.longdouble])
+@pytest.mark.parametrize("wanted", ["float8_e5m2", np.longdouble])
 def test_dtypes_that_there_are_not_are_named(wanted):
     with pytest.raises(TypeError, match=r"numgrad has no dtype .*it has bool, uint8, .*complex128"):
         numgrad.zeros(2, dtype=wanted)

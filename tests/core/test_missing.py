@@ -27,14 +27,14 @@ def module_of(name):
 @pytest.mark.parametrize(
     ("owner", "name", "message"),
     [
-        (numgrad, "uint16", "PyTorch has 'uint16', but numgrad has it not yet; the nearest.*: numgrad.int32$"),
+        (numgrad, "chalf", "PyTorch has 'chalf', but numgrad has it not yet; the nearest.*: numgrad.cfloat$"),
         (numgrad, "AliasDb", "PyTorch has 'AliasDb', but numgrad has it not yet"),
         (numgrad, "no_such_name", "^module 'numgrad' has no attribute 'no_such_name'$"),
         (numgrad.nn, "CrossMapLRN2d", "PyTorch has 'CrossMapLRN2d', but numgrad.nn has it not yet"),
         (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional has it not yet"),
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim has.*: numgrad.optim.Adam$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
-        (numgrad.utils.data, "IterDataPipe", "PyTorch has 'IterDataPipe', but numgrad.utils.data has it not yet"),
+        (numgrad.utils.data, "DFIterDataPipe", "PyTorch has 'DFIterDataPipe', but numgrad.utils.data has it not yet"),
         (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda has it not yet"),
         (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but Tensor has it not yet"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),

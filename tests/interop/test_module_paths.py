@@ -27,6 +27,7 @@ def test_every_module_is_importable_and_an_attribute_of_the_one_above(torch):
 
 
 def test_names_come_from_where_numgrad_has_them(torch):
+    importlib.import_module("torch.utils.model_zoo")
     for name, here in {
         "functional.einsum": numgrad.einsum, "_functorch.eager_transforms.jacrev": numgrad.func.jacrev,
         "_dynamo.is_compiling": numgrad.compiler.is_compiling, "_jit_internal.ignore": numgrad.jit.ignore,
@@ -158,3 +159,25 @@ def test_batched_tensors(torch):
     torch.vmap(function)(torch.ones(3, 2))
     assert seen == [True, 0, (3, 2)]
     assert _functorch.maybe_get_bdim(torch.ones(1)) == -1
+
+
+def test_names_of_torch_alone(torch):
+    assert torch.torch is torch
+    assert torch._shape_as_tensor(torch.ones(2, 3)).tolist() == [2, 3]
+    for check, error in (torch._check, RuntimeError), (torch._check_index, IndexError):
+        check(True)
+        with pytest.raises(error, match="too long"):
+            check(False, lambda: "too long")
+    with pytest.raises(AssertionError, match="no batch"):
+        torch._assert(False, "no batch")
+    device, dtype, *others = torch._C._nn._parse_to(torch.float64, memory_format=torch.channels_last)
+    assert (device, dtype, others) == (None, torch.float64, [False, torch.channels_last])
+    assert torch.jit.TracerWarning.__mro__[1] is Warning
+
+
+def test_modules_made_on_import_are_forgotten_at_the_end():
+    with numgrad.install_as_torch():
+        importlib.import_module("torch.utils.cpp_extension")
+        assert hasattr(numgrad.utils, "cpp_extension")
+    assert not hasattr(numgrad.utils, "cpp_extension")
+    assert numgrad.nn.functional is sys.modules["numgrad.nn.functional"]

@@ -24,6 +24,7 @@ from typing import Any
 import numgrad
 
 from ...core import missing
+from . import names as names_of_torch
 from .module_paths import has_module, make_module
 from .torch_version import TORCH_VERSION
 
@@ -50,12 +51,13 @@ class _Finder(MetaPathFinder, Loader):
             def attribute(name: str) -> Any:
                 if has_module(f"torch.{name}"):
                     return importlib.import_module(f"torch.{name}")
-                value = names[name] = getattr(numgrad, name)  # cached: a lookup takes half as long as an operation
+                source = names_of_torch if hasattr(names_of_torch, name) else numgrad
+                value = names[name] = getattr(source, name)  # cached: a lookup takes half as long as an operation
                 return value
 
             names.update(
                 __getattr__=attribute, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__,
-                __version__=TORCH_VERSION, compile=_compile,
+                __version__=TORCH_VERSION, compile=_compile, torch=module,
             )
         else:
             sys.modules[module.__name__] = _module(module.__name__)
@@ -104,7 +106,7 @@ class _Installed:
             for finder in self._finders:
                 sys.meta_path.remove(finder)
             for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
-                del sys.modules[name]
+                _forget(name)
             _name_modules("numgrad", "numgrad.nn.parameter")
 
 
@@ -130,6 +132,14 @@ def install_as_torch() -> _Installed:
     sys.meta_path.append(last)
     _name_modules("torch", "torch.nn.parameter")
     return _Installed(first, last)
+
+
+def _forget(name: str) -> None:
+    """Remove a module that was imported as ``torch``, also as an attribute of numgrad's module above it."""
+    module = sys.modules.pop(name)
+    above, _, last = _numgrad_name(name).rpartition(".")
+    if module.__name__ == name and vars(sys.modules.get(above, module)).get(last) is module:
+        delattr(sys.modules[above], last)
 
 
 def _name_modules(of_tensor: str, of_parameter: str) -> None:

@@ -9,12 +9,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ...autograd.grad_mode import LEVELS, state
+from ...core.device import to_device
+from ...cuda.gpus import index_of
 from ...hub import load_state_dict_from_url
-from ...nn import functional as _functional
+from ...nn.modules.module import _to_arguments
 from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
 
-_nn, _TensorBase, TensorBase, load_url = _functional, Tensor, Tensor, load_state_dict_from_url
+_TensorBase, TensorBase, load_url = Tensor, Tensor, load_state_dict_from_url
+
+#: The metaclass of tensors.
+_TensorMeta = type(Tensor)
 
 
 # -- torch._C ---------------------------------------------------------------------------------------------------------
@@ -40,6 +46,17 @@ _jit_set_nvfuser_enabled = _debug_set_fusion_group_inlining = _set_graph_executo
 def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Call the function itself, as the ``__torch_function__`` of a class that overrides nothing."""
     return func(*args, **(kwargs or {}))
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Return the device, the dtype, ``non_blocking`` and the memory format, from the arguments of ``Module.to``."""
+    memory_format = kwargs.pop("memory_format", None)
+    return (*_to_arguments(*args, **kwargs), memory_format)
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return True inside functions that are differentiated or batched by ``func``."""
+    return bool(state.mode & LEVELS)
 
 
 @contextlib.contextmanager
@@ -101,6 +118,20 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
     shapes = [tensor.shape for tensor in tensors]
     parts = flat.split([math.prod(shape) for shape in shapes])
     return tuple([part.view(shape) for part, shape in zip(parts, shapes, strict=True)])
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """Return the number of a GPU, given by its number, device or name; the current one for None if ``optional``."""
+    if device is None and not optional:
+        raise ValueError("Expected a torch.device with a specified index or an integer, but got: None")
+    if allow_cpu and device is not None and not isinstance(device, int) and to_device(device).type == "cpu":
+        return -1
+    return index_of(device)
+
+
+def _element_size(dtype: Any) -> int:
+    """Return the number of bytes of an element."""
+    return dtype.itemsize
 
 
 # -- torch.utils._foreach_utils ---------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ _SETTINGS = _found_in(f"{_HERE}.dynamo")
 #: The modules by PyTorch's names.
 _MODULES = {
     "torch._C": _found_in(f"{_HERE}.internals", ""),
+    "torch._C._nn": _found_in(f"{_HERE}.internals", "nn.functional"),
     "torch._C._functorch": _found_in(f"{_HERE}.batched_tensors"),
     "torch.__config__": _found_in(f"{_HERE}.config"),
     "torch._VF": _found_in("native_functions", ""),
@@ -61,7 +62,7 @@ _MODULES = {
     "torch.mps": _Contents(("backends.mps",), "backend for Apple's GPUs"),
     "torch.onnx": _Contents((f"{_HERE}.tracing",), "export to ONNX"),
     "torch.ops": _found_in(f"{_HERE}.operators"),
-    "torch.overrides": _found_in(f"{_HERE}.overrides"),
+    "torch.overrides": _Contents((f"{_HERE}.overrides",), "modes that intercept functions"),
     "torch.torch_version": _found_in(f"{_HERE}.torch_version"),
     "torch.utils.cpp_extension": _Contents((), "extensions in C++"),
     "torch.utils._foreach_utils": _found_in(f"{_HERE}.internals"),
@@ -69,7 +70,10 @@ _MODULES = {
     "torch.utils.collect_env": _Contents((), "description of the environment: see python -m numgrad info"),
     "torch.utils.data._utils": _found_in("utils.data"),
     "torch.utils.data._utils.collate": _found_in("utils.data"),
+    "torch.utils.data._utils.fetch": _found_in("utils.data.fetching"),
+    "torch.utils.data._utils.worker": _found_in("utils.data.worker_info"),
     "torch.utils.model_zoo": _found_in(f"{_HERE}.internals"),
+    "torch.utils._contextlib": _found_in("autograd.grad_mode"),
     "torch.xpu": _Contents(("backends.mps",), "backend for Intel's GPUs"),
 }
 
@@ -78,13 +82,16 @@ _PACKAGES = {
     "torch._dynamo": "compiler of bytecode",
     "torch._export": "export of programs",
     "torch._higher_order_ops": "symbolic traces",
+    "torch._guards": "symbolic traces",
     "torch._inductor": "code generation by Inductor",
+    "torch._ops": "registration of operators by schemas",
     "torch._prims": "symbolic traces",
     "torch._prims_common": "symbolic traces",
     "torch._refs": "symbolic traces",
     "torch._subclasses": "fake tensors",
     "torch.ao": "quantization",
     "torch.cuda.comm": "collective communication",
+    "torch.cuda.graphs": "CUDA graphs",
     "torch.cuda.nccl": "collective communication",
     "torch.distributed.checkpoint": "checkpoints of sharded modules",
     "torch.distributed.elastic": "launcher of processes: MPI starts them",
@@ -99,10 +106,12 @@ _PACKAGES = {
     "torch.nn.attention.bias": "biases as tensors",
     "torch.nn.attention.flex_attention": "attention by functions of scores",
     "torch.nn.parallel.scatter_gather": "batches that are spread over GPUs",
+    "torch.nn.intrinsic": "quantization",
+    "torch.nn.qat": "quantization",
+    "torch.nn.quantizable": "quantization",
     "torch.nn.quantized": "quantization",
     "torch.package": "packages of code",
     "torch.quantization": "quantization",
-    "torch.quasirandom": "quasi-random numbers: scipy.stats.qmc draws them",
     "torch.sparse": "sparse tensors",
     "torch.storage": "storages as classes of their own",
     "torch.testing._internal": "parts of PyTorch's own tests",
@@ -110,6 +119,8 @@ _PACKAGES = {
     "torch.utils.data.datapipes": "data pipes",
     "torch.utils.flop_counter": "counter of operations",
     "torch.utils.mobile_optimizer": "TorchScript",
+    "torch.utils.module_tracker": "counter of operations",
+    "torch.utils.weak": "dictionaries of tensors by weak references: see the module weakref",
 }
 
 

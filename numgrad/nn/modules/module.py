@@ -36,7 +36,9 @@ from .hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
+from .state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX  # libraries import these from here
 from .state import ModuleState
+from .state import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
     "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",

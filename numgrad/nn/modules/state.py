@@ -16,7 +16,7 @@ from .traversal import Traversal
 __all__ = ["ModuleState"]
 
 #: The key, below a module's prefix, of the result of ``get_extra_state``.
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -136,7 +136,7 @@ class ModuleState(Traversal):
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
-            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
         """Return the parameters and persistent buffers of this module alone."""
@@ -207,7 +207,7 @@ class ModuleState(Traversal):
                 error_msgs += [error] if error else []
             elif strict:
                 missing_keys.append(key)
-        extra = prefix + _EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

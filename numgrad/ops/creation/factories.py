@@ -18,10 +18,12 @@ from ...core.types import (
     default_dtype_changed,
     dtype,
     get_default_dtype,
+    layout,
     memory_format,
     tensor_type,
     to_dtype,
 )
+from ...core.types import strided as dense
 from ...devices import NUMBERS
 from ...tensors.differentiable import check_differentiable
 from ...tensors.tensor import Tensor, strided, tensor_of
@@ -62,8 +64,14 @@ def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
     return result
 
 
-def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tensor:
-    """Return a new tensor, in pinned memory if ``pinned``, as a leaf that requires a gradient if ``requires_grad``."""
+def finished(result: Tensor, requires_grad: bool, pinned: bool = False, scheme: Any = None) -> Tensor:
+    """Return a new tensor, in pinned memory if ``pinned``, as a leaf that requires a gradient if ``requires_grad``.
+
+    Raises:
+        NotImplementedError: ``scheme``, the argument ``layout`` of the call, is not ``strided``.
+    """
+    if scheme is not None and scheme is not dense:
+        raise NotImplementedError(f"numgrad has no tensors of layout {scheme}, only of torch.strided")
     if pinned:
         result = to_pinned_memory(result)
     result._origin = GIVEN
@@ -139,10 +147,11 @@ def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Te
 
     def new(
         *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: dtype | None = None,
-        device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
+        layout: layout | None = None, device: device | str | int | None = None, requires_grad: bool = False,
+        pin_memory: bool = False,
     ) -> Tensor:
         plan = plan_of(number, sizes, size, dtype, device)
-        return finished(tensor_of(plan.layout, plan.launch(*value)), requires_grad, pin_memory)
+        return finished(tensor_of(plan.layout, plan.launch(*value)), requires_grad, pin_memory, layout)
 
     doc = f"""A tensor {what}.
 
@@ -161,8 +170,8 @@ ones = _of_size("ones", "of ones", int, 1)
 @public(method=False, direct=True)
 def empty(
     *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: dtype | None = None,
-    device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
-    memory_format: memory_format | None = None,
+    layout: layout | None = None, device: device | str | int | None = None, requires_grad: bool = False,
+    pin_memory: bool = False, memory_format: memory_format | None = None,
 ) -> Tensor:
     """A tensor on uninitialised memory, with its dimensions in the order of a memory format.
 
@@ -172,13 +181,13 @@ def empty(
     plan = plan_of(EMPTY, sizes, size, dtype, device)
     if memory_format is not None:
         plan = _plan(EMPTY, formatted_layout(plan.layout, new_format(memory_format)))
-    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
+    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory, layout)
 
 
 @public(method=False, direct=True)
 def full(
-    size: Sequence[int], fill_value: complex, *, dtype: dtype | None = None, device: device | str | int | None = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    size: Sequence[int], fill_value: complex, *, dtype: dtype | None = None, layout: layout | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given.
 
@@ -192,7 +201,7 @@ def full(
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = _number(fill_value)
     plan = plan_of(value.__class__, (size,), None, dtype, device, number_dtype(value))
-    return finished(_filled(plan, value), requires_grad, pin_memory)
+    return finished(_filled(plan, value), requires_grad, pin_memory, layout)
 
 
 def number_tensor(value: float) -> Tensor | None:
@@ -219,8 +228,8 @@ def scalar_tensor(
 
 @public(method=False, direct=True)
 def eye(
-    n: int, m: int | None = None, *, dtype: dtype | None = None, device: device | str | int | None = None,
-    requires_grad: bool = False,
+    n: int, m: int | None = None, *, dtype: dtype | None = None, layout: layout | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere.
 
@@ -230,8 +239,8 @@ def eye(
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    layout = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device).layout
-    return finished(tensor_of(layout, _identity(layout)()), requires_grad)
+    new = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device).layout
+    return finished(tensor_of(new, _identity(new)()), requires_grad, scheme=layout)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -277,14 +286,15 @@ def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
 
 def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     def like(
-        input: Tensor, *, dtype: dtype | None = None, device: device | str | int | None = None,
-        requires_grad: bool = False, memory_format: memory_format | None = None,
+        input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None,
+        device: device | str | int | None = None, requires_grad: bool = False,
+        memory_format: memory_format | None = None,
     ) -> Tensor:
         plan = _plan_like(number, layout_like(name, input, dtype, device), memory_format)
         result = tensor_of(plan.layout, plan.launch(*value))
         if state.mode & LEVELS:
             result = like_examples(input, result)
-        return finished(result, requires_grad)
+        return finished(result, requires_grad, scheme=layout)
 
     function = f"``numgrad.{name.removesuffix('_like')}``"
     doc = f"{function} of the shape and, unless others are given, the dtype and device of another tensor."
@@ -298,14 +308,14 @@ empty_like = _like("empty_like", EMPTY)
 
 @public(method=False, direct=True)
 def full_like(
-    input: Tensor, fill_value: complex, *, dtype: dtype | None = None, device: device | str | int | None = None,
-    requires_grad: bool = False, memory_format: memory_format | None = None,
+    input: Tensor, fill_value: complex, *, dtype: dtype | None = None, layout: layout | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False, memory_format: memory_format | None = None,
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    layout = layout_like("full_like", input, dtype, device)
+    new = layout_like("full_like", input, dtype, device)
     value = _number(fill_value)
-    plan = _plan_like(value.__class__, layout, memory_format)
-    return finished(like_examples(input, _filled(plan, value)), requires_grad)
+    plan = _plan_like(value.__class__, new, memory_format)
+    return finished(like_examples(input, _filled(plan, value)), requires_grad, scheme=layout)
 
 
 def _new(function: Callable[..., Tensor]) -> None:

@@ -14,7 +14,7 @@ from ...autograd.locations import FOREIGN
 from ...core.device import CPU, device, to_device
 from ...core.halves import BFLOAT16, narrowed
 from ...core.layout import span
-from ...core.types import Size, bfloat16, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
+from ...core.types import Size, bfloat16, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype, uint64
 from ...devices.recording import WatchedNumber
 from ...tensors.tensor import Tensor, fresh, strided
 from ..memory.copying import empty_of
@@ -145,6 +145,8 @@ def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
         if inferred.is_complex and not chosen.is_complex:
             raise TypeError(f"must be real number, not complex: the data cannot become {chosen}")
         try:
+            if chosen is uint64 and not inferred.is_floating_point:
+                return np.array(data, dtype=np.uint64)
             if chosen.kind == "i" and chosen is not int64:
                 return _narrowed(np.array(data, dtype=inferred.compute.numpy), chosen)
             if chosen.is_half:
@@ -160,10 +162,10 @@ def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
 def _narrowed(wide: np.ndarray, dtype: dtype) -> np.ndarray:
     """Return the numbers as integers of ``dtype``; negative ones may wrap around if it is unsigned, as in PyTorch."""
     bounds = np.iinfo(dtype.numpy)
-    lowest = bounds.min if dtype.is_signed else -bounds.max
+    lowest = bounds.min if dtype.is_signed or dtype is uint64 else -bounds.max
     if not ((wide >= lowest) & (wide <= bounds.max)).all():
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    return wide.astype(np.int64).astype(dtype.numpy)
+    return wide.astype(dtype.numpy if dtype is uint64 else np.int64).astype(dtype.numpy)
 
 
 @public(method=False, direct=True)
@@ -313,5 +315,5 @@ def legacy_type(dtype: dtype, place: str = "cpu") -> Any:
 
 
 for _dtype in dtype.named.values():
-    if not _dtype.is_complex:
+    if not (_dtype.is_complex or _dtype.is_limited):
         export(f"{_dtype.legacy}Tensor", legacy_type(_dtype), method=False)

@@ -24,6 +24,7 @@ from ...core.types import (
     float32,
     float64,
     int64,
+    layout,
     memory_format,
     real_of,
     tensor_type,
@@ -116,14 +117,15 @@ def _parts_of(layout: Layout) -> Layout:
 
 
 def _random(
-    draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
+    draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False,
+    scheme: Any = None,
 ) -> Tensor:
     type = layout.type
     if type.dtype.kind in "bi":
         raise not_implemented(draw, layout)
     source = random.given_or_default(generator, type.device)
     spread = 1.0 if draw == "uniform" or not type.dtype.is_complex else 1 / math.sqrt(2)
-    return finished(new_drawn(draw, layout, source, 0.0, spread), requires_grad, pinned)
+    return finished(new_drawn(draw, layout, source, 0.0, spread), requires_grad, pinned, scheme)
 
 
 def _from(distribution: str, draw: str, name: str, example: str) -> Callable[..., Tensor]:
@@ -131,11 +133,11 @@ def _from(distribution: str, draw: str, name: str, example: str) -> Callable[...
 
     def new(
         *sizes: int | Sequence[int], size: Sequence[int] | None = None, generator: random.Generator | None = None,
-        dtype: dtype | None = None, device: device | str | int | None = None, requires_grad: bool = False,
-        pin_memory: bool = False,
+        dtype: dtype | None = None, layout: layout | None = None, device: device | str | int | None = None,
+        requires_grad: bool = False, pin_memory: bool = False,
     ) -> Tensor:
-        layout = plan_of(EMPTY, sizes, size, dtype, device).layout
-        return _random(draw, layout, generator, requires_grad, pin_memory)
+        plan = plan_of(EMPTY, sizes, size, dtype, device)
+        return _random(draw, plan.layout, generator, requires_grad, pin_memory, layout)
 
     doc = f"""Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed.
 
@@ -155,13 +157,12 @@ def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
     """Return the public function that draws in the shape of a tensor; strided tensors use the draw ``in_pairs``."""
 
     def like(
-        input: Tensor, *, dtype: dtype | None = None, device: device | str | int | None = None,
-        requires_grad: bool = False, memory_format: memory_format | None = None,
+        input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, requires_grad: bool = False,
+        device: device | str | int | None = None, memory_format: memory_format | None = None,
     ) -> Tensor:
-        layout = layout_like(name, input, dtype, device)
-        kind = draw if input._flat is not None else in_pairs
-        result = _random(kind, layout_of(layout.type, layout.shape), None, False)
-        return finished(like_examples(input, laid_out_as(input, result, memory_format)), requires_grad)
+        new, kind = layout_like(name, input, dtype, device), draw if input._flat is not None else in_pairs
+        result = _random(kind, layout_of(new.type, new.shape), None, False)
+        return finished(like_examples(input, laid_out_as(input, result, memory_format)), requires_grad, scheme=layout)
 
     function = f"``numgrad.{name.removesuffix('_like')}``"
     doc = f"{function} of the shape and, unless others are given, the dtype and device of another tensor."
@@ -178,8 +179,8 @@ rand_like, randn_like = _like("rand_like", "uniform", "uniform"), _like("randn_l
 @drawn
 def randint(
     *args: Any, low: int | None = None, high: int | None = None, size: Sequence[int] | None = None,
-    generator: random.Generator | None = None, dtype: dtype | None = None, device: device | str | int | None = None,
-    requires_grad: bool = False,
+    generator: random.Generator | None = None, dtype: dtype | None = None, layout: layout | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low, high).
 
@@ -210,7 +211,7 @@ def randint(
     _check_range(low, high, type.dtype)
     source = random.given_or_default(generator, type.device)
     result = new_drawn(_integers_of(low, high), layout_of(type, as_size((size,))), source, low, high)
-    return finished(result, requires_grad)
+    return finished(result, requires_grad, scheme=layout)
 
 
 @public(method=False)

@@ -14,7 +14,16 @@ from ... import devices
 from ...core.device import device, numbered, to_device
 from ...core.halves import narrowed
 from ...core.layout import Layout, layout_of
-from ...core.types import TensorType, bool_, complex_of, default_dtype_changed, dtype, get_default_dtype, int64
+from ...core.types import (
+    TensorType,
+    bool_,
+    complex_of,
+    default_dtype_changed,
+    dtype,
+    get_default_dtype,
+    int64,
+    layout,
+)
 from ...tensors.tensor import Tensor, tensor_of
 from ..memory.copying import from_buffer
 from ..table.arguments import wrong_kind
@@ -26,7 +35,7 @@ from .factories import chosen_type, finished
 
 @public(method=False, direct=True)
 def arange(
-    start: Any = None, end: Any = None, step: Any = 1, *, dtype: dtype | None = None,
+    start: Any = None, end: Any = None, step: Any = 1, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints.
@@ -47,9 +56,9 @@ def arange(
         start, end = 0 if start is not None else None, start
     if start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
         start, end, step = _numbers("arange", 0 if start is None else start, end, step)
-    layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
-    buffer = layout.type.backend.counted(first, apart, layout.size, layout.type)
-    return finished(tensor_of(layout, buffer), requires_grad)
+    new, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
+    counted = tensor_of(new, new.type.backend.counted(first, apart, new.size, new.type))
+    return finished(counted, requires_grad, scheme=layout)
 
 
 def _numbers(name: str, *values: Any) -> list[Any]:
@@ -136,8 +145,8 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
 
 @public(method=False, direct=True)
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: dtype | None = None, device: device | str | int | None = None,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, *, dtype: dtype | None = None, layout: layout | None = None,
+    device: device | str | int | None = None, requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -150,7 +159,8 @@ def linspace(
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     start, end, type = _spaced("linspace", start, end, steps, dtype, device)
-    return finished(tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type)), requires_grad)
+    spread = tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type))
+    return finished(spread, requires_grad, scheme=layout)
 
 
 @public(method=False, direct=True)

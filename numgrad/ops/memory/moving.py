@@ -142,7 +142,8 @@ def _conversion(dtype: dtype) -> Any:
 
 
 for _dtype in dtype.named.values():  # byte, float, cdouble: the words in names like "torch.ByteTensor"
-    attach(_dtype.legacy.lower().replace("complex", "c"), _conversion(_dtype))
+    if not _dtype.is_limited:
+        attach(_dtype.legacy.lower().replace("complex", "c"), _conversion(_dtype))
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

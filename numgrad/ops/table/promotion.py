@@ -23,6 +23,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     It is the dtype of the higher category, or within one category the larger dtype.  The categories are bool, integers,
     floating-point and complex numbers.
 
+    Raises:
+        RuntimeError: both are integers, and one of them is uint16, uint32 or uint64.
+
     Example:
         >>> import numgrad
         >>> numgrad.promote_types(numgrad.int32, numgrad.float32)
@@ -34,6 +37,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     if lower.category == higher.category or (higher.is_complex and lower.is_floating_point):
         if type1.is_half != type2.is_half:
             return type2 if type1.is_half else type1
+        check(
+            not (type1.is_limited or type2.is_limited), "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {type1.legacy} and {type2.legacy}",
+        )
         return dtype.of_numpy[np.promote_types(lower.compute.numpy, higher.compute.numpy)]
     return higher
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from ...core.missing import found_later as _found_later
 from .collate import *
 from .dataloader import *
+from .datapipes import *
 from .dataset import *
 from .distributed import *
 from .sampler import *
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
-    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
-    "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterDataPipe",
+    "IterableDataset", "MapDataPipe", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset",
+    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
+    "functional_datapipe", "get_worker_info", "random_split",
 ]
 
 if not TYPE_CHECKING:
