@@ -7,13 +7,16 @@
 The libraries are installed from PyPI without their dependencies, in a folder outside of the repository, together with
 the few other packages that they import.  Their tests come with their source distributions; ``--tests`` names a folder
 for libraries whose distributions have none.  A table of the results is printed at the end.
+
+The exit status is 1 if a suite passes fewer tests than `suites.py` says, or if a test passes with PyTorch alone and is
+not among the suite's differences.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -21,65 +24,53 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[2]
+from suites import SUITES, Suite
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
-class Suite(NamedTuple):
-    """A library's tests.
+class Run(NamedTuple):
+    """The results of a suite.
 
     Attributes:
-        tests: the folder or file with the tests, in the source distribution; empty if it has none.
-        requires: further packages to install.
-        options: arguments for pytest.
-        variables: variables of the environment.
+        passed: the names of the tests that passed.
+        failed: the names of those that failed, and of files that could not be imported.
+        seconds: the processor time that it took.
+        complete: True if pytest ended by itself within the limit.
     """
 
-    tests: str = ""
-    requires: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
+    passed: set[str]
+    failed: set[str]
+    seconds: float
+    complete: bool
 
-
-#: The suites by the names of the packages on PyPI.
-SUITES = {
-    "autoray": Suite("tests", options=("-k", "torch")),
-    "einops": Suite("einops/tests", variables=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
-    "entmax": Suite("entmax"),
-    "nflows": Suite("tests", ("UMNN", "torchtestcase")),
-    "normflows": Suite("normflows", options=("-o", "python_files=*_test.py")),
-    "opt_einsum": Suite("opt_einsum/tests/test_backends.py", options=("-k", "torch")),
-    "pytorch-crf": Suite(),
-    "pytorch-minimize": Suite("tests"),
-    "sympytorch": Suite(requires=("sympy", "mpmath")),
-    "torchcde": Suite(requires=("torchdiffeq", "torchsde", "trampoline")),
-    "torchdiffeq": Suite(),
-    "torchquad": Suite("tests", ("autoray", "loguru", "tqdm"), ("-k", "not jax and not tensorflow")),
-    "zuko": Suite("tests"),
-}
-
-#: What a child process runs: pytest, with numgrad as torch.
-_WITH_NUMGRAD = "import numgrad; numgrad.install_as_torch(); import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
-_WITH_TORCH = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+    def __str__(self) -> str:
+        ended = "" if self.complete else ", not complete"
+        return f"{len(self.passed)} of {len(self.passed) + len(self.failed)} in {self.seconds:.0f} s{ended}"
 
 
 def installed(name: str, suite: Suite, folder: Path) -> Path:
     """Install a library and the packages that it requires; return the folder that holds them."""
     packages = folder / name / "packages"
-    if not packages.exists():
-        for package in (name, *suite.requires):
-            _pip("install", "--no-deps", "--target", str(packages), package)
+    wanted = suite.requirement(name), *suite.requires
+    if not packages.exists() and not _pip("install", "--no-deps", "--target", packages, *wanted):
+        sys.exit(f"{name} could not be installed")
     return packages
 
 
-def tests_of(name: str, suite: Suite, folder: Path) -> Path | None:
-    """Return the tests of a library, from its source distribution; None if it has none."""
+def tests_of(name: str, suite: Suite, folder: Path, packages: Path) -> Path:
+    """Return the tests of a library, from its package if they are there, or from its source distribution."""
     if not suite.tests:
-        return None
+        sys.exit(f"{name} has no tests in its distributions: name their folder with --tests")
+    if (packages / suite.tests).exists():
+        return packages / suite.tests
     source = folder / name / "source"
     if not any(source.glob("*/")):
-        download = "download", "--no-deps", "--no-binary", name, "--dest", str(source), name
+        download = "download", "--no-deps", "--no-binary", name, "--dest", source, suite.requirement(name)
         if not (_pip(*download) or _pip(*download, "--no-build-isolation")):  # some import torch to be built
-            return None
+            sys.exit(f"the source distribution of {suite.requirement(name)} could not be downloaded")
         archive, *_ = source.glob("*.tar.gz")
         with tarfile.open(archive) as opened:
             opened.extractall(source, filter="data")
@@ -87,56 +78,76 @@ def tests_of(name: str, suite: Suite, folder: Path) -> Path | None:
     return root / suite.tests
 
 
-def _pip(command: str, *arguments: str) -> bool:
+def _pip(command: str, *arguments: str | Path) -> bool:
     """Run pip and return True if it succeeds."""
-    done = subprocess.run([sys.executable, "-m", "pip", command, "-qq", *arguments], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "pip", command, "-qq", *map(str, arguments)], check=False)
     return done.returncode == 0
 
 
-def counts(tests: Path, packages: Path, suite: Suite, torch: bool, seconds: float) -> str:
-    """Run the tests and return pytest's summary, such as "3 failed, 29 passed"."""
-    program = _WITH_TORCH if torch else _WITH_NUMGRAD
+def run(library: str, tests: Path, packages: Path, suite: Suite, seconds: float) -> Run:
+    """Run the tests with `library`, numgrad or torch."""
     folders = packages, tests.parent, ROOT, ROOT / "kernels", os.environ.get("PYTHONPATH", "")
-    environment = {**os.environ, **dict(suite.variables), "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    environment = {**os.environ, **_ONE_THREAD, **dict(suite.variables), "PYTHONPATH": ":".join(map(str, folders))}
+    results, log = (packages.parent / f"{library}.{kind}" for kind in ("results", "log"))
+    results.unlink(missing_ok=True)
     command = [
-        sys.executable, "-c", program, str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-W", "ignore",
-        "--tb=line", "--rootdir", str(tests if tests.is_dir() else tests.parent), *suite.options,
+        sys.executable, str(HERE / "child.py"), library, str(results), str(tests), "-q", "-p", "no:cacheprovider",
+        "-p", "no:randomly", "-W", "ignore", "--tb=short", "--rootdir", str(tests if tests.is_dir() else tests.parent),
+        "--continue-on-collection-errors", *suite.options,
     ]  # fmt: skip
-    log = packages.parent / f"{'torch' if torch else 'numgrad'}.log"
-    with log.open("w") as file:
-        try:
-            subprocess.run(
-                command, env=environment, cwd=packages.parent, stdout=file, stderr=subprocess.STDOUT, timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return f"not finished in {seconds:.0f} s"
-    lines = [line for line in log.read_text().splitlines() if re.search(r"\d+ (passed|failed|error)", line)]
-    return re.sub(r" in [\d.]+s.*", "", lines[-1]).strip("= ") if lines else f"no tests ran (see {log})"
+    before, status = os.times(), -1
+    with log.open("w") as file, contextlib.suppress(subprocess.TimeoutExpired):
+        status = subprocess.run(
+            command, env=environment, cwd=packages.parent, stdout=file, stderr=file, timeout=seconds, check=False
+        ).returncode
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    lines = [line.partition(" ")[::2] for line in results.read_text().splitlines()] if results.exists() else []
+    failed = {name for outcome, name in lines if outcome == "failed"}
+    passed = {name for outcome, name in lines if outcome == "passed"} - failed
+    return Run(passed, failed, used, complete=status in (0, 1))
+
+
+def compared(name: str, suite: Suite, tests: Path, packages: Path, torch: bool, seconds: float) -> tuple[str, bool]:
+    """Run a suite; return its row of the table, and True if the results are the expected ones."""
+    ours = run("numgrad", tests, packages, suite, seconds)
+    row, expected = f"{suite.requirement(name)}: numgrad {ours}", ours.complete and len(ours.passed) >= suite.passes
+    if not expected:
+        row += f" ({suite.passes} should pass; see {packages.parent / 'numgrad.log'})"
+    if torch:
+        theirs = run("torch", tests, packages, suite, seconds)
+        row += f", PyTorch {theirs}"
+        expected &= theirs.complete
+        for test in sorted(theirs.passed - ours.passed):
+            reason = next((reason for part, reason in suite.differences if part in test), None)
+            expected &= reason is not None
+            row += f"\n    with PyTorch alone: {test}: {reason or 'unexpected'}"
+    return row, expected
 
 
 def main() -> None:
     """Run the suites named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="the libraries; all unless given", metavar="library")
-    parser.add_argument("--torch", action="store_true", help="run the tests with PyTorch, too")
+    parser.add_argument("--torch", action="store_true", help="run the tests with PyTorch, too, and compare each")
     parser.add_argument("--tests", type=Path, help="the folder with the tests of the one library that is named")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "outsiders")
     parser.add_argument("--seconds", type=float, default=1800, help="the limit for each run")
     arguments = parser.parse_args()
-    rows = []
-    for name in arguments.names or SUITES:
+    rows, all_expected = [], True
+    for name in arguments.names or [name for name, suite in SUITES.items() if suite.tests]:
         suite = SUITES.get(name, Suite())
         packages = installed(name, suite, arguments.folder)
-        tests = arguments.tests or tests_of(name, suite, arguments.folder)
-        if tests is None:
-            rows.append([name, "no tests in its source distribution: give --tests"])
-            continue
-        kinds = [False, True] if arguments.torch else [False]
-        rows.append([name, *[counts(tests, packages, suite, kind, arguments.seconds) for kind in kinds]])
-        print(" | ".join(rows[-1]), flush=True)
-    width = max(len(row[0]) for row in rows)
-    print("\n" + "\n".join(f"{name:{width}}  {'  |  '.join(results)}" for name, *results in rows))
+        if arguments.tests:
+            tests, suite = arguments.tests.absolute(), suite._replace(passes=0)
+        else:
+            tests = tests_of(name, suite, arguments.folder, packages)
+        row, expected = compared(name, suite, tests, packages, arguments.torch, arguments.seconds)
+        print(row, flush=True)
+        rows.append(row)
+        all_expected &= expected
+    print("\n" + "\n".join(rows))
+    sys.exit(0 if all_expected else 1)
 
 
 if __name__ == "__main__":
