@@ -109,13 +109,10 @@ class Pointwise(Calls, Op):
     ):
         operands = parameters(function)[: function.__code__.co_argcount]
         self.attributes: Mapping[str, Any] = function.__kwdefaults__ or {}
-        self.result = result
-        self.real = real
-        self.dtypes = dtypes
-        self.takes_numbers = takes_numbers
+        self.result, self.real, self.dtypes, self.takes_numbers = result, real, dtypes, takes_numbers
         self.conditions = frozenset(conditions)
         self.baked, self.refused, self.refused_operands = baked, refused, refused_operands
-        self.check_integers = check_integers
+        self.check_integers, self._numbers = check_integers, numbers
         self.complex_entry: Pointwise | None = None if complex is None else complex.op
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         default_dtype_changed.append(self.types.clear)
@@ -123,7 +120,6 @@ class Pointwise(Calls, Op):
         self.rules_of: dict[Any, Rules] = {}
         fixed = operands if result == "bool" else nondifferentiable
         super().__init__(function, node, operands, fixed, aten, passed, constant, underived)
-        self._numbers = numbers
         #: For each edge of a node, the position of its operand; None for an operand without a gradient.
         self.edge_positions = tuple([
             None if name in self.nondifferentiable else position for position, name in enumerate(operands)
