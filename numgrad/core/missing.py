@@ -73,7 +73,7 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
     others = [other for other in present() if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in others else ""
-    return f"PyTorch has '{name}', but {where} has it not yet{hint}"
+    return f"PyTorch has '{name}', but {where} does not have it yet{hint}"
 
 
 class _Missing(NamedTuple):

@@ -14,7 +14,7 @@ def test_names():
     assert numgrad.accelerator is accelerator
     assert accelerator.synchronize is cuda.synchronize
     assert set(accelerator.__all__) <= set(dir(accelerator))
-    with pytest.raises(AttributeError, match=r"numgrad\.accelerator has it not yet"):
+    with pytest.raises(AttributeError, match=r"numgrad\.accelerator does not have it yet"):
         accelerator.Graph  # noqa: B018
 
 

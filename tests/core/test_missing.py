@@ -27,16 +27,16 @@ def module_of(name):
 @pytest.mark.parametrize(
     ("owner", "name", "message"),
     [
-        (numgrad, "chalf", "PyTorch has 'chalf', but numgrad has it not yet; the nearest.*: numgrad.cfloat$"),
-        (numgrad, "AliasDb", "PyTorch has 'AliasDb', but numgrad has it not yet"),
+        (numgrad, "chalf", "PyTorch has 'chalf', but numgrad does not have it yet; the nearest.*: numgrad.cfloat$"),
+        (numgrad, "AliasDb", "PyTorch has 'AliasDb', but numgrad does not have it yet"),
         (numgrad, "no_such_name", "^module 'numgrad' has no attribute 'no_such_name'$"),
-        (numgrad.nn, "CrossMapLRN2d", "PyTorch has 'CrossMapLRN2d', but numgrad.nn has it not yet"),
-        (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional has it not yet"),
-        (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim has.*: numgrad.optim.Adam$"),
-        (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
-        (numgrad.utils.data, "DFIterDataPipe", "PyTorch has 'DFIterDataPipe', but numgrad.utils.data has it not yet"),
-        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda has it not yet"),
-        (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but Tensor has it not yet"),
+        (numgrad.nn, "CrossMapLRN2d", "PyTorch has 'CrossMapLRN2d', but numgrad.nn does not have it yet"),
+        (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional does not have it yet"),
+        (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim does.*: numgrad.optim.Adam$"),
+        (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd does not"),
+        (numgrad.utils.data, "DFIterDataPipe", "PyTorch has 'DFIterDataPipe', but numgrad.utils.data does not"),
+        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda does not have it yet"),
+        (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but Tensor does not have it yet"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
         (numgrad.Tensor, "to_sparse", "^type object 'Tensor' has no attribute 'to_sparse'$"),
     ],
@@ -89,7 +89,8 @@ def test_the_error_is_one_like_any_other():
     with pytest.raises(AttributeError) as caught:
         numgrad.optim.SparseAdam  # noqa: B018
     error = caught.value
-    text = "PyTorch has 'SparseAdam', but numgrad.optim has it not yet; the nearest that there is: numgrad.optim.Adam"
+    lacks = "PyTorch has 'SparseAdam', but numgrad.optim does not have it yet"
+    text = f"{lacks}; the nearest that there is: numgrad.optim.Adam"
     assert (str(error), error.args, repr(error)) == (text, (text,), f'AttributeError("{text}")')
     assert (error.name, error.obj) == ("SparseAdam", numgrad.optim)
     assert traceback.format_exception_only(error)[-1].startswith(f"AttributeError: {text}")

@@ -39,7 +39,7 @@ NAMED = [
     ("", r"\.conj\(\)(.|\n)*\n    v\d+(\[|\.\w+_\()", "output", None, "conj is a copy"),
 ]
 
-NOT_YET = "numgrad has it not yet"
+NOT_YET = "numgrad does not have it yet"
 LACKS = "PyTorch lacks it"
 KEEPS = "numgrad keeps a copy of what is overwritten"
 SAVES = "kron and polar have saved what is overwritten"

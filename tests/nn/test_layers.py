@@ -268,7 +268,7 @@ def test_refused(action, message):
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda: nn.CrossMapLRN2d, "PyTorch has 'CrossMapLRN2d', but numgrad.nn has it not yet"),
+        (lambda: nn.CrossMapLRN2d, "PyTorch has 'CrossMapLRN2d', but numgrad.nn does not have it yet"),
         (lambda: nn.Lineer, "module 'numgrad.nn' has no attribute 'Lineer'"),
     ],
 )

@@ -131,6 +131,6 @@ def test_options_that_cannot_be():
 
 def test_names():
     assert numgrad.utils.checkpoint.checkpoint is checkpoint
-    with pytest.raises(AttributeError, match=r"PyTorch has 'CheckpointPolicy', but .*checkpoint has it not"):
+    with pytest.raises(AttributeError, match=r"PyTorch has 'CheckpointPolicy', but .*checkpoint does not have it"):
         numgrad.utils.checkpoint.CheckpointPolicy  # noqa: B018
     assert reentrant(numgrad.sin, leaf()).grad_fn.name() == "CheckpointFunctionBackward"
