@@ -95,6 +95,8 @@ _FAILURES = {
     "in a division by zero.",
     "svd": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
     "singular values (error code: {0}).",
+    "lstsq": "The least squares solution could not be computed because the input matrix does not have full rank (error "
+    "code: {0}).",
     "eig": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
     "eigenvalues (error code: {0}).",
 }

@@ -45,6 +45,32 @@ def test_ranks_and_the_least_norm():
         assert linalg.lstsq(numgrad.ones(m, n), numgrad.ones(m, 3)).solution.tolist() == [[0.0] * 3] * n
 
 
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd", "gelss"])
+@pytest.mark.parametrize("shape", [(20, 5), (5, 20)])
+def test_matrices_without_full_rank_as_in_numpy(driver, shape):
+    """A product of thin matrices, equal columns, a column of zeros in the first place, and nothing but zeros."""
+    matrices = np.random.default_rng(0).standard_normal((4, *shape)).astype(np.float32)
+    matrices[0] = matrices[0, :, :2] @ matrices[0, :2]
+    matrices[1, :, 3:] = matrices[1, :, 3:4]
+    matrices[2, :, 0] = 0
+    matrices[3] = 0
+    B = numbers(4, shape[0], 2).float()
+    X, _, rank, _ = linalg.lstsq(numgrad.from_numpy(matrices), B, driver=driver)
+    tolerance = max(shape) * np.finfo(np.float32).eps
+    expected = [np.linalg.lstsq(A, np.asarray(b), tolerance) for A, b in zip(matrices, B, strict=True)]
+    assert rank.tolist() == [found[2] for found in expected]
+    np.testing.assert_allclose(X, [found[0] for found in expected], 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])
+def test_gels_raises_for_a_singular_factor(shape):
+    A = numgrad.eye(*shape).repeat(2, 1, 1)
+    A[1, 1, 1] = 0
+    message = r"lstsq: \(Batch element 1\): .* does not have full rank \(error code: 2\)"
+    with pytest.raises(numgrad.linalg.LinAlgError, match=message):
+        linalg.lstsq(A, numgrad.ones(2, shape[0], 1), driver="gels")
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3), (2, 3, 3)])
 def test_derivatives_where_the_tolerance_cuts(shape, dtype):

@@ -9,7 +9,7 @@ from ...core.types import int64, real_of
 from ..dense import solution_by_svd
 from ..plan import Plan, TensorRef
 from .lapack import Place, call_lapack, has_lapack
-from .linear_algebra import copied, memory_of
+from .linear_algebra import as_integers, copied, memory_of, reported
 
 __all__ = ["linalg_lstsq"]
 
@@ -44,10 +44,11 @@ def linalg_lstsq(
         del sizes["trans"]
         steps |= {"pivots": Place("numbers", count, n), "rank": Place("numbers", count * (1 + n), 1)}
         steps["rcond"] = Place("reals")
-    call_lapack(
+    info = call_lapack(
         p, driver, count, sizes, steps, 4 * m * n * min(m, n), memory_of(matrices), memory_of(Y), reals=reals,
         numbers=numbers, rwork=2 * n,
     )
+    reported(p, as_integers(p, info, A, batch), "torch.linalg.lstsq" if driver == "gels" else "", len(batch) > 0)
     X, (ranks, values) = p.new_tensor(out), map(p.new_tensor, layouts)
     p.assign(_top(Y, out.shape), X)
     found = layout_of(ranks.type, ranks.shape, _steps_within(A.shape[:-2], batch))

@@ -60,6 +60,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     as 0.  PyTorch's "gelsy" estimates them, so that another rank may be found.  Derivatives are those of ``pinv``.
 
     Raises:
+        LinAlgError: the driver is "gels", and the triangular factor of a matrix has a 0 on its diagonal.
         RuntimeError: the shapes do not fit, the dtypes differ, or there is no such ``driver``.
 
     Example:
