@@ -39,9 +39,10 @@ def overruns_memory() -> bool:
 
 #: MPI's names of NumPy's dtypes.  Elements of float16 and bfloat16 travel as 16 bits: see ``reductions``.
 _NAMES = {
-    "bool": "C_BOOL", "uint8": "UINT8_T", "int8": "INT8_T", "int16": "INT16_T", "int32": "INT32_T", "int64": "INT64_T",
-    "float32": "FLOAT", "float64": "DOUBLE", "complex64": "C_FLOAT_COMPLEX", "complex128": "C_DOUBLE_COMPLEX",
-    "float16": "UINT16_T", "void16": "UINT16_T",
+    "bool": "C_BOOL", "int8": "INT8_T", "int16": "INT16_T", "int32": "INT32_T", "int64": "INT64_T",
+    "uint8": "UINT8_T", "uint16": "UINT16_T", "uint32": "UINT32_T", "uint64": "UINT64_T", "float32": "FLOAT",
+    "float64": "DOUBLE", "complex64": "C_FLOAT_COMPLEX", "complex128": "C_DOUBLE_COMPLEX", "float16": "UINT16_T",
+    "void16": "UINT16_T",
 }
 
 

@@ -310,8 +310,8 @@ def test_dtypes_and_devices_that_are_not_there(make):
     make = make if make is not numgrad.arange else lambda **k: numgrad.arange(3, **k)
     with pytest.raises(TypeError, match="numgrad has no dtype 3"):
         make(dtype=3)
-    with pytest.raises(TypeError, match=r"numgrad has no dtype.*uint16"):
-        make(dtype=np.uint16)
+    with pytest.raises(TypeError, match=r"numgrad has no dtype.*M8"):
+        make(dtype=np.dtype("datetime64[s]"))
     with pytest.raises(RuntimeError, match="at start of device string: tpu"):
         make(device="tpu")
     with pytest.raises(TypeError, match="must be str or device, not float"):

@@ -210,8 +210,8 @@ def test_an_array_brings_its_dtype():
     assert (np.arange(2) + tensor([1, 2])).dtype is numgrad.int64
     assert (tensor([1.0]) + np.array(1.0)).dtype is numgrad.float32  # 0-d, as a 0-d tensor
     assert (tensor([1], dtype=numgrad.int8) + np.arange(1, dtype=np.int16)).dtype is numgrad.int16
-    with pytest.raises(TypeError, match=r"numgrad has no dtype.*uint16"):
-        tensor([1]) + np.arange(1, dtype=np.uint16)
+    with pytest.raises(TypeError, match=r"numgrad has no dtype.*M8"):
+        tensor([1]) + np.zeros(1, dtype="datetime64[s]")
 
 
 def test_a_numpy_bool_is_a_bool():
@@ -326,7 +326,7 @@ def test_sequences_and_tensors():
         (lambda x: x.add_("a"), ["add()", "'other'", "str"]),
         (lambda x: numgrad.exp("a"), ["exp()", "'input'", "str"]),
         (lambda x: numgrad.exp(1.0), ["exp(): argument 'input' (position 1) must be Tensor, not float"]),
-        (lambda x: numgrad.add(1, 2), ["add(): argument 'input' (position 1) must be Tensor, not int"]),
+        (lambda x: numgrad.maximum(1, 2), ["maximum(): argument 'input' must be Tensor, not int"]),
         (lambda x: x.add(1, beta=2), ["add()", "unexpected keyword argument 'beta'"]),
         (lambda x: x.add_(1, beta=2), ["add()", "unexpected keyword argument 'beta'"]),
         (lambda x: x.exp_(3), ["exp_() takes 1 positional argument but 2 were given"]),

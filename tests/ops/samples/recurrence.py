@@ -133,10 +133,12 @@ def _gru_gradients(grad, *inputs):
     return _slopes(_gru, (grad,), *inputs)
 
 
-_wide = {"domain": between(-1, 1), "dtypes": FLOATS}
-sample("fused_lstm_cell", _lstm, (3, 8), (3, 8), (3, 2), call=cells.fused_lstm_cell, **_wide)
-sample("fused_lstm_cell_backward", _lstm_gradients, (3, 2), (3, 2), (3, 8), (3, 8), (3, 2),
-       call=cells.fused_lstm_cell_backward, **_wide)
-sample("fused_gru_cell", lambda *given: _gru(*given)[0], (3, 6), (3, 6), (3, 2), call=cells.fused_gru_cell, **_wide)
-sample("fused_gru_cell_backward", _gru_gradients, (3, 2), (3, 6), (3, 6), (3, 2), call=cells.fused_gru_cell_backward,
-       **_wide)
+for _rows in 3, 0:
+    _how = {"domain": between(-1, 1), "dtypes": FLOATS}
+    _state = _rows, 2
+    _lstm_shapes, _gru_shapes = [(_rows, 8), (_rows, 8), _state], [(_rows, 6), (_rows, 6), _state]
+    sample("fused_lstm_cell", _lstm, *_lstm_shapes, call=cells.fused_lstm_cell, **_how)
+    sample("fused_lstm_cell_backward", _lstm_gradients, _state, _state, *_lstm_shapes,
+           call=cells.fused_lstm_cell_backward, **_how)
+    sample("fused_gru_cell", lambda *given: _gru(*given)[0], *_gru_shapes, call=cells.fused_gru_cell, **_how)
+    sample("fused_gru_cell_backward", _gru_gradients, _state, *_gru_shapes, call=cells.fused_gru_cell_backward, **_how)
