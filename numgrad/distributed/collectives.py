@@ -40,8 +40,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     call = begin_collective("all_reduce", group, tensor, op=op)
     if call is None:
         return None
-    by_nccl = nccl.begin(call, "all_reduce", tensor, tensor, async_op, op)
-    if by_nccl is not None:
+    if by_nccl := nccl.begin(call, "all_reduce", tensor, tensor, async_op, op):
         return call.start(*by_nccl, async_op)
     received = call.receive(tensor, send=True)
     return call.start(
@@ -69,8 +68,7 @@ def reduce(
     if call is None:
         return None
     root = call.root("dst", dst, group_dst)
-    by_nccl = nccl.begin(call, "reduce", tensor, tensor, async_op, op, root)
-    if by_nccl is not None:
+    if by_nccl := nccl.begin(call, "reduce", tensor, tensor, async_op, op, root):
         return call.start(*by_nccl, async_op)
     if call.group.rank() != root:
         own = message(elements_of(tensor))
@@ -92,8 +90,7 @@ def broadcast(
     if call is None:
         return None
     root = call.root("src", src, group_src)
-    by_nccl = nccl.begin(call, "broadcast", tensor, tensor, async_op, root=root)
-    if by_nccl is not None:
+    if by_nccl := nccl.begin(call, "broadcast", tensor, tensor, async_op, root=root):
         return call.start(*by_nccl, async_op)
     if call.group.rank() == root:
         return call.start(lambda: [call.communicator.Ibcast(message(elements_of(tensor)), root)], (), async_op)
@@ -118,8 +115,7 @@ def all_gather_into_tensor(
     if call is None:
         return None
     _check_size("output_tensor", output_tensor, input_tensor, call)
-    by_nccl = nccl.begin(call, "all_gather", input_tensor, output_tensor, async_op)
-    if by_nccl is not None:
+    if by_nccl := nccl.begin(call, "all_gather", input_tensor, output_tensor, async_op):
         return call.start(*by_nccl, async_op)
     received = call.receive(output_tensor)
     own = message(elements_of(input_tensor, received))
@@ -220,8 +216,7 @@ def reduce_scatter_tensor(
     if call is None:
         return None
     _check_size("input", input, output, call)
-    by_nccl = nccl.begin(call, "reduce_scatter", input, output, async_op, op)
-    if by_nccl is not None:
+    if by_nccl := nccl.begin(call, "reduce_scatter", input, output, async_op, op):
         return call.start(*by_nccl, async_op)
     received = call.receive(output)
     every = message(elements_of(input, received))

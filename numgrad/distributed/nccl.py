@@ -148,7 +148,7 @@ def begin(
     call: Call, name: str, source: Tensor, target: Tensor, in_background: bool, op: ReduceOp | None = None,
     root: int | None = None,
 ) -> tuple[Callable[[], list[Any]], list[Callable[[], None]]] | None:
-    """Put a collective on a stream, and return the arguments of ``call.start``; None if NCCL cannot.
+    """Return the arguments with which ``call.start`` puts a collective on a stream; None if NCCL cannot.
 
     Args:
         call: the call.
@@ -175,14 +175,18 @@ def begin(
         sent, received = given.view(-1), into.view(-1)
         if op is None:  # only moves elements, of any dtype
             sent, received = sent.view(types.uint8), received.view(types.uint8)
-    if in_background:
-        cuda.runtime.in_order(current, group.stream)
-        cuda.memory.note_uses(group.stream, (given._storage, into._storage))
     numbers = [] if op is None else [_REDUCTIONS[op]]
     numbers += [] if root is None else [root]
-    group.communicator.run(name, sent, received, numbers, int(group.stream if in_background else current))
+
+    def launch() -> list[Any]:
+        if in_background:
+            cuda.runtime.in_order(current, group.stream)
+            cuda.memory.note_uses(group.stream, (given._storage, into._storage))
+        group.communicator.run(name, sent, received, numbers, int(group.stream if in_background else current))
+        return [_OnStream(group.stream)] if in_background else []
+
     finish: list[Callable[[], None]] = [functools.partial(_put, written, into)] if into is not written else []
-    return lambda: [_OnStream(group.stream)] if in_background else [], finish
+    return launch, finish
 
 
 def _put(tensor: Tensor, elements: Tensor) -> None:

@@ -19,7 +19,15 @@ def test_names():
 
 
 def test_without_a_gpu():
-    program = "from numgrad import accelerator as a; print(a.is_available(), a.current_accelerator(), a.device_count())"
+    program = """if True:
+        import numgrad
+        from numgrad import accelerator
+        print(accelerator.is_available(), accelerator.current_accelerator(), accelerator.device_count())
+        try:
+            numgrad.set_default_tensor_type("torch.cuda.DoubleTensor")
+        except (ImportError, RuntimeError):
+            print(numgrad.get_default_dtype(), numgrad.get_default_device())
+    """
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
     done = subprocess.run([sys.executable, "-c", program], env=hidden, capture_output=True, text=True, check=True)
-    assert done.stdout == "False None 0\n"
+    assert done.stdout == "False None 0\ntorch.float32 cpu\n"

@@ -1,5 +1,7 @@
 """Checks of collectives on GPUs, by the host and by replacements of packages for NCCL: run with two ranks."""
 
+import os
+
 import nccl_packages
 import pytest
 
@@ -47,6 +49,16 @@ def check(rank, size):
     assert model.module.weight.grad.tolist() == [[1.5] * 2]
 
 
+def check_that_nccl_begins_after_the_comparison(rank):
+    os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "1"
+    group = dist.new_group()
+    del os.environ["NUMGRAD_DISTRIBUTED_DEBUG"]
+    before = [*nccl_packages.calls]
+    with pytest.raises(dist.DistBackendError, match="the ranks differ"):
+        dist.all_reduce(full((2 + rank,), 1), group=group)
+    assert nccl_packages.calls == before
+
+
 with pytest.raises(RuntimeError, match="there is no GPU 9"):
     dist.init_process_group("mpi", device_id=9)
 for package in "", "nccl.core", "cupy.cuda.nccl":
@@ -60,6 +72,7 @@ for package in "", "nccl.core", "cupy.cuda.nccl":
         nccl.package.cache_clear()
         assert dist.is_nccl_available()
     check(rank, size)
+    check_that_nccl_begins_after_the_comparison(rank)
     names, streams = zip(*nccl_packages.calls, strict=True) if package else ((), ())
     expected = "allreduce", "reduce", "broadcast", "allgather", "reducescatter"
     assert {name.replace("_", "") for name in names} == {*expected} if package else not names
