@@ -30,7 +30,9 @@ _LARGE = 1 << 16
 #: Maximum number of the receiver's arrays in shared memory, as each takes a file descriptor.  Others are copied.
 _MAPPED_LIMIT = 128
 
-_mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+#: References to the arrays in shared memory.  Python ignores an interrupt (Ctrl-C) that arrives in a callback written in
+#: Python, as a ``WeakSet``'s is; ``set.discard`` is none.
+_mapped: set[weakref.ref[mmap.mmap]] = set()
 
 #: True if one process can pass an open file to another.
 _SHARES = hasattr(socket, "send_fds")
@@ -107,7 +109,7 @@ def _received(connection: Connection, size: int) -> Any:
     with open(reduction.recv_handle(connection), "rb", buffering=0) as file:
         if len(_mapped) < _MAPPED_LIMIT:
             memory = mmap.mmap(file.fileno(), size)
-            _mapped.add(memory)
+            _mapped.add(weakref.ref(memory, _mapped.discard))
             return memory
         file.seek(0)
         return np.fromfile(file, np.uint8, size)
