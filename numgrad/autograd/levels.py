@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
-from weakref import WeakSet
+from weakref import ref
 
 from .checks import is_tensor
 from .grad_mode import DUAL, LEVELS, in_mode, recording, state
@@ -77,7 +77,9 @@ class Tangents(Level):
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
     def __init__(self) -> None:
-        self.duals: WeakSet[_Duals] = WeakSet()  # tangents of all tensors that have one at this level
+        # Tangents of all tensors that have one at this level.  A WeakSet would be slower, and would lose interrupts
+        # (Ctrl-C) that arrive in its callback, which is written in Python.
+        self.duals: set[ref[_Duals]] = set()
         super().__init__()
 
     def leave(self) -> None:
@@ -86,8 +88,9 @@ class Tangents(Level):
 
     def forget(self) -> None:
         """Remove the tangents at this level from all tensors."""
-        for duals in self.duals:
-            duals.pop(self, None)
+        for duals in [reference() for reference in self.duals]:
+            if duals is not None:
+                duals.pop(self, None)
         self.duals.clear()
 
     def concerns(self, tensor: Any) -> bool:
@@ -194,7 +197,7 @@ def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
     """Set the tangent of a tensor at a level of forward mode; it has the tensor's shape and dtype."""
     duals = _duals_of(tensor)
-    level.duals.add(duals)
+    level.duals.add(ref(duals, level.duals.discard))
     duals[level] = tangent
 
 

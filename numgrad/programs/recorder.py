@@ -369,13 +369,11 @@ class Recorder(Watcher):
             if isinstance(value, tuple | list):
                 self._note_tensors(value, location)
             elif hasattr(value, "_layout") and id(value) not in self.tensors:
-                self.tensors[id(value)] = weakref.ref(value, functools.partial(self._forget, id(value))), location
+                forget = functools.partial(self.tensors.pop, id(value))
+                self.tensors[id(value)] = weakref.ref(value, forget), location
                 block = self.block_of(value._storage) if has_known_owner(value._storage) else None
                 if block is not None and block.layout is None:
                     block.layout = value._layout
-
-    def _forget(self, key: int, _: Any) -> None:
-        self.tensors.pop(key, None)
 
     def after(self, call: Any, token: Any, result: Any) -> None:
         _, location = self._calls[token]
