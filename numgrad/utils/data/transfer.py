@@ -30,8 +30,8 @@ _LARGE = 1 << 16
 #: Maximum number of the receiver's arrays in shared memory, as each takes a file descriptor.  Others are copied.
 _MAPPED_LIMIT = 128
 
-#: References to the arrays in shared memory.  Python ignores an interrupt (Ctrl-C) that arrives in a callback written in
-#: Python, as a ``WeakSet``'s is; ``set.discard`` is none.
+#: References to the arrays in shared memory.  This is no WeakSet because Python ignores an interrupt (Ctrl-C) that
+#: arrives in a callback written in Python, as the WeakSet's callback is.
 _mapped: set[weakref.ref[mmap.mmap]] = set()
 
 #: True if one process can pass an open file to another.
