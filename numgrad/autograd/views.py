@@ -14,6 +14,7 @@ from copy import copy
 from typing import Any
 
 from ..core.layout import Layout, overlaps_itself
+from ..core.types import contiguous_format
 from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
@@ -101,7 +102,8 @@ class View:
 
     def _fresh_edge(self, tensor: Any) -> Edge:
         base = tensor._root
-        if not base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
+        layout = tensor._layout
+        if not base._requires_grad or layout.row_major or not overlaps_itself(layout.shape, layout.strides):
             return AsStridedBackward0(tensor, self), 0
         with recording():  # elements that occur several times in the view sum their gradients
             return self.view_of(base, base._layout)._edge
@@ -239,6 +241,8 @@ class CopySlices(Node):
             raise freed_error(self, operation)
         if self._owns(gradient):
             result = gradient
+        elif gradient is not None and self.layout.contiguous:
+            result = gradient.clone(memory_format=contiguous_format)
         else:  # a copy with the base's strides, to which the steps to the view apply
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)

@@ -211,6 +211,8 @@ def to_dtype(value: Any) -> dtype:
         result = dtype.named.get(name) or _ALIASES.get(name)
         if result is not None:
             return result
+    if isinstance(value, np.dtype) and value in dtype.of_numpy:
+        return dtype.of_numpy[value]
     if isinstance(getattr(value, "element", None), dtype):
         return value.element  # a class like numgrad.FloatTensor
     try:

@@ -357,9 +357,10 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _written(self: Tensor, index: Any, value: Any) -> bool:
-    """Overwrite the part and record that, if it takes one launch, raises no error and shares no memory.
+    """Overwrite the part and record that, if it takes one launch and raises no error.
 
-    Return True if this was the case.
+    The value may share no memory with the tensor, unless it is the part itself, as in ``x[0] += 1``.  Return True if
+    this was the case.
     """
     layout, mode = self._layout, state.mode
     if mode > ORDINARY or self._counter.__class__ is not list:
@@ -367,7 +368,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
     cls: Any = value.__class__
     number = cls in NUMBERS
     if not number:
-        if cls is not Tensor or value._storage is self._storage:
+        if cls is not Tensor:
             return False
         cls = value._layout
     steps: list[Step] | None = None
@@ -380,8 +381,11 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         return False
     key, delta = key_and_delta
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
-    if steps and not number and cls.shape != part.shape:
-        return False  # PyTorch's graph has the views that repeat the value
+    if not number and value._storage is self._storage and (cls is not part or value._offset != self._offset + delta):
+        return False
+    edge = edge_of(value) if steps and not number else None
+    if edge is not None and cls.shape != part.shape:
+        return False  # the graph has the views that repeat the value
     entry = writers.recent.get((part, cls)) or (filling if number else writing)(part, cls)
     if entry is None:
         return False
@@ -390,9 +394,8 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
     entry.launch(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1
     if steps and part.type.dtype.differentiable:
-        edges = None, None if number else edge_of(value)
-        if self._edge is not None or edges[-1] is not None:
-            node = (FillBackward2 if number else CopyBackwards)(edges, part)
+        if self._edge is not None or edge is not None:
+            node = (FillBackward2 if number else CopyBackwards)((None, edge), part)
             record_part(self, steps, node)
     return True
 
