@@ -353,7 +353,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     else:
         if overlaps(physical_of(part), physical_of(value)):
             value = clone(value)  # elements that are read repeatedly must not be overwritten before
-        copy_(part, expand(view_as_shape(value, _inner_shape(value_shape)), shape))
+        value = view_as_shape(value, _inner_shape(value_shape))
+        copy_(part, value if value._layout.shape == shape else expand(value, shape))
 
 
 def _written(self: Tensor, index: Any, value: Any) -> bool:
