@@ -394,10 +394,9 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         value = fitting(value, layout.type.dtype)
     entry.launch(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1
-    if steps and part.type.dtype.differentiable:
-        if self._edge is not None or edge is not None:
-            node = (FillBackward2 if number else CopyBackwards)((None, edge), part)
-            record_part(self, steps, node)
+    if steps and part.type.dtype.differentiable and (self._edge is not None or edge is not None):
+        node = (FillBackward2 if number else CopyBackwards)((None, edge), part)
+        record_part(self, steps, node)
     return True
 
 
