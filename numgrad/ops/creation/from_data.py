@@ -83,6 +83,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
     """Return nested lists with all leaves converted to Python numbers; collect the leaves' dtypes."""
+    if data.__class__ in _SEQUENCE_CLASSES and (classes := set(map(type, data))) <= _NUMBER_CLASSES:
+        dtypes.update([number_dtype(cls()) for cls in classes])  # avoids a call for each of many numbers
+        return list(data)
     if isinstance(data, Tensor):
         check_value(
             data._layout.size == 1, "only one element tensors can be converted to Python scalars, not shape {}", data
@@ -101,14 +104,10 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not isinstance(data, Sequence):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    classes = set(map(type, data))
-    if classes <= _NUMBER_CLASSES:  # avoids a call for each of many numbers
-        dtypes.update([number_dtype(cls()) for cls in classes])
-        return list(data)
     return [_leaves(item, dtypes, depth + 1) for item in data]
 
 
-_NUMBER_CLASSES = {bool, int, float, complex}
+_NUMBER_CLASSES, _SEQUENCE_CLASSES = {bool, int, float, complex}, {list, tuple, range}
 
 
 def _check_regular(data: Any) -> None:
