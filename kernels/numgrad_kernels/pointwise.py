@@ -36,6 +36,7 @@ _OWN_NAMES = {
     *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
     *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
     *["block_row", "element_row", "rows", "sizes", "start", "step", "store4", "view"],
+    *["divisor", "half", "part", "thread", "total"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),

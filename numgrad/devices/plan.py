@@ -312,6 +312,7 @@ class Plan:
             Buffer(memory, _extent(memory, layout, start), layout.type.numpy, start)
             for memory, layout, start in results
         ])
+        self.backend.simplify(self)
         return self
 
     def returns_from(self, function: Callable[..., Any], *operands: Any) -> Plan:

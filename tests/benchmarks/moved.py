@@ -26,10 +26,11 @@ def cases() -> dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]]:
     target, affine, channels = torch.arange(ROWS, device="cuda"), (ones(CLASSES), ones(CLASSES)), (ones(8), ones(8))
     positions = torch.zeros(16, 64, dtype=torch.int64, device="cuda")
     lstm, lstm_cell, gru_cell = nn.LSTM(64, 64).cuda(), nn.LSTMCell(64, 64).cuda(), nn.GRUCell(64, 64).cuda()
-    state = torch.randn(16, 64, device="cuda")
+    state, labels = torch.randn(16, 64, device="cuda"), ones(*matrix)
     return {
         "cross_entropy": (matrix, lambda x: F.cross_entropy(x, target)),
         "cross_entropy of sequences": ((16, 128, 64), lambda x: F.cross_entropy(x, positions)),
+        "mse_loss": (matrix, lambda x: F.mse_loss(x, labels)),
         "dropout": (matrix, lambda x: F.dropout(x, 0.3)),
         "batch_norm": (images, lambda x: F.batch_norm(x, None, None, *channels, training=True)),
         "batch_norm in evaluation": (images, lambda x: F.batch_norm(x, *channels, *channels)),

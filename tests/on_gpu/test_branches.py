@@ -118,6 +118,11 @@ CASES = {
          lambda x: torch.linalg.vector_norm(x * 1e30, 3, 1)],
         [numbers(*shape) for shape in ROWS + COLUMNS],
     ),
+    "sums of losses": (
+        "mse_sum|bce_sum",
+        [lambda x: F.mse_loss(x, x.detach().roll(1)), lambda x: F.binary_cross_entropy(x.sigmoid(), x.detach() ** 0)],
+        [numbers(3, 8), numbers(5, 4001)],
+    ),
     "variances": (
         "moments_axis|join_moments",
         [lambda x: x.var(1), lambda x: x.std(),

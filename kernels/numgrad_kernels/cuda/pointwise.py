@@ -1,13 +1,15 @@
 """Generate the text of a pointwise op's kernel for a GPU from its scalar functions.
 
 Each thread computes the element whose index is the number of the thread, and then the elements at steps of the total
-number of threads.  So the same kernel serves any number of threads and of elements.  There are three forms: over
-buffers; over buffers, four elements at a time, which is fastest for long buffers; and over operands of any strides.
+number of threads.  So the same kernel serves any number of threads and of elements.  There are four forms: over
+buffers; over buffers, four elements at a time, which is fastest for long buffers; over operands of any strides; and one
+that adds the elements up instead of writing them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from numba.core import types
@@ -31,6 +33,11 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
     return (*inputs, *outputs, *[types.int64] * numbers)
 
 
+def sum_types(program: PointwiseProgram) -> tuple[Any, ...]:
+    """Return Numba's types of the arguments of :func:`sum_text`."""
+    return (*argument_types(program, 1), types.float64)
+
+
 def flat_text(program: PointwiseProgram) -> str:
     """Return the module text of the kernel over buffers: ``kernel(inputs, outputs, count of elements)``."""
     text = _KernelText(program, ["n"])
@@ -47,14 +54,48 @@ def may_be_quads(program: PointwiseProgram) -> bool:
 def quads_text(program: PointwiseProgram) -> str:
     """Return the text of the kernel over buffers, four elements at a time, aligned as ``language.load4`` requires."""
     text = _KernelText(program, ["n"], ["load4", "store4"])
-    lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
-    for lane in range(4):
-        lanes += text.element(f"_q[{lane}]", f"_q{lane}")
+    lanes = text.quad()
     lanes += [f"store4({name}, i, {', '.join(f'{name}_q{lane}' for lane in range(4))})" for name in program.written]
     text.lines += ["    quads = uint64(n) // uint64(4)"]
     text.loop("quads", lanes)
     text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
     text.lines += [f"        {line}" for line in text.element("i")]
+    return text.whole()
+
+
+def sum_text(program: PointwiseProgram, quads: bool, threads: int) -> str:
+    """Return the text of ``kernel(inputs, sums, count of elements, divisor)``, for blocks of ``threads`` threads.
+
+    Each block divides the sum of its elements of the one output, which are those of a kernel over buffers, and has an
+    element of ``sums``.  The order of the additions depends on the numbers of elements and of blocks alone.
+    """
+    text = _KernelText(program, ["n", "divisor"], ["load4"] if quads else [], {"divide"})
+    ((out, dtype),) = program.outputs
+    one = [f"{name}_r = {name}[i]" for name in program.arrays] + text.element("_r", "_r") + [f"total += {out}_r"]
+    text.lines += [
+        f"    part = cuda.shared.array({threads}, {dtype.name})",
+        "    thread = cuda.threadIdx.x",
+        f"    total = {dtype.name}(0)",
+    ]
+    if quads:
+        text.lines += ["    quads = uint64(n) // uint64(4)"]
+        text.loop("quads", [*text.quad(), f"total += ({out}_q0 + {out}_q1) + ({out}_q2 + {out}_q3)"])
+        text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
+        text.lines += [f"        {line}" for line in one]
+    else:
+        text.loop("uint64(n)", one)
+    text.lines += [
+        "    part[thread] = total",
+        f"    half = {threads // 2}",
+        "    while half:",
+        "        cuda.syncthreads()",
+        "        if thread < half:",
+        "            total += part[thread + half]",
+        "            part[thread] = total",
+        "        half //= 2",
+        "    if thread == 0:",
+        f"        {out}[cuda.blockIdx.x] = divide(total, {dtype.name}(divisor))",
+    ]
     return text.whole()
 
 
@@ -94,6 +135,11 @@ def flat_facts(program: PointwiseProgram) -> Facts:
     return pointwise_facts(program, [*program.parameters, "n"], _count)
 
 
+def sum_facts(program: PointwiseProgram) -> Facts:
+    """Return the facts of the kernel that adds elements up."""
+    return pointwise_facts(program, [*program.parameters, "n", "divisor"], _count)
+
+
 def strided_facts(program: PointwiseProgram, rank: int) -> Facts:
     """Return the facts of the kernel over operands of any strides."""
     return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
@@ -106,11 +152,14 @@ def _count(args: Any) -> int:
 class _KernelText:
     """Builder of a kernel's text."""
 
-    def __init__(self, program: PointwiseProgram, numbers: list[str], words: list[str] | None = None):
+    def __init__(
+        self, program: PointwiseProgram, numbers: list[str], words: Sequence[str] = (), scalars: Iterable[str] = ()
+    ):
         variables = program.variables
         self.program = program
         self.parameters = [*program.parameters, *numbers]
-        self.words = words or []
+        self.words = words
+        self.scalars = program.body[1].union(scalars)
         self.lines: list[str] = []
         for operand in program.arguments:
             if operand.scalar:
@@ -137,6 +186,13 @@ class _KernelText:
             lines.append(line)
         return lines
 
+    def quad(self) -> list[str]:
+        """Return the statements that read four elements of each array, and compute four of each output: ``out_q0``."""
+        lines = [f"{name}_q = load4({name}, i)" for name in self.program.arrays]
+        for lane in range(4):
+            lines += self.element(f"_q[{lane}]", f"_q{lane}")
+        return lines
+
     def _read(self, operand: Operand, value: str) -> str:
         """Return the value to compute with for an element, which is 0 or 1 for a truth value."""
         if operand.dtype is not None and operand.dtype.kind == "b":
@@ -159,9 +215,9 @@ class _KernelText:
         numbers = sorted({*numpy_names(program), *words})
         lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
         lines += [IMPORT, f"from numpy import {', '.join(numbers)}"]
-        lines += [""] if self.words or program.body[1] else []
+        lines += [""] if self.words or self.scalars else []
         if self.words:
             lines += [f"from numgrad_kernels.cuda.language import {', '.join(self.words)}"]
-        if program.body[1]:
-            lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(program.body[1]))}"]
+        if self.scalars:
+            lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(self.scalars))}"]
         return "\n".join([*lines, "", "", f"def kernel({', '.join(self.parameters)}):", body]) + "\n"

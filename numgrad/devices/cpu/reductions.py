@@ -18,7 +18,7 @@ from ..plan import Buffer, Plan
 from .launching import hand_written, hand_written_kernels
 from .threads import PARALLEL_FROM
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "simplify", "variance_axis"]
 
 
 #: Elements of a leaf of a reduction over everything.
@@ -117,6 +117,10 @@ def fold_axis(
     (term, fold), compute = FOLDS[name], _TRUTHS if dtype.kind == "b" else dtype
     sizes = outer, length, inner
     return _fold(p, x, sizes, dtype, term=term, fold=fold, initial=nothing(name, compute), divisor=divisor)
+
+
+def simplify(p: Plan) -> None:
+    """Leave the steps of a plan as they are: programs merge those of all their plans."""
 
 
 def variance_axis(

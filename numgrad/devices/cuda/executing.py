@@ -48,7 +48,7 @@ def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[CudaKern
     """Return a compiled kernel, its blocks, and the threads of each; ``chosen`` is the plain or the aligned kernel."""
     if chosen.__class__ is PointwiseKernel:
         kernel = pointwise_kernel(chosen.program, chosen.form)
-        return kernel, *kernel.grid(work, device)
+        return kernel, *(step.grid or kernel.grid(work, device))
     blocks, threads = _grid(step)
     signature = tuple([kernel_type(operand, INT64) for operand in step.operands])
     return hand_written(chosen.function, chosen.compute, threads, signature, dict(chosen.parts)), blocks, threads

@@ -17,7 +17,7 @@ from ...core.halves import number_of
 from ...core.layout import Ints, Layout, loop_nest, numel
 from ..buffers import DeviceBuffer
 from ..common import NUMBERS, copy_program, filler, may_share_elements, word_of
-from ..plan import Plan, PointwiseKernel, Step, TensorRef
+from ..plan import Buffer, Plan, PointwiseKernel, Step, TensorRef
 from ..recording import values_read
 from .launching import THREADS, CudaKernel, compile_kernel, run_kernel
 from .memory import empty_buffer, stream
@@ -31,16 +31,20 @@ __all__ = [
 QUADS_FROM = 16384
 
 #: Forms of kernels over buffers, the keys of a program's kernels; other forms are ("cuda", rank, narrow).
-_ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
+_ROW, _QUADS, _SUM, _SUM_OF_QUADS = [("cuda", form) for form in ("row", "quads", "sum", "sum of quads")]
 
-#: The source of each pointwise kernel: the program, and the number of loops for operands of any strides, else 0.
+#: The source of each kernel that writes its elements: the program, and the number of loops for operands of any strides,
+#: else 0.
 pointwise_kernels: dict[CudaKernel, tuple[PointwiseProgram, int]] = {}
 
 
 def pointwise_kernel(program: PointwiseProgram, form: Any) -> CudaKernel:
     """Return the kernel of a program in a form: over buffers, or ("cuda", rank, narrow) for operands of any strides."""
     kernel = program.kernels.get(form)
-    if kernel is None:
+    if kernel is None and form in (_SUM, _SUM_OF_QUADS):
+        text, types = kernels.sum_text(program, form is _SUM_OF_QUADS, THREADS), kernels.sum_types(program)
+        kernel = program.kernels[form] = compile_kernel(f"{program.name}_sum", text, types, kernels.sum_facts(program))
+    elif kernel is None:
         rank = 0
         if form is _ROW:
             text, facts = kernels.flat_text(program), kernels.flat_facts(program)
@@ -100,6 +104,20 @@ def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: 
     quads = size >= QUADS_FROM and kernels.may_be_quads(program)
     aligned = (PointwiseKernel(program, _QUADS), size // 4) if quads else None
     p.steps.append(Step(PointwiseKernel(program, _ROW), (*operands, size), size, aligned=aligned))
+
+
+def sum_step(step: Any, x: Buffer, sums: Buffer, divisor: float, grid: Any) -> Step | None:
+    """Return the step that adds up the elements ``x`` that another computes: a sum for each block, over ``divisor``.
+
+    Return None if the other step is not a pass over buffers that computes ``x`` alone, in the dtype of the sums.
+    """
+    if step.__class__ is not Step or step.kernel[1] is not _ROW or step.operands[-2] != x:
+        return None
+    program, (*inputs, _, size) = step.kernel.program, step.operands
+    if len(program.outputs) > 1 or not program.compute == x.dtype == sums.dtype:
+        return None
+    aligned = step.aligned and (PointwiseKernel(program, _SUM_OF_QUADS), size)
+    return Step(PointwiseKernel(program, _SUM), (*inputs, sums, size, divisor), size, grid=grid, aligned=aligned)
 
 
 def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,12 +15,13 @@ from numgrad_kernels.cuda import adapter, extremes, reductions
 from numgrad_kernels.halves import WIDENING
 
 from ..common import FOLDS, least_sure_norm, nothing
-from ..plan import Buffer, Plan
+from ..plan import Buffer, Plan, Step
 from .launching import INT64, THREADS
 from .lines import power_of_two
 from .memory import as_numbers, no_buffer, or_empty
+from .pointwise import sum_step
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "simplify", "variance_axis"]
 
 
 #: Least number of elements that a thread folds where blocks share a column, or more threads share a row.
@@ -124,6 +126,27 @@ def fold_axis(
         initial=nothing(name, values.dtype), divisor=divisor,
     )
     return out
+
+
+#: Parts of the kernel for sums, and for their quotients.
+_SUM, _SHARE = [
+    (("term", terms.term), ("fold", terms.fold), ("given", reductions.given), ("finish", finish))
+    for finish in (reductions.finish, reductions.share)
+]
+
+
+def simplify(p: Plan) -> None:
+    """Merge sums of all elements of new memory with the passes that compute these, if nothing else reads them."""
+    uses = Counter([getattr(operand, "memory", None) for step in p.steps for operand in step.operands])
+    uses.update([result.memory for result in p.results])
+    for number in reversed(range(len(p.steps) - 1)):
+        computing, adding = p.steps[number : number + 2]
+        if adding.__class__ is not Step or adding.kernel[0] is not reductions.fold_axis:
+            continue
+        (x, columns, *_, divisor, sums), parts = adding.operands, adding.kernel.parts
+        if columns == 1 and uses[x.memory] == 2 and parts in (_SUM, _SHARE):
+            merged = sum_step(computing, x, sums, divisor if parts == _SHARE else 1.0, adding.grid)
+            p.steps[number : number + 2] = [merged] if merged else [computing, adding]
 
 
 def variance_axis(
