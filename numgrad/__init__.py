@@ -115,7 +115,8 @@ _AUTOCAST = [
 _SYMBOLIC = ["SymBool", "SymFloat", "SymInt"]
 
 __all__ = [
-    "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
+    "Generator", "GradScaler", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp",
+    "are_deterministic_algorithms_enabled",
     "asarray", "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
     "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
     "default_generator", "derivative", "device", "differentiable", "distributed", "distributions", "double",
@@ -146,8 +147,8 @@ _MODULES = [
 ]
 _LATER = {
     **{name: name for name in _MODULES},
-    "OutOfMemoryError": "cuda", "asarray": "interop.array_data", "autocast": "amp", "compile": "compiler",
-    "derivative": "adjoints", "differentiable": "adjoints",
+    "GradScaler": "amp", "OutOfMemoryError": "cuda", "asarray": "interop.array_data", "autocast": "amp",
+    "compile": "compiler", "derivative": "adjoints", "differentiable": "adjoints",
     "explain": "viz.explanation", "frombuffer": "interop.array_data",
     "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
     "load": "serialization", "save": "serialization",
@@ -192,7 +193,7 @@ if TYPE_CHECKING:
     from .adjoints import differentiable
     from .adjoints.derivatives import derivative
     from .adjoints.vectorized import vectorize
-    from .amp import autocast
+    from .amp import GradScaler, autocast
     from .amp.autocast_mode import *  # noqa: F403 - settings of autocast
     from .compiler import compile
     from .cuda import OutOfMemoryError

@@ -5,15 +5,30 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 #: Replacements for names without a similar one.
-_INSTEAD = {
-    "bfloat16": "float", "half": "float", "HalfTensor": "FloatTensor",
-    "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "SparseAdam": "Adam",
+_INSTEAD = {"complex32": "complex64", "chalf": "cfloat", "SparseAdam": "Adam"}
+
+#: Functions that PyTorch has removed, most of which only raise an error there, and what replaces them.
+_REMOVED = {
+    "btrifact": "linalg.lu_factor", "eig": "linalg.eig", "gels": "linalg.lstsq, which takes A before B",
+    "gesv": "linalg.solve, which takes A before B", "ifft": "fft.ifft", "irfft": "fft.irfft",
+    "lstsq": "linalg.lstsq, which takes A before B", "matrix_rank": "linalg.matrix_rank",
+    "potrf": "linalg.cholesky", "rfft": "fft.rfft", "solve": "linalg.solve, which takes A before B",
+    "symeig": "linalg.eigh", "trtrs": "linalg.solve_triangular, which takes A before B",
+}
+
+#: What numgrad leaves out by design: patterns for its names, each with what to use instead.
+_LEFT_OUT = {
+    r"sparse|spmm|smm$|s(sp)?addmm|coalesce|(col|row)_indices|to_dense":
+        "numgrad has no sparse tensors: use dense ones, or index_add with the indices of the elements",
+    r"quant|\.q_|\.qu?int\d|qscheme|int_repr|per_(channel|tensor)_": "numgrad has no quantized tensors",
+    r"cuda\.(CUDAGraph|graph|make_graphed)": "numgrad captures CUDA graphs by itself: use numgrad.compile",
 }
 
 
@@ -68,8 +83,13 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
     The owner is "Tensor", or a module without "numgrad.", such as "nn".  ``present`` returns the existing names.
     """
     where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
+    if name in _REMOVED and owner in ("torch", "Tensor"):
+        return f"PyTorch has removed '{name}': use numgrad.{_REMOVED[name]}"
     if name.startswith("_") or name not in _names().get(owner, ()):
         return f"module '{where}' has no attribute '{name}'"
+    for pattern, reason in _LEFT_OUT.items():
+        if re.search(pattern, f"{owner}.{name}"):
+            return f"PyTorch has '{name}', but {reason}"
     others = [other for other in present() if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in others else ""

@@ -12,7 +12,7 @@ from ..devices import begin_cuda, cuda_in_use
 from . import gpus
 
 __all__ = [
-    "empty_cache", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
+    "empty_cache", "ipc_collect", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
     "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
     "reset_peak_memory_stats",
@@ -142,3 +142,7 @@ def empty_cache() -> None:
         cuda = begin_cuda()
         for index in range(cuda.runtime.driver.device_count()):
             cuda.memory.allocator(index).empty_cache()
+
+
+def ipc_collect() -> None:
+    """Return at once: numgrad's processes share no memory of GPUs that could be freed."""

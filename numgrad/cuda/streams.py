@@ -11,7 +11,8 @@ from . import gpus
 from .backward_streams import make_current
 
 __all__ = [
-    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream",
+    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream",
+    "is_current_stream_capturing", "set_stream", "stream",
 ]
 
 
@@ -149,6 +150,11 @@ def current_stream(device: Any = None) -> Stream:
 def default_stream(device: Any = None) -> Stream:
     """Return the default stream of a GPU, the current one for None."""
     return Stream(_handle=begin_cuda().runtime.default_stream(gpus.index_of(device)))
+
+
+def is_current_stream_capturing() -> bool:
+    """Return False: numgrad captures CUDA graphs on streams of its own, which are never current in a program."""
+    return False
 
 
 class Event:

@@ -164,6 +164,8 @@ for _alias, _name in ALIASES.items():
         if hasattr(Tensor, _name + _suffix):
             attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
 
+public_functions["spmm"] = public_functions["mm"]  # in PyTorch for sparse matrices, and for dense ones, too
+
 for _name in FUNCTIONS_IN_PLACE:
     public_functions[_name] = checked(getattr(Tensor, _name), _name)
 

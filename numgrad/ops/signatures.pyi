@@ -3514,6 +3514,10 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int 
     """Return what ``split_with_sizes`` shows, as a contiguous copy instead of a view; gradients flow back."""
 
 
+def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The product of an (n, k) and a (k, m) matrix, of shape (n, m)."""
+
+
 def sqrt(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The square root."""
 

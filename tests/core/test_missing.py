@@ -35,8 +35,14 @@ def module_of(name):
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim does.*: numgrad.optim.Adam$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd does not"),
         (numgrad.utils.data, "DFIterDataPipe", "PyTorch has 'DFIterDataPipe', but numgrad.utils.data does not"),
-        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda does not have it yet"),
-        (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but Tensor does not have it yet"),
+        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad captures CUDA graphs by itself: use"),
+        (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but numgrad has no sparse tensors: use dense ones"),
+        (numgrad, "sparse_coo_tensor", "PyTorch has 'sparse_coo_tensor', but numgrad has no sparse tensors"),
+        (numgrad, "quint8", "PyTorch has 'quint8', but numgrad has no quantized tensors$"),
+        (numgrad, "symeig", "^PyTorch has removed 'symeig': use numgrad.linalg.eigh$"),
+        (numgrad, "rfft", "^PyTorch has removed 'rfft': use numgrad.fft.rfft$"),
+        (numgrad.ones(2), "solve", "^PyTorch has removed 'solve': use numgrad.linalg.solve, which takes A before B$"),
+        (numgrad.linalg, "symeig", "^module 'numgrad.linalg' has no attribute 'symeig'$"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
         (numgrad.Tensor, "to_sparse", "^type object 'Tensor' has no attribute 'to_sparse'$"),
     ],
@@ -76,7 +82,7 @@ def test_asking_for_what_is_missing_does_not_search_for_what_is_near(monkeypatch
         raise AssertionError("searched")
 
     monkeypatch.setattr(difflib, "get_close_matches", searched)
-    for owner, name in (numgrad, "AliasDb"), (numgrad.nn, "CrossMapLRN2d"), (numgrad.ones(2), "smm"):
+    for owner, name in (numgrad, "AliasDb"), (numgrad.nn, "CrossMapLRN2d"), (numgrad.ones(2), "map2_"):
         assert not hasattr(owner, name)
         assert getattr(owner, name, None) is None
         with pytest.raises(AttributeError) as caught:
