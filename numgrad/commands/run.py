@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from ..interop.in_place_of_torch import install_as_torch, missing_names
+from ..interop.in_place_of_torch import PROCESSES, install_as_torch, missing_names
 
 
 def run(program: str, arguments: Sequence[str], module: bool) -> bool:
@@ -26,12 +26,14 @@ def run(program: str, arguments: Sequence[str], module: bool) -> bool:
     elif importlib.util.find_spec(program.partition(".")[0]) is None:
         raise ModuleNotFoundError(f"No module named '{program}'")
     install_as_torch()
+    sys.path.insert(0, PROCESSES)
     try:
         run_as_main([program, *arguments], module)
     except Exception:
         traceback.print_exc()
         return False
     finally:
+        sys.path.remove(PROCESSES)
         missing = missing_names()
         if missing:
             print(f"numgrad lacks names that the program used: {', '.join(missing)}", file=sys.stderr)

@@ -51,6 +51,19 @@ def test_a_program_is_run_with_its_arguments_and_missing_functions_are_reported(
     assert done.returncode == 0
 
 
+def test_the_processes_that_a_program_starts_have_numgrad_too(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text("""
+import torch
+from torch.multiprocessing import get_context
+if __name__ == "__main__":
+    with get_context("spawn").Pool(1) as pool:
+        print(pool.apply(eval, ["__import__('torch').nn.Linear"]) is torch.nn.Linear)
+""")
+    done = _run(file)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
 def test_a_module_is_run_and_its_error_shown(program):
     with program.open("a") as file:
         file.write("import torch.contrib\n")

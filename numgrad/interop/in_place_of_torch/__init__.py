@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +29,10 @@ from . import names as names_of_torch
 from .module_paths import has_module, make_module
 from .torch_version import TORCH_VERSION
 
-__all__ = ["install_as_torch", "missing_names"]
+__all__ = ["PROCESSES", "install_as_torch", "missing_names"]
+
+#: The directory of a module ``torch`` for other processes: see there.
+PROCESSES = str(Path(__file__).with_name("processes"))
 
 
 class _Finder(MetaPathFinder, Loader):
