@@ -9,9 +9,10 @@ from ..autograd.locations import calling_location, warn_user
 from ..tensors.tensor import Tensor
 from .buffers import Received
 from .comparison import Comparison
+from .deferred import Deferred
 from .errors import DistBackendError
 from .groups import ProcessGroup, group_or_default
-from .mpi import mpi, overruns_memory
+from .mpi import mpi
 from .work import Work
 
 __all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
@@ -50,7 +51,19 @@ class Call:
         Raises:
             DistBackendError: MPI reports an error.
         """
-        comparisons = self._comparisons(async_op)
+        comparison = self._comparison()
+        if comparison is not None and self.group.compares_first:
+            self.work.start([Deferred(self.group, comparison, begin)], finish)
+        else:
+            self._start_at_once([] if comparison is None else [comparison], begin, finish)
+        if async_op:
+            return self.work
+        self.work.wait()
+        return None
+
+    def _start_at_once(
+        self, comparisons: Sequence[Any], begin: Callable[[], Sequence[Any]], finish: Sequence[Callable[[], None]]
+    ) -> None:
         self.work.start(comparisons)
         try:
             self.work.start([*comparisons, *begin()], finish)
@@ -58,14 +71,10 @@ class Call:
             _failed.append(begin)
             self.work.wait()  # raises an error if the ranks' calls differ
             raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
-        if async_op:
-            return self.work
-        self.work.wait()
-        return None
 
-    def _comparisons(self, async_op: bool) -> Sequence[Any]:
-        """Return requests to wait for before the result may be used."""
-        return ()
+    def _comparison(self) -> Comparison | None:
+        """Begin to compare this call with those of the other ranks."""
+        return None
 
 
 class Collective(Call):
@@ -94,18 +103,13 @@ class Collective(Call):
         """Note how many elements go to each rank, and come from each, instead of equal sizes on all ranks."""
         self._parts = sent, awaited
 
-    def _comparisons(self, async_op: bool) -> Sequence[Any]:
+    def _comparison(self) -> Comparison:
         group = self.group
         if group.failure is not None:
             raise DistBackendError(f"{group} cannot be used any more, because {group.failure}")
         group.count += 1
         self.work.count = group.count
-        comparison = Comparison(group, self.work.name, self._tensors, self._details, self._parts, self._location)
-        if not group.compares_first and (async_op or not overruns_memory()):
-            return [comparison]
-        self.work.start([comparison])
-        self.work.wait()
-        return ()
+        return Comparison(group, self.work.name, self._tensors, self._details, self._parts, self._location)
 
 
 def begin_collective(name: str, group: Any, *tensors: Tensor, **details: Any) -> Collective | None:

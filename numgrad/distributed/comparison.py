@@ -7,8 +7,8 @@ function, dtype, reduction, root and sizes; the sum must be a multiple of it.  W
 adds a hash of each part that it sends, with sender, receiver and size, and subtracts that of each part that it expects.
 In the sum, these cancel.  With another sum, the ranks tell each other their calls, and all raise an error.
 With ``NUMGRAD_DISTRIBUTED_DEBUG=1``, shapes must be equal, too, and no tensor is sent before the comparison is done.
-Open MPI writes beyond the memory of a receiver that expects less than is sent.  There, all calls except asynchronous
-ones wait for the comparison first.
+The latter is so with Open MPI, too, which writes beyond the memory of a receiver that expects less than is sent: see
+Note [Compared first].
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Comparison:
         self._call = name, tensors, details, parts
         sizes: list[Any] = []
         if parts is None:
-            sizes = [tuple(each.shape) if group.compares_first else each.numel() for each in tensors]
+            sizes = [tuple(each.shape) if group.compares_shapes else each.numel() for each in tensors]
         number = hash((_number_of(name, tensors[0].dtype if tensors else None, *details.values()), *sizes))
         self._expected = number * group.size() % _MODULUS
         if parts is not None:
@@ -59,7 +59,7 @@ class Comparison:
             number += sum([hash((own, rank, size)) for rank, size in sent.items()])
             number -= sum([hash((rank, own, size)) for rank, size in awaited.items()])
         self._sum = array("Q", [number % _MODULUS])
-        self._request = group.communicator.Iallreduce(mpi().IN_PLACE, [self._sum, mpi().UINT64_T], mpi().SUM)
+        self._request = group.prompt.Iallreduce(mpi().IN_PLACE, [self._sum, mpi().UINT64_T], mpi().SUM)
 
     def Test(self) -> bool:
         """Return True if all ranks make the same call, and False if that is not known yet.
@@ -88,7 +88,7 @@ class Comparison:
             ranks.setdefault(calls.get(rank, "a call that it does not wait for"), []).append(rank)
         listed = "\n".join(f"  {named(same)}: {text}" for text, same in ranks.items())
         difference = f"the ranks differ in collective number {self._count} of {group}"
-        if not group.compares_first:  # what the ranks have sent may not match
+        if not group.compares_shapes:  # what the ranks have sent may not match
             group.failure = difference
         return f"{difference}:\n{listed}"
 

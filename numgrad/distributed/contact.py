@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from .deferred import begin_compared
 from .mpi import mpi
 
 __all__ = ["Contact", "Waiting", "named"]
@@ -133,6 +134,7 @@ class Contact:
         pause = 0.0
         while len(self._ended) < size - 1 or not all(request.Test() for request in self._sent):
             self._handle(None)
+            begin_compared()
             time.sleep(pause)
             pause = min(pause + 0.0001, 0.01)
 

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 from ..core.device import to_device
 from ..devices import begin_cuda, recording, set_first_gpu
 from .contact import Contact
+from .deferred import waiting
 from .errors import DistBackendError
-from .mpi import mpi
-from .processes import abort_on_errors, number_processes
+from .mpi import mpi, overruns_memory
+from .processes import abort_on_errors, check_is_no_child, number_processes
 
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_default_backend_for_device",
@@ -48,7 +49,9 @@ class ProcessGroup:
         contact: the means to find out about the other ranks.
         nccl: the part of NCCL, or False if it cannot be used; None before the first collective on a GPU.
         failure: the reason why the group cannot be used any more, or None.
-        compares_first: True if calls are compared before they begin, with ``NUMGRAD_DISTRIBUTED_DEBUG=1``.
+        compares_shapes: True if the ranks' tensors must have equal shapes, with ``NUMGRAD_DISTRIBUTED_DEBUG=1``.
+        compares_first: True if calls are compared before they begin: then, or with Open MPI.
+        prompt: MPI's communicator of what begins at once; another one if calls are compared first.
     """
 
     def __init__(
@@ -62,7 +65,9 @@ class ProcessGroup:
         self.contact = contact
         self.nccl: Any = None
         self.failure: str | None = None
-        self.compares_first = os.environ.get("NUMGRAD_DISTRIBUTED_DEBUG", "0") not in ("", "0")
+        self.compares_shapes = os.environ.get("NUMGRAD_DISTRIBUTED_DEBUG", "0") not in ("", "0")
+        self.compares_first = self.compares_shapes or overruns_memory()
+        self.prompt = communicator.Dup() if self.compares_first else communicator
 
     def rank(self) -> int:
         """Return the number of this process in the group."""
@@ -76,6 +81,9 @@ class ProcessGroup:
         """Free the communicators, which all ranks of the group do together."""
         if self.nccl:
             self.nccl.destroy()
+        waiting.pop(self, None)
+        if self.compares_first:
+            self.prompt.Free()
         self.communicator.Free()
 
     def name(self) -> str:
@@ -128,7 +136,8 @@ def init_process_group(
         communicator: the mpi4py communicator of the ranks, of which a duplicate is used; by default ``COMM_WORLD``.
 
     Raises:
-        ImportError, RuntimeError: mpi4py or MPI is not installed, or there is no GPU ``device_id``.
+        ImportError, RuntimeError: mpi4py or MPI is not installed, there is no GPU ``device_id``, or this is the child
+            of a process that MPI has started.
         DistBackendError: not all processes call this function before the timeout.
         ValueError: there is a process group already; the backend is unknown; or ``world_size`` or ``rank`` is not
             MPI's.
@@ -136,6 +145,7 @@ def init_process_group(
     global _warned_of_backend
     if _groups:
         raise ValueError("trying to initialize the default process group twice!")
+    check_is_no_child()
     names = {part.rpartition(":")[2] for part in (backend or Backend.MPI).lower().split(",")}
     if not names <= {Backend.MPI, Backend.GLOO, Backend.NCCL}:
         raise ValueError(f"numgrad.distributed has the backend 'mpi', and no '{backend}'")

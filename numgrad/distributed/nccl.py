@@ -122,7 +122,7 @@ class _Group:
     """A group of ranks that use NCCL, with the stream of its asynchronous calls."""
 
     def __init__(self, group: ProcessGroup, device: int, module: Any, kind: Any):
-        identifier = group.communicator.bcast(module.get_unique_id() if group.rank() == 0 else None, 0)
+        identifier = group.prompt.bcast(module.get_unique_id() if group.rank() == 0 else None, 0)
         runtime = begin_cuda().runtime
         runtime.driver.synchronize_device(device)  # makes its context current, in which NCCL begins
         self.communicator = kind(module, group.size(), group.rank(), identifier)
@@ -138,7 +138,7 @@ def _of_group(group: ProcessGroup, device: int) -> _Group | None:
     if group.nccl is None:
         found, gpu = package(), gpu_of(device)
         own = None if found is None else (found[0].__name__, sorted(map(str, found[1].dtypes)))
-        packages, gpus = zip(*group.communicator.allgather((own, gpu)), strict=True)
+        packages, gpus = zip(*group.prompt.allgather((own, gpu)), strict=True)
         usable = None not in gpus and len({*gpus}) == len(gpus) and all(each == own for each in packages)
         group.nccl = _Group(group, device, *found) if usable and found is not None else False
     return group.nccl or None

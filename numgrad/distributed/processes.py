@@ -14,13 +14,23 @@ from threadpoolctl import threadpool_limits
 from ..settings import set_num_threads
 from .mpi import mpi
 
-__all__ = ["abort_on_errors", "end_all", "number_processes"]
+__all__ = ["abort_on_errors", "check_is_no_child", "end_all", "number_processes"]
 
 #: Seconds that MPI's launcher may take to pass on what this process has printed, before it ends all processes.
 _UNDERWAY = 0.5
 
 #: True if uncaught exceptions end all processes.
 _aborts = False
+
+
+def check_is_no_child() -> None:
+    """Raise RuntimeError in the child of a process that MPI has started."""
+    if multiprocessing.parent_process() is not None and "RANK" in os.environ:
+        raise RuntimeError(
+            f"this is a child of rank {os.environ['RANK']}, which takes no part in communication: MPI starts the "
+            "processes. Protect the main part of the program with 'if __name__ == \"__main__\":', and instead of "
+            "multiprocessing.spawn(function, ...) call function(int(os.environ['RANK']), ...)"
+        )
 
 
 def number_processes(communicator: Any, expected: int = -1) -> None:
@@ -35,13 +45,7 @@ def number_processes(communicator: Any, expected: int = -1) -> None:
 
     Raises:
         ValueError: there is another number of processes.
-        RuntimeError: this is the child of a process that MPI has started.
     """
-    if multiprocessing.parent_process() is not None and "RANK" in os.environ:
-        raise RuntimeError(
-            f"this is a child of rank {os.environ['RANK']}, which takes no part in communication: protect the main "
-            "part of the program with 'if __name__ == \"__main__\":'"
-        )
     rank, size = communicator.Get_rank(), communicator.Get_size()
     expected = int(os.environ.get("WORLD_SIZE", size)) if expected < 0 else expected
     if expected != size:

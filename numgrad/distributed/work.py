@@ -12,6 +12,7 @@ from typing import Any
 from ..autograd.locations import Location
 from ..futures import Future
 from ..tensors.tensor import Tensor
+from .deferred import begin_compared, waiting
 from .errors import DistBackendError
 from .groups import ProcessGroup, seconds_of
 from .mpi import mpi
@@ -81,6 +82,8 @@ class Work:
 
     def is_completed(self) -> bool:
         """Return True if the communication is complete, after which the tensors may be used, or has failed."""
+        if waiting:
+            begin_compared()
         try:
             while self._requests and self._error is None:
                 if not self._requests[0].Test():

@@ -21,6 +21,7 @@ def test_programs(program, processes):
     ("end", "statuses", "message"),
     [
         ("error", [1], "Rank 1 has failed, which ends all others:\nTraceback"),
+        ("child", [1], "RuntimeError: this is a child of rank 1, which takes no part in communication"),
         ("kill", [9, 137], ""),
         ("absence", [1], "init_process_group timed out after 1 s: not all of the 2 processes have called it"),
         ("return", [1], "number 1 of group 0) cannot complete: rank 1 ended the program"),

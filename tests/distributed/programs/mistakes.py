@@ -93,6 +93,25 @@ x = ones(2)
 dist.all_reduce(x, group=group)
 assert x.tolist() == [size] * 2
 
+# asynchronous calls that are compared first: the one that differs sends nothing, the others begin in the same order
+first, wrong, last = ones(2), ones(30000 + is_last), ones(2)
+works = []
+if rank == 0:
+    dist.barrier()
+for x in first, wrong, last:
+    works.append(dist.all_reduce(x, group=group, async_op=True))
+    if rank == 0 and x is first:
+        works[0].wait()
+if rank > 0:  # has made all calls before any is complete
+    dist.barrier()
+works[2].wait()
+with pytest.raises(dist.DistBackendError, match=rf"rank {size - 1}: all_reduce\(torch.float32 \[30001\], op=SUM\) at"):
+    works[1].wait()
+works[0].wait()
+assert (first == size).all()
+assert (last == size).all()
+assert (wrong == 1).all()
+
 # messages
 other = 1 - rank
 for sent, expected, message in [
