@@ -28,6 +28,8 @@ _LEFT_OUT = {
     r"sparse|spmm|smm$|s(sp)?addmm|coalesce|(col|row)_indices|to_dense":
         "numgrad has no sparse tensors: use dense ones, or index_add with the indices of the elements",
     r"quant|\.q_|\.qu?int\d|qscheme|int_repr|per_(channel|tensor)_": "numgrad has no quantized tensors",
+    r"^distributed\..*Store$": "MPI connects the processes without a store",
+    r"^distributed\..*(DeviceMesh|device_mesh)$": "numgrad has no meshes of devices: use distributed.new_group",
     r"cuda\.(CUDAGraph|graph|make_graphed)": "numgrad captures CUDA graphs by itself: use numgrad.compile",
 }
 

@@ -29,18 +29,20 @@ _OBJECTS = [
     "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
     "send_object_list",
 ]
+_SUBGROUPS = ["new_group", "new_subgroups", "new_subgroups_by_enumeration"]
 _MESSAGES = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 __all__ = [
     "DistBackendError", "DistError", "GradBucket", "ReduceOp", "Work", "is_available", "is_gloo_available",
-    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "new_group", "nn",
-    *_GROUPS, *_COLLECTIVES, *_OBJECTS, *_MESSAGES,
+    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "nn",
+    *_GROUPS, *_SUBGROUPS, *_COLLECTIVES, *_OBJECTS, *_MESSAGES,
 ]
 
 _LATER = {
     "nn": "nn", "is_nccl_available": "nccl", "GradBucket": ".nn.parallel.buckets", "ReduceOp": "reductions",
-    "DistBackendError": "errors", "DistError": "errors", "Work": "work", "new_group": "subgroups",
+    "DistBackendError": "errors", "DistError": "errors", "Work": "work",
     **dict.fromkeys(_GROUPS, "groups"),
+    **dict.fromkeys(_SUBGROUPS, "subgroups"),
     **dict.fromkeys(_COLLECTIVES, "collectives"),
     **dict.fromkeys(_OBJECTS, "objects"),
     **dict.fromkeys(_MESSAGES, "point_to_point"),
@@ -88,7 +90,7 @@ if TYPE_CHECKING:
     from .objects import *  # noqa: F403
     from .point_to_point import *  # noqa: F403
     from .reductions import ReduceOp
-    from .subgroups import new_group
+    from .subgroups import *  # noqa: F403
     from .work import Work
 else:
     __getattr__, __dir__ = _found_later(globals(), "distributed", _LATER)

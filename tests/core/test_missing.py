@@ -43,6 +43,8 @@ def module_of(name):
         (numgrad, "rfft", "^PyTorch has removed 'rfft': use numgrad.fft.rfft$"),
         (numgrad.ones(2), "solve", "^PyTorch has removed 'solve': use numgrad.linalg.solve, which takes A before B$"),
         (numgrad.linalg, "symeig", "^module 'numgrad.linalg' has no attribute 'symeig'$"),
+        (numgrad.distributed, "TCPStore", "PyTorch has 'TCPStore', but MPI connects the processes without a store"),
+        (numgrad.distributed, "split_group", "PyTorch has 'split_group', but numgrad.distributed does not have it yet"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
         (numgrad.Tensor, "to_sparse", "^type object 'Tensor' has no attribute 'to_sparse'$"),
     ],

@@ -40,6 +40,8 @@ def test_names_come_from_where_numgrad_has_them(torch):
         for part in name.split("."):
             value = getattr(value, part)
         assert value is here
+    errors = importlib.import_module("torch.distributed.elastic.multiprocessing.errors")
+    assert errors.record(torch.relu) is torch.relu
     assert torch._C._get_tracing_state() is None
     assert not hasattr(torch._C, "no_such_name")
     assert type(torch.ones(1)).__module__ == type(torch.Generator()).__module__ == "torch"

@@ -15,6 +15,7 @@ import pytest
 import numgrad as torch
 import numgrad.distributed as dist
 from numgrad import nn
+from numgrad.distributed.algorithms.ddp_comm_hooks.debugging_hooks import noop_hook
 from numgrad.distributed.algorithms.ddp_comm_hooks.default_hooks import (
     allreduce_hook,
     bf16_compress_hook,
@@ -293,6 +294,11 @@ def check_communication_hooks():
         model(torch.ones(1, 1)).sum().backward()
         assert model.module.weight.grad.item() == dist.get_world_size() / 2
 
+    model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
+    model.register_comm_hook(None, noop_hook)
+    model(torch.full((1, 1), float(dist.get_rank()))).sum().backward()
+    assert model.module.weight.grad.item() == dist.get_rank()
+
 
 def check_statistics_of_all_ranks():
     """SyncBatchNorm of parts is BatchNorm of the whole, with first and second derivatives."""
@@ -319,6 +325,7 @@ def check_statistics_of_all_ranks():
 
 def check_buffers_and_copies():
     model = DistributedDataParallel(nn.BatchNorm1d(1))
+    assert model.will_sync_module_buffers()
     model(torch.full((2, 1), float(dist.get_rank())))
     model(torch.zeros(2, 1))  # begins with the running mean of rank 0
     assert model.module.running_mean.item() == 0

@@ -1,4 +1,4 @@
-"""Functions that libraries call of ``torch._C``, ``torch._jit_internal``, ``torch._utils`` and their like."""
+"""Functions that programs call of ``torch._C``, ``torch._jit_internal``, ``torch._utils`` and their like."""
 
 from __future__ import annotations
 
@@ -103,6 +103,14 @@ def get_callable_argument_names(fn: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(fn).parameters.values()
     ordinary = all(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
     return [parameter.name for parameter in parameters] if ordinary else []
+
+
+# -- torch.distributed.elastic.multiprocessing.errors ------------------------------------------------------------------
+
+
+def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., Any]:
+    """Return the function unchanged: the traceback of a process that fails is printed, and ends the others."""
+    return fn
 
 
 # -- torch._utils -----------------------------------------------------------------------------------------------------

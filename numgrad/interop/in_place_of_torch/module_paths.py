@@ -32,6 +32,8 @@ _FUNC = _found_in("func", "utils._pytree")
 _DYNAMO = _found_in(f"{_HERE}.dynamo", "compiler")
 _SETTINGS = _found_in(f"{_HERE}.dynamo")
 
+_LAUNCHER = "launcher of processes: MPI starts them"
+
 #: The modules by PyTorch's names.
 _MODULES = {
     "torch._C": _found_in(f"{_HERE}.internals", ""),
@@ -54,6 +56,7 @@ _MODULES = {
     "torch._tensor": _found_in(""),
     "torch._utils": _found_in(f"{_HERE}.internals"),
     "torch.distributed.distributed_c10d": _found_in("distributed"),
+    "torch.distributed.elastic.multiprocessing.errors": _Contents((f"{_HERE}.internals",), _LAUNCHER),
     "torch.distributed.optim": _Contents((), "optimizers of parameters that are spread over processes"),
     "torch.functional": _found_in(""),
     "torch.futures": _Contents((), "futures: jit.fork() calls its function at once"),
@@ -93,8 +96,11 @@ _PACKAGES = {
     "torch.cuda.comm": "collective communication",
     "torch.cuda.graphs": "CUDA graphs",
     "torch.cuda.nccl": "collective communication",
+    "torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "compression by PowerSGD: see default_hooks",
+    "torch.distributed.algorithms.model_averaging": "averages of parameters between steps",
     "torch.distributed.checkpoint": "checkpoints of sharded modules",
-    "torch.distributed.elastic": "launcher of processes: MPI starts them",
+    "torch.distributed.device_mesh": "meshes of processes: see new_group",
+    "torch.distributed.elastic": _LAUNCHER,
     "torch.distributed.fsdp": "sharded modules",
     "torch.distributed.pipelining": "pipelines of modules",
     "torch.distributed.rpc": "remote calls",

@@ -224,7 +224,7 @@ class DistributedDataParallel(Module, Joinable):
             self._check_trained()
         if self._join_config.enable:
             source = self._begin_joined(averages)
-        if self._sends_buffers:
+        if self.will_sync_module_buffers():
             self._overwrite(self._buffers_sent, source)
         if self.device_ids:
             device = to_device(self.device_ids[0])
@@ -236,8 +236,8 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.accumulates = True
         return outputs
 
-    @property
-    def _sends_buffers(self) -> bool:
+    def will_sync_module_buffers(self) -> bool:
+        """Return True if the next call begins with the buffers of rank 0."""
         return self.forward_sync_buffers and self.require_backward_grad_sync and bool(self._buffers_sent)
 
     def _overwrite(self, tensors: Sequence[Tensor], source: int) -> None:
@@ -320,10 +320,10 @@ class DistributedDataParallel(Module, Joinable):
     def _begin_joined(self, averages: bool) -> int:
         """Tell the ranks that have joined what this call does; return the rank whose buffers are sent."""
         Join.notify_join_context(self)
-        active, *_ = self._counts(True, averages, self._sends_buffers)
+        active, *_ = self._counts(True, averages, self.will_sync_module_buffers())
         if not self._divides_by_all:
             self.reducer.divisor = active
-        return self._last_rank(True) if self._sends_buffers else 0
+        return self._last_rank(True) if self.will_sync_module_buffers() else 0
 
     #: True if sums are divided by the number of all ranks, also of those that have joined.
     _divides_by_all = True

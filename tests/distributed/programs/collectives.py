@@ -155,6 +155,20 @@ if size > 1 and rank < 2:
     assert rank == 0 or mine == ["c", 1]
 
 # groups: ranks in arguments are those of the world
+parts = [[other] for other in range(size)]
+for own, every in dist.new_subgroups(1), dist.new_subgroups_by_enumeration(parts):
+    assert dist.get_process_group_ranks(own) == [rank]
+    assert [dist.get_rank(each) for each in every] == [0 if other == rank else -1 for other in range(size)]
+    for each in every:
+        dist.destroy_process_group(each)
+assert dist.get_process_group_ranks(dist.new_subgroups()[0]) == [*range(size)]  # on one machine
+assert (dist.new_subgroups_by_enumeration([[0]])[0] is None) == (rank > 0)
+for message, call in [
+    (f"{size} ranks cannot be divided into groups of {size + 1}", lambda: dist.new_subgroups(size + 1)),
+    ("each rank must be in one of the lists at most", lambda: dist.new_subgroups_by_enumeration([[0], [0]])),
+]:
+    with pytest.raises(ValueError, match=message):
+        call()
 group = dist.new_group([size - 1, 0] if size > 1 else [0])
 if rank in (0, size - 1):
     assert dist.get_rank(group) == (1 if rank else 0)
