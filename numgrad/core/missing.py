@@ -25,7 +25,7 @@ _REMOVED = {
 
 #: What numgrad leaves out by design: patterns for its names, each with what to use instead.
 _LEFT_OUT = {
-    r"sparse|spmm|smm$|s(sp)?addmm|coalesce|(col|row)_indices|to_dense":
+    r"sparse|spmm|smm$|s(sp)?addmm|\.(is_)?coalesce|(col|row)_indices|to_dense":
         "numgrad has no sparse tensors: use dense ones, or index_add with the indices of the elements",
     r"quant|\.q_|\.qu?int\d|qscheme|int_repr|per_(channel|tensor)_": "numgrad has no quantized tensors",
     r"^distributed\..*Store$": "MPI connects the processes without a store",

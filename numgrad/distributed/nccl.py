@@ -38,12 +38,12 @@ _METHODS = {
     "all_gather": ("allgather", "allGather"), "reduce_scatter": ("reduce_scatter", "reduceScatter"),
 }
 
-#: NCCL's numbers of dtypes and of reductions.  Its minimum and maximum may drop NaN.
+#: NCCL's numbers of dtypes and of reductions.
 _DTYPES = {
     types.int8: 0, types.uint8: 1, types.int32: 2, types.int64: 4, types.float16: 6, types.float32: 7,
     types.float64: 8, types.bfloat16: 9,
 }
-_REDUCTIONS = {ReduceOp.SUM: 0, ReduceOp.PRODUCT: 1, ReduceOp.AVG: 4}
+_REDUCTIONS = {ReduceOp.SUM: 0, ReduceOp.PRODUCT: 1, ReduceOp.MAX: 2, ReduceOp.MIN: 3, ReduceOp.AVG: 4}
 
 
 class _ByNccl4py:
@@ -159,7 +159,8 @@ def begin(
     """
     if not target.is_cuda or not source.is_cuda or not source.numel():
         return None
-    if op is not None and op not in _REDUCTIONS:
+    drops_nan = op in (ReduceOp.MIN, ReduceOp.MAX) and source.is_floating_point()
+    if op is not None and (op not in _REDUCTIONS or drops_nan):
         return None
     group = _of_group(call.group, target.get_device())
     if group is None or (op is not None and source.dtype not in group.communicator.dtypes):

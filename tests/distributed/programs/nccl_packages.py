@@ -41,7 +41,7 @@ class Communicator:
         calls[-1] = "allreduce", stream
 
     def reduce(self, sendbuf, recvbuf, op, root=None, *, stream=None, config=None):
-        total = self._sum("reduce", stream, sendbuf, op)
+        total = self._reduced("reduce", stream, sendbuf, op)
         if root is None or root == self.communicator.Get_rank():
             self._array(recvbuf)[:] = total
 
@@ -52,7 +52,7 @@ class Communicator:
         self._array(recvbuf)[:] = np.concatenate(self._of_all("allgather", stream, sendbuf))
 
     def reduce_scatter(self, sendbuf, recvbuf, op, *, stream=None, config=None):
-        total = self._sum("reduce_scatter", stream, sendbuf, op)
+        total = self._reduced("reduce_scatter", stream, sendbuf, op)
         self._array(recvbuf)[:] = np.split(total, self.communicator.Get_size())[self.communicator.Get_rank()]
 
     def _of_all(self, name, stream, buffer):
@@ -60,10 +60,10 @@ class Communicator:
         calls.append((name, stream))
         return self.communicator.allgather(self._array(buffer).copy())
 
-    def _sum(self, name, stream, buffer, op):
+    def _reduced(self, name, stream, buffer, op):
         parts = self._of_all(name, stream, buffer)
-        total = sum(map(widened, parts))
-        return narrowed(total if op == 0 else total / len(parts), parts[0].dtype)
+        total = {0: np.sum, 2: np.max, 4: np.mean}[op]([widened(part) for part in parts], 0)
+        return narrowed(total, parts[0].dtype)
 
     def _array(self, buffer):
         description = buffer.__cuda_array_interface__
