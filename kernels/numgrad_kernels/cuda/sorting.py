@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu.sorting import before, position
+from ..cpu.sorting import before, descending, position
 from ..facts import InOut, Out
+from ..scalar import from_bfloat16, from_float16
 from .adapter import cuda
 from .language import atomic_add
 from .lines import fold_line, fold_pairs, sum_of
@@ -32,6 +33,28 @@ TWO_TILES = 2048
 FEW = 2048
 
 # -- the order --------------------------------------------------------------------------------------------------------
+
+ascending = before
+
+
+def number(bits):
+    """The number with these bits of a float16."""
+    return from_float16(bits)
+
+
+def bfloat16_number(bits):
+    """Replacement of :func:`number` for the bits of a bfloat16."""
+    return from_bfloat16(bits)
+
+
+def halves_before(left, right):
+    """Replacement of ``before`` for numbers that are given by their bits."""
+    return ascending(number(left), number(right))
+
+
+def halves_descending(left, right):
+    """The reverse of :func:`halves_before`, where a NaN is larger than everything, too."""
+    return descending(number(left), number(right))
 
 
 def _preceding(values, low, high, value, ties):

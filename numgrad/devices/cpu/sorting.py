@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import reductions, sorting
+from numgrad_kernels.halves import WIDENING
 
 from ..common import check_not_negative
 from ..launches import by_numpy
@@ -19,8 +20,7 @@ from ..recording import reads_values
 from .threads import PARALLEL_FROM
 
 __all__ = [
-    "bincount", "halves_are_sorted", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
-    "unique_slices",
+    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
 ]
 
 _INT64 = np.dtype(np.int64)
@@ -63,17 +63,16 @@ def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
     return p.new(size, x.dtype), p.new(size, _INT64)
 
 
-def halves_are_sorted(length: int) -> bool:
-    """Return True if ``sort_axis`` takes lines of float16 and bfloat16, of this length."""
-    return False
-
-
 def sort_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool, count: int | None = None
 ) -> tuple[Buffer, Buffer]:
     """Return the buffers of the sorted elements, or of the first ``count`` of them, and of their indices."""
     kept = length if count is None else count
     results = _pair(p, x, outer * kept * inner)
+    if x.dtype in WIDENING:
+        wide, indices = sort_axis(p, p.widened(x), outer, length, inner, descending, count)
+        p.copy(wide, results[0])
+        return results[0], indices
     if not _is_small(x, length, inner, kept):
         return p.host(_sorted, results, x, outer, length, inner, descending, count)
     order = sorting.descending if descending else sorting.before

@@ -20,8 +20,7 @@ from .reductions import fold_axis
 from .scans import scan_axis
 
 __all__ = [
-    "bincount", "halves_are_sorted", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
-    "unique_slices",
+    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
 ]
 
 
@@ -52,11 +51,6 @@ def _merges(length: int) -> int:
     return (-(-length // TILE) - 1).bit_length()
 
 
-def halves_are_sorted(length: int) -> bool:
-    """Return True if ``sort_axis`` takes lines of float16 and bfloat16: those that it sorts by digits."""
-    return _merges(length) > 2
-
-
 def _sorted_lines(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool = False, count: int | None = None
 ) -> tuple[Buffer, Buffer, int]:
@@ -70,6 +64,10 @@ def _sorted_lines(
     if _merges(length) > x.dtype.itemsize and (count is None or 2 * count > length):
         return *_by_digits(p, x, lines, length, inner, descending), length
     order: dict[str, Any] = {"before": reversed_order if descending else sorting.before}
+    if x.dtype in _INFINITIES:
+        order = {"before": sorting.halves_descending if descending else sorting.halves_before}
+        order["number"] = sorting.bfloat16_number if x.dtype == BFLOAT16 else sorting.number
+        x = x.view(passed(x.dtype))
     origins: Any = no_buffer(INT64)
     values, origin_of = x, sorting.own_origin
     while True:

@@ -15,7 +15,6 @@ from ..table.lookup import lookup, operation
 from ..table.op import composite
 from ..table.planned import Planned
 from ..table.public_signatures import OneOrSeveral
-from ..table.widening import converted, widened
 from .axes import (
     check_not_empty,
     moved_gradient,
@@ -30,31 +29,24 @@ from .extremes import shared_evenly
 # -- sorting ----------------------------------------------------------------------------------------------------
 
 
-def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[TensorRef]:
-    """Add the steps that sort the elements; return them and their original indices, with the input's strides order.
-
-    Elements of float16 and bfloat16 may be returned in float32.
-    """
+def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> tuple[TensorRef, ...]:
+    """Add the steps that sort the elements; return them and their original indices, with the input's strides order."""
     strides = output_strides(input.shape, ((input.shape, input.layout.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     permuted = input.viewed(permute_op.prepare(input.layout, order)[0])
     axis = order.index(dim) if order else 0
-    if not p.backend.halves_are_sorted(permuted.shape[axis] if order else 1):
-        permuted = widened(p, permuted)
     results = picked(p, "sort_axis", permuted, (axis,), permuted.shape, descending)
-    return [tensor.viewed(layout_of(tensor.type, input.shape, strides)) for tensor in results]
+    return tuple([tensor.viewed(layout_of(tensor.type, input.shape, strides)) for tensor in results])
 
 
 @operation("SortBackward0", direct=True, outputs=["out", "indices"])
-def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, TensorRef]:
-    elements, indices = _sorted(p, input, dim, descending)
-    return converted(p, elements, input.type.dtype), indices
+def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, ...]:
+    return _sorted(p, input, dim, descending)
 
 
 @operation("SortBackward1", direct=True, aten="sort", outputs=["out", "indices"])
-def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, TensorRef]:
-    elements, indices = _sorted(p, input, dim, descending)
-    return converted(p, elements, input.type.dtype), indices
+def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> tuple[TensorRef, ...]:
+    return _sorted(p, input, dim, descending)
 
 
 def _refuse_complex(input: Layout | TensorRef, name: str) -> None:
@@ -113,7 +105,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
-@operation("TopkBackward0", public=True, outputs=["out", "indices"], results=return_type("topk"))
+@operation("TopkBackward0", public=True, direct=True, outputs=["out", "indices"], results=return_type("topk"))
 def topk_op(
     p: Plan, input: TensorRef, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[TensorRef, TensorRef]:
