@@ -108,8 +108,9 @@ class Received:
         """Put the received elements into the tensors."""
         if not self._parts:
             count_change(self._targets[0])
+            return
         with no_grad():
-            for tensor, part in zip(self._targets if self._parts else (), self._parts, strict=True):
+            for tensor, part in zip(self._targets, self._parts, strict=True):
                 tensor.copy_(part, non_blocking=True)
 
 

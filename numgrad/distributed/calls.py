@@ -55,22 +55,18 @@ class Call:
         if comparison is not None and self.group.compares_first:
             self.work.start([Deferred(self.group, comparison, begin)], finish)
         else:
-            self._start_at_once([] if comparison is None else [comparison], begin, finish)
+            comparisons = [] if comparison is None else [comparison]
+            try:
+                self.work.start([*comparisons, *begin()], finish)
+            except mpi().Exception as error:
+                _failed.append(begin)
+                self.work.start(comparisons)
+                self.work.wait()  # raises an error if the ranks' calls differ
+                raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
         if async_op:
             return self.work
         self.work.wait()
         return None
-
-    def _start_at_once(
-        self, comparisons: Sequence[Any], begin: Callable[[], Sequence[Any]], finish: Sequence[Callable[[], None]]
-    ) -> None:
-        self.work.start(comparisons)
-        try:
-            self.work.start([*comparisons, *begin()], finish)
-        except mpi().Exception as error:
-            _failed.append(begin)
-            self.work.wait()  # raises an error if the ranks' calls differ
-            raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
 
     def _comparison(self) -> Comparison | None:
         """Begin to compare this call with those of the other ranks."""

@@ -46,6 +46,7 @@ _NAMES = {
 }
 
 
+@functools.cache
 def datatype_of(dtype: np.dtype) -> Any:
     """Return the MPI datatype of a NumPy dtype; ``V2``, that of bfloat16, included."""
     return getattr(mpi(), _NAMES[dtype.name])
@@ -55,4 +56,4 @@ def message(array: np.ndarray) -> list[Any]:
     """Return a contiguous array as mpi4py's description of a buffer.
 
     It has no number of elements: for some calls that would be the number for each rank."""
-    return [array.reshape(-1).view(np.uint8), datatype_of(array.dtype)]
+    return [array, datatype_of(array.dtype)]

@@ -51,6 +51,7 @@ _BY_NUMPY = {
 }
 
 
+@functools.cache
 def operation_of(op: ReduceOp, dtype: dtype) -> Any:
     """Return the MPI operation that computes a reduction of tensors of a dtype.
 
