@@ -1,8 +1,11 @@
 """``autocast`` and ``GradScaler``."""
 
+import functools
+
 import pytest
 
 import numgrad as torch
+from numgrad.utils.checkpoint import checkpoint
 
 
 def test_autocast_that_is_not_enabled_changes_nothing():
@@ -133,6 +136,24 @@ def test_leaves_are_converted_once_and_have_gradients_of_their_own_dtype():
     assert weight.grad.tolist() == [[9, 9]]
     first, second = [edge[0].next_functions[-1][0] for edge in out.grad_fn.next_functions]
     assert first.next_functions[0][0] is second.next_functions[0][0]  # ToCopyBackward0
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+@pytest.mark.parametrize("in_forward", [True, False])
+def test_checkpoints_run_again_in_the_precision_of_forward(use_reentrant, in_forward):
+    weight = torch.nn.Parameter(torch.tensor([[1.001, 0.3], [0.7, -1.2]]))
+
+    def gradient(run):
+        weight.grad = None
+        with torch.autocast("cpu", enabled=in_forward):
+            result = run(lambda x: (x @ weight) @ weight, torch.full((1, 2), 0.1, requires_grad=True))
+        with torch.autocast("cpu", enabled=not in_forward):
+            result.sum().backward()
+        assert torch.is_autocast_enabled("cpu") is False
+        return weight.grad
+
+    expected = gradient(lambda function, x: function(x))
+    assert torch.equal(gradient(functools.partial(checkpoint, use_reentrant=use_reentrant)), expected)
 
 
 def test_functions_run_as_autocast_prescribes():

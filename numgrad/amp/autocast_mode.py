@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..accelerator import is_available
@@ -99,6 +100,19 @@ def _switch(dtypes: Any) -> None:
     """Make these the dtypes of products for the kinds of devices; None for those without autocast."""
     state.autocast = {device: dtype for device, dtype in dtypes.items() if dtype is not None}
     state.mode = state.mode | AUTOCAST if state.autocast else state.mode & ~AUTOCAST
+
+
+@contextmanager
+def autocast_again(dtypes: Any) -> Iterator[None]:
+    """Run the block with the dtypes that ``state.autocast`` held at another time; it converts leaves anew."""
+    before, casts = state.autocast, state.autocast_casts
+    _switch(dtypes)
+    state.autocast_casts = {} if _caches else None
+    try:
+        yield
+    finally:
+        state.autocast_casts = casts
+        _switch(before)
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -23,6 +23,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
+from ...amp.autocast_mode import autocast_again
 from ...autograd.checks import is_tensor
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.graph import saved_tensors_hooks
@@ -167,6 +168,7 @@ class Frame:
         self.handles: list[ref[_RecomputedHandle]] = []
         self._arguments = SavedArguments(args)
         self._level = state.level  # the function runs at this level again, even if it has ended
+        self._autocast = state.autocast
         self._random_states = recording.unrecorded(States) if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
@@ -251,6 +253,7 @@ class Frame:
                 saved_tensors_hooks(recomputation.pack, lambda tensor: tensor),
                 _within(self._level),
                 enable_grad(),
+                autocast_again(self._autocast),
                 random_numbers_again(self._random_states),
                 self._logs[1].watching() if self._logs else nullcontext(),
                 self.again,

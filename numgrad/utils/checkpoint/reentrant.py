@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from ...amp.autocast_mode import autocast_again
 from ...autograd.backward import backward as run_backward
 from ...autograd.checks import is_tensor
 from ...autograd.function import Function
@@ -48,6 +49,7 @@ class CheckpointFunction(Function):
         """Run the function without recording it."""
         check_backward_validity(args)
         ctx.run_function = run_function
+        ctx.autocast = state.autocast
         states = recording.unrecorded(States) if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
         ctx.save_for_backward(*[value if is_tensor(value) else None for value in args])
@@ -70,7 +72,7 @@ class CheckpointFunction(Function):
             )
         pairs = zip(ctx.others, ctx.saved_tensors, strict=True)
         inputs = detach_variable(tuple([other if tensor is None else tensor for other, tensor in pairs]))
-        with random_numbers_again(ctx.random_states), enable_grad():
+        with random_numbers_again(ctx.random_states), autocast_again(ctx.autocast), enable_grad():
             outputs = ctx.run_function(*inputs)
         if is_tensor(outputs):
             outputs = (outputs,)
