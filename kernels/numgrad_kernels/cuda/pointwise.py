@@ -54,12 +54,8 @@ def may_be_quads(program: PointwiseProgram) -> bool:
 def quads_text(program: PointwiseProgram) -> str:
     """Return the text of the kernel over buffers, four elements at a time, aligned as ``language.load4`` requires."""
     text = _KernelText(program, ["n"], ["load4", "store4"])
-    lanes = text.quad()
-    lanes += [f"store4({name}, i, {', '.join(f'{name}_q{lane}' for lane in range(4))})" for name in program.written]
-    text.lines += ["    quads = uint64(n) // uint64(4)"]
-    text.loop("quads", lanes)
-    text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
-    text.lines += [f"        {line}" for line in text.element("i")]
+    results = [(name, ", ".join(f"{name}_q{lane}" for lane in range(4))) for name in program.written]
+    text.loop_over_quads([f"store4({name}, i, {lanes})" for name, lanes in results], text.element("i"))
     return text.whole()
 
 
@@ -78,10 +74,7 @@ def sum_text(program: PointwiseProgram, quads: bool, threads: int) -> str:
         f"    total = {dtype.name}(0)",
     ]
     if quads:
-        text.lines += ["    quads = uint64(n) // uint64(4)"]
-        text.loop("quads", [*text.quad(), f"total += ({out}_q0 + {out}_q1) + ({out}_q2 + {out}_q3)"])
-        text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
-        text.lines += [f"        {line}" for line in one]
+        text.loop_over_quads([f"total += ({out}_q0 + {out}_q1) + ({out}_q2 + {out}_q3)"], one)
     else:
         text.loop("uint64(n)", one)
     text.lines += [
@@ -186,13 +179,6 @@ class _KernelText:
             lines.append(line)
         return lines
 
-    def quad(self) -> list[str]:
-        """Return the statements that read four elements of each array, and compute four of each output: ``out_q0``."""
-        lines = [f"{name}_q = load4({name}, i)" for name in self.program.arrays]
-        for lane in range(4):
-            lines += self.element(f"_q[{lane}]", f"_q{lane}")
-        return lines
-
     def _read(self, operand: Operand, value: str) -> str:
         """Return the value to compute with for an element, which is 0 or 1 for a truth value."""
         if operand.dtype is not None and operand.dtype.kind == "b":
@@ -207,6 +193,19 @@ class _KernelText:
         """Add a loop of the statements over the numbers ``i`` below ``count`` that belong to this thread."""
         self.lines += ["    i, step = uint64(cuda.grid(1)), uint64(cuda.gridsize(1))", f"    while i < {count}:"]
         self.lines += [f"        {line}" for line in [*statements, "i += step"]]
+
+    def loop_over_quads(self, statements: list[str], rest: list[str]) -> None:
+        """Add a loop of the statements over four elements at a time, and ``rest`` for each of the last elements.
+
+        The statements use the outputs ``out_q0`` to ``out_q3``.
+        """
+        lanes = [f"{name}_q = load4({name}, i)" for name in self.program.arrays]
+        for lane in range(4):
+            lanes += self.element(f"_q[{lane}]", f"_q{lane}")
+        self.lines += ["    quads = uint64(n) // uint64(4)"]
+        self.loop("quads", [*lanes, *statements])
+        self.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
+        self.lines += [f"        {line}" for line in rest]
 
     def whole(self) -> str:
         """Return the text of the module."""
