@@ -25,22 +25,64 @@ def descending(left, right):
     return left > right or (left != left and right == right)
 
 
-def sort_lines(x, length, inner, count, out: Out, indices: Out):
-    """The first ``count`` elements of each line in order, and their indices, by insertion into a sorted list."""
+def sort_lines(x, length, inner, out: Out, indices: Out):
+    """The elements of each line in order, and their indices, by insertion into a sorted list."""
+    for line in prange(out.size // length):
+        base = line // inner * length * inner + line % inner
+        for index in range(length):
+            value, slot = x[base + index * inner], index
+            while slot > 0 and before(value, out[base + (slot - 1) * inner]):
+                out[base + slot * inner] = out[base + (slot - 1) * inner]
+                indices[base + slot * inner] = indices[base + (slot - 1) * inner]
+                slot -= 1
+            out[base + slot * inner] = value
+            indices[base + slot * inner] = index
+
+
+def follows(value, index, other, other_index):
+    """True if an element follows another in the order, in which equal elements follow each other by index."""
+    return before(other, value) or (index > other_index and not before(value, other))
+
+
+def sink(value, index, slot, size, out, indices, first, inner):
+    """Put an element at ``slot`` of a heap of ``size`` elements, or below, where it follows those beneath it."""
+    child = 2 * slot + 1
+    while child < size:
+        at = first + child * inner
+        if child + 1 < size and follows(out[at + inner], indices[at + inner], out[at], indices[at]):
+            child, at = child + 1, at + inner
+        if not follows(out[at], indices[at], value, index):
+            break
+        out[first + slot * inner] = out[at]
+        indices[first + slot * inner] = indices[at]
+        slot, child = child, 2 * child + 1
+    out[first + slot * inner] = value
+    indices[first + slot * inner] = index
+
+
+def pick_first(x, length, inner, count, out: Out, indices: Out):
+    """The first ``count`` elements of each line in order, and their indices.
+
+    A heap holds the first of the elements up to now, with the last of them at its root (Williams, 1964).
+    """
     for line in prange(out.size // count):
         base = line // inner * length * inner + line % inner
         first = line // inner * count * inner + line % inner
-        for index in range(length):
+        for index in range(count):
+            out[first + index * inner] = x[base + index * inner]
+            indices[first + index * inner] = index
+        for slot in range(count // 2 - 1, -1, -1):
+            value, index = out[first + slot * inner], indices[first + slot * inner]
+            sink(value, index, slot, count, out, indices, first, inner)
+        for index in range(count, length):
             value = x[base + index * inner]
-            slot = min(index, count)
-            while slot > 0 and before(value, out[first + (slot - 1) * inner]):
-                slot -= 1
-                if slot + 1 < count:
-                    out[first + (slot + 1) * inner] = out[first + slot * inner]
-                    indices[first + (slot + 1) * inner] = indices[first + slot * inner]
-            if slot < count:
-                out[first + slot * inner] = value
-                indices[first + slot * inner] = index
+            if before(value, out[first]):
+                sink(value, index, 0, count, out, indices, first, inner)
+        for size in range(count - 1, 0, -1):  # the root is the last of the rest
+            at = first + size * inner
+            value, index = out[at], indices[at]
+            out[at], indices[at] = out[first], indices[first]
+            sink(value, index, 0, size, out, indices, first, inner)
 
 
 def rank(k, numbers, length):

@@ -48,14 +48,8 @@ def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
     return _flat(np.take_along_axis(lines, indices, -1)), _flat(indices)
 
 
-#: Greatest number of sorted elements of a line for which insertion is faster than NumPy.
-_FEW = 64
-
-
-def _is_small(x: Buffer, length: int, inner: int, kept: int) -> bool:
-    """Return True if a kernel on one thread sorts the lines, of which it keeps ``kept`` elements."""
-    small = 0 < x.size < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
-    return small and 0 < kept <= _FEW and x.dtype.kind != "b"
+#: Greatest number of elements of a line that a kernel sorts, or of which it finds one, faster than NumPy.
+_FEW_TO_SORT, _FEW_TO_PICK = 64, 256
 
 
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
@@ -73,19 +67,23 @@ def sort_axis(
         wide, indices = sort_axis(p, p.widened(x), outer, length, inner, descending, count)
         p.copy(wide, results[0])
         return results[0], indices
-    if not _is_small(x, length, inner, kept):
-        return p.host(_sorted, results, x, outer, length, inner, descending, count)
     order = sorting.descending if descending else sorting.before
-    p.run(sorting.sort_lines, x.dtype, x, length, inner, kept, *results, before=order)
+    work = x.size if outer * inner > 1 else 0
+    if kept < length:
+        p.run(sorting.pick_first, x.dtype, x, length, inner, kept, *results, before=order, work=work)
+    elif length <= _FEW_TO_SORT and x.dtype.kind != "b":
+        p.run(sorting.sort_lines, x.dtype, x, length, inner, *results, before=order, work=work)
+    else:
+        return p.host(_sorted, results, x, outer, length, inner, descending)
     return results
 
 
 @by_numpy("numpy.argsort")
 def _sorted(
-    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None
+    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
-    return _picked(lines, _order(lines, descending)[..., :count])
+    return _picked(lines, _order(lines, descending))
 
 
 def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -95,13 +93,14 @@ def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _pick(
-    p: Plan, few: Any, by_numpy: Any, x: Buffer, outer: int, length: int, inner: int, *arguments: Any, **parts: Any
+    p: Plan, kernel: Any, by_numpy: Any, x: Buffer, outer: int, length: int, inner: int, *arguments: Any, **parts: Any
 ) -> tuple[Buffer, Buffer]:
     """Return the buffers of an element of each line, and of its index, by the kernel for few elements or by NumPy."""
     results = _pair(p, x, outer * inner)
-    if not _is_small(x, length, inner, length):
+    near = inner == 1 or length <= reductions.ROWS
+    if not (near and 0 < length <= _FEW_TO_PICK and x.size < PARALLEL_FROM and x.dtype.kind != "b"):
         return p.host(by_numpy, results, x, outer, length, inner, *arguments)
-    p.run(few, x.dtype, x, length, inner, *arguments, *results, **parts)
+    p.run(kernel, x.dtype, x, length, inner, *arguments, *results, **parts)
     return results
 
 
