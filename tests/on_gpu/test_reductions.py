@@ -5,6 +5,11 @@ import numpy as np
 import pytest
 from on_gpu.comparison import on_cpu, run_steps
 
+import numgrad as torch
+from numgrad.devices import Plan
+from numgrad.ops.pointwise.arithmetic import mul
+from numgrad.ops.reductions.sums import sum_all
+
 RNG = np.random.default_rng(5)
 
 #: Rows: short ones, those that threads or blocks share, with lengths that are multiples of 4 and not; columns: few,
@@ -169,3 +174,17 @@ def test_extremes_and_their_places(cuda, sizes, largest):
         on_gpu = run_steps(cuda, "extreme_axis", cuda.buffer_from(x), *sizes, largest)
         for ours, expected in zip(on_gpu, on_cpu("extreme_axis", x, sizes, largest), strict=True):
             agree(ours, expected, rtol=0)
+
+
+@pytest.mark.parametrize("is_result", [False, True])
+def test_a_pass_adds_its_elements_up_unless_something_else_reads_them(cuda, is_result):
+    x = torch.arange(9.0, device="cuda")
+    p = Plan(cuda, 0)
+    operand = p.operand(x._layout)
+    squares = mul.op.build(p, operand, operand)
+    p.returns(sum_all.build(p, squares), *[squares] * is_result)
+    assert len(p.steps) == 1 + is_result
+    results = p.interpret(x)
+    total = results[0] if is_result else results
+    assert total.item(0) == 204
+    assert not is_result or results[1].item(8) == 64
