@@ -85,9 +85,10 @@ def _sanitizer(tool: str, found: Path, simulator: bool) -> Stage:
 
 def _profile(found: Path, simulator: bool) -> Stage:
     """Nsight Compute's figures of the kernels of the operations that read and write the most memory per computation."""
-    wanted = "regex:copy|lines|sort|merge|likelihood|attention|normal|philox"
+    wanted = "regex:cuda_[a-z_]*(copy|lines|sort|merge|likelihood|attention|normal|philox)"
     command = [
-        "ncu", "--set", "basic", "--section", "MemoryWorkloadAnalysis", "--kernel-name", wanted, "--launch-count", "60",
+        "ncu", "--set", "basic", "--section", "MemoryWorkloadAnalysis", "--launch-count", "60", "--kernel-name", wanted,
+        "--kernel-name-base", "mangled",  # without namespaces, every kernel's name is "kernel"
         "--csv", "--log-file", str(found), *_within("workload", Path(f"{found}.json"), simulator).command,
     ]
     return Stage(command, lambda file: [line for line in file.read_text().splitlines() if line[:2] != "=="], command[0])
