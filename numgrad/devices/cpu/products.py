@@ -65,6 +65,9 @@ def product(
         bias: n elements.
     """
     dtype = left.type.numpy
+    count, m, n, k = product_sizes(left.shape, right.shape, transposed)
+    if count == m == n == 1 and bias is None:
+        return vector_product(p, _as_vector(left, k, transposed[0]), _as_vector(right, k, not transposed[1]))
     address = blas_addresses().get(dtype)
     cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, transposed)
     if address is None or not cut.work:
@@ -76,6 +79,11 @@ def product(
         work=cut.work // _MULTIPLICATIONS, one_thread=cut.one_thread,
     )  # fmt: skip
     return out
+
+
+def _as_vector(matrix: TensorRef, length: int, column: bool) -> TensorRef:
+    """Return a matrix, or the only one of a stack, of one row or column as a vector."""
+    return matrix.viewed(layout_of(matrix.type, (length,), (matrix.layout.strides[-2 if column else -1],)))
 
 
 @functools.lru_cache(maxsize=4096)
