@@ -13,8 +13,12 @@ from .run import run_as_main
 def main(arguments: Sequence[str]) -> None:
     """Run the program that the arguments name; ``-m`` before it says that it is a module."""
     module = arguments[0] == "-m"
-    abort_on_errors()
-    number_processes(mpi().COMM_WORLD)
+    try:
+        abort_on_errors()
+        number_processes(mpi().COMM_WORLD)
+    except (ImportError, RuntimeError, ValueError) as error:
+        sys.stderr.write(f"python -m numgrad launch: error: {error}\n")  # at once, as others write, too
+        sys.exit(1)
     try:
         run_as_main(arguments[module:], module)
     except SystemExit as exit:

@@ -242,8 +242,8 @@ class Reducer:
         return work.get_future().then(lambda future: future.value()[0])
 
     def progress(self) -> None:
-        """Let the reductions that are underway make progress; NCCL needs none."""
-        if self.group.nccl:
+        """Let the reductions that are underway make progress; NCCL needs none, once they have begun."""
+        if self.group.nccl and not self.group.compares_first:
             return
         for bucket in self.buckets[: self._started]:
             if bucket.future is not None and not bucket.future.done():
