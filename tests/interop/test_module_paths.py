@@ -1,5 +1,6 @@
 """Modules of PyTorch that libraries import, in numgrad's modules or with names that refuse to be used."""
 
+import abc
 import importlib
 import sys
 
@@ -183,3 +184,15 @@ def test_modules_made_on_import_are_forgotten_at_the_end():
         assert hasattr(numgrad.utils, "cpp_extension")
     assert not hasattr(numgrad.utils, "cpp_extension")
     assert numgrad.nn.functional is sys.modules["numgrad.nn.functional"]
+
+
+def test_a_function_of_a_module_that_numgrad_lacks_says_so(torch):
+    importlib.import_module("torch.ao")
+    with pytest.raises(AttributeError, match=r"^torch\.ao\.quantization\.quantize_dynamic: numgrad has no"):
+        torch.ao.quantization.quantize_dynamic  # noqa: B018
+
+    class Both(torch.fx.Interpreter, abc.ABC):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"torch\.fx\.Interpreter: numgrad has no symbolic traces"):
+        Both()

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from types import GenericAlias
 from typing import Any
 
 from ...core import missing
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "refusing"]
+
+
+class _Refusing(ABCMeta):
+    """Metaclass of such classes, whose missing attributes, such as functions of a module, raise the same error.
+
+    It derives from that of abstract classes, so that a class may be both.
+    """
+
+    _lacking: str
+
+    def __getattr__(cls, name: str) -> Any:
+        raise AttributeError(f"{cls.__module__}.{cls.__name__}.{name}: numgrad has no {cls._lacking}")
 
 
 def refusing(module: str, name: str, lacking: str) -> type:
@@ -22,9 +35,10 @@ def refusing(module: str, name: str, lacking: str) -> type:
 
     contents = {
         "__new__": refuse, "__class_getitem__": classmethod(GenericAlias), "__module__": module,
+        "_lacking": lacking,
         "__doc__": f"Not there: numgrad has no {lacking}.",
     }
-    return type(name, (), contents)
+    return _Refusing(name, (), contents)
 
 
 #: Numbers that are not known yet while PyTorch traces a program; in numgrad all sizes are known.
