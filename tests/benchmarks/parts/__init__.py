@@ -22,6 +22,7 @@ from . import (
     reductions,
     shapes,
     solver,
+    sorting,
     steps,
 )
 
@@ -46,6 +47,7 @@ PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "double": pointwise.double,
     "halves": halves.parts,
     "reductions": reductions.parts,
+    "sorting": sorting.parts,
     "network": network.parts,
     "attention": network.attention,
     "convolutions": images.convolutions,
