@@ -64,7 +64,9 @@ def test_bytes_are_those_that_must_be_moved(row):
     assert [name for name, _, _ in moved(other.sum)] == ["fold_axis"]
     long = torch.ones(16384, device="cuda")  # four elements at once
     assert moved(lambda: long * 2.0) == [("mul", 65536, 65536)]
-    assert moved(lambda: functional.mse_loss(square, square + 1))[1:] == [("mse_sum", 19200, 4)]  # not each loss
+    _, (name, read, written), *_ = moved(lambda: functional.mse_loss(square, square + 1))
+    assert (name, read) == ("mse_sum", 19200)
+    assert written < 9600  # each loss is added up where it is computed
 
 
 @pytest.mark.parametrize(("options", "read", "written"), [({}, 2, 1), ({"momentum": 0.9}, 3, 2)])
