@@ -27,7 +27,10 @@ STEPS = ((1e-4, 1e-4), (2e-4, 2e-4), (1.7e-4, 0.3e-4))
 #: Tolerances of the others and of the leaning ones, relative to the largest element, and how much more is allowed.
 KNOWN, LEANING, SLACK = 1e-4, 3e-2, 20.0
 #: With these words numgrad refuses, as PyTorch does.
-REFUSED = re.compile("derivative for .* is not implemented|modified by an inplace|none of output has requires|^vmap: ")
+REFUSED = re.compile(
+    "derivative for .* is not implemented|modified by an inplace|base has been modified inplace"
+    "|none of output has requires|^vmap: "
+)
 
 
 def itself(mode_name: str, program: Program, seed: int) -> Disagreement | None:
