@@ -233,6 +233,16 @@ class _Draw(Effect):
 _STATE_SIZE = 5056
 
 
+class _Seeding(threading.local):
+    """NumPy's twister, which expands seeds; one for each thread, since making one takes longer than seeding it."""
+
+    def __init__(self) -> None:
+        self.twister = np.random.MT19937(0)
+
+
+_seeding = _Seeding()
+
+
 class MersenneTwister(Generator, device_type="cpu"):
     """Generator for the CPU."""
 
@@ -249,7 +259,7 @@ class MersenneTwister(Generator, device_type="cpu"):
 
     @reads_values("seeding a generator")
     def _restart(self) -> None:
-        seeded = np.random.MT19937(0)
+        seeded = _seeding.twister
         seeded._legacy_seeding(self._seed % 2**32)
         self._state[:624] = seeded.state["state"]["key"]
         self._state[624] = 624
