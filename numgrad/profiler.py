@@ -32,8 +32,8 @@ from .autograd.profiler.recording import STEP
 from .devices import gpu_count
 
 __all__ = [
-    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
-    "tensorboard_trace_handler",
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
 ]
 
 
@@ -256,3 +256,8 @@ class profile(Results):  # noqa: N801 - PyTorch's name
             ValueError: the text is not JSON.
         """
         self._metadata[key] = json.loads(value)
+
+
+def kineto_available() -> bool:
+    """Return True: :class:`profile` has the arguments and results that it has with PyTorch's library Kineto."""
+    return True

@@ -10,6 +10,9 @@ from typing import Any
 #: Function for each device type that initializes and returns its package; ``devices`` registers them.
 backends: dict[str, Callable[[], Any]] = {}
 
+#: PyTorch's further device types, which programs name to compare devices with them.
+_OTHERS = ("meta", "mps", "xpu", "hpu", "mtia", "xla")
+
 
 class device:  # noqa: N801 - PyTorch's name
     """Location of a tensor's memory: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device(1)``.
@@ -20,7 +23,8 @@ class device:  # noqa: N801 - PyTorch's name
     As a context manager, it sets the default device for new tensors in this thread.
 
     Args:
-        type: "cpu" or "cuda", optionally with an index as in "cuda:1"; another device; or the index of a GPU.
+        type: "cpu" or "cuda", optionally with an index as in "cuda:1"; another device; or the index of a GPU.  Types
+            such as "meta" and "mps" can be named, too, although numgrad has no tensors on such devices.
         index: the index, if ``type`` has none.
 
     Raises:
@@ -93,7 +97,7 @@ def _parsed(name: str) -> tuple[str, int | None]:
     device_type, colon, number = name.partition(":")
     if not name:
         raise RuntimeError("Device string must not be empty")
-    if device_type not in ("cpu", "cuda"):
+    if device_type not in ("cpu", "cuda", *_OTHERS):
         raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {name}")
     if not colon:
         return device_type, None
@@ -155,9 +159,12 @@ def numbered(named: device) -> device:
 
     Raises:
         ImportError, RuntimeError: the GPU is not available.
+        NotImplementedError: numgrad has no tensors on devices of this type.
     """
     if named.type == "cpu":
         return CPU
+    if named.type in _OTHERS:
+        raise NotImplementedError(f"numgrad has tensors on devices of the types cpu and cuda, not {named}")
     runtime = backends["cuda"]().runtime
     index = runtime.current_device() if named.index is None else named.index
     if index not in _gpus:

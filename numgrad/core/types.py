@@ -168,7 +168,7 @@ def set_default_dtype(d: dtype) -> None:
     global _default
     if not isinstance(d, dtype):
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, not {d!r}")
-    if not d.is_floating_point:
+    if d.kind != "f":
         raise TypeError(f"only floating-point types are supported as the default type, not {d}")
     _default = d
     for forget in default_dtype_changed:
@@ -327,11 +327,13 @@ class _Limits:
         return hash((type(self), self.dtype))
 
 
-#: The limits of bfloat16: 8 bits of precision, and the exponents of float32.
-_LIMITS_OF_BFLOAT16 = SimpleNamespace(
-    bits=16, eps=2.0**-7, max=(2 - 2.0**-7) * 2.0**127, min=-(2 - 2.0**-7) * 2.0**127, smallest_normal=2.0**-126,
-    precision=2,
-)
+#: The limits of the dtypes that NumPy lacks; bfloat16 has 8 bits of precision, and the exponents of float32.
+LIMITS = {
+    bfloat16: SimpleNamespace(
+        bits=16, eps=2.0**-7, max=(2 - 2.0**-7) * 2.0**127, min=-(2 - 2.0**-7) * 2.0**127, smallest_normal=2.0**-126,
+        precision=2,
+    )
+}
 
 
 class finfo(_Limits):  # noqa: N801 - PyTorch's name
@@ -361,7 +363,7 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
                 f"torch.finfo() requires a floating point input type, not {dtype}. Use torch.iinfo for integers."
             )
         real = real_of(dtype)
-        limits: Any = _LIMITS_OF_BFLOAT16 if real is bfloat16 else np.finfo(real.numpy)
+        limits: Any = LIMITS.get(real) or np.finfo(real.numpy)
         self.bits: int = limits.bits
         self.dtype = real.name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)

@@ -25,7 +25,7 @@ __all__ = [
     "group", "init_process_group",
 ]
 
-_DEFAULT_TIMEOUT = timedelta(minutes=30)
+default_pg_timeout = timedelta(minutes=30)
 
 
 class Backend(enum.StrEnum):
@@ -152,7 +152,7 @@ def init_process_group(
     index = None if device_id is None else to_device(device_id).index
     if index is not None:
         begin_cuda().runtime.check_device(index)
-    limit = seconds_of(_DEFAULT_TIMEOUT if timeout is None else timeout)
+    limit = seconds_of(default_pg_timeout if timeout is None else timeout)
     origin = mpi().COMM_WORLD if communicator is None else communicator
     _meet(origin, limit)
     number_processes(origin, world_size)

@@ -36,6 +36,9 @@ class ReduceOp(enum.Enum):
         return self.name
 
 
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's class of the members
+
+
 _FOR_NUMBERS = {
     ReduceOp.SUM: "SUM", ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD", ReduceOp.MIN: "MIN", ReduceOp.MAX: "MAX",
     ReduceOp.BAND: "BAND", ReduceOp.BOR: "BOR", ReduceOp.BXOR: "BXOR",

@@ -57,6 +57,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # of a class that follows in a subclass, such as Module
 
     def _check_parameters(self) -> None:
         try:

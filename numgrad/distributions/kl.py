@@ -187,8 +187,9 @@ def _multivariate_normal(p: Any, q: Any) -> Tensor:
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed: "
             f"{p.event_shape} and {q.event_shape}"
         )
-    trace = q._trace(p._factor)
-    if isinstance(p, LowRankMultivariateNormal):
+    low_rank = isinstance(p, LowRankMultivariateNormal)
+    trace = q._trace(p._factor if low_rank else p._unbroadcasted_scale_tril)
+    if low_rank:
         trace = trace + (q._precisions() * p._diagonal).sum(-1)
     logarithms = q._log_determinant() - p._log_determinant()
     return 0.5 * (logarithms + trace + q._squares(q.loc - p.loc) - p.event_shape[0])

@@ -59,10 +59,11 @@ _batch_mv, _batch_mahalanobis, _precision_to_scale_tril = applied, mahalanobis, 
 class ScaleMatrix(Distribution):
     """A distribution with a positive definite matrix, given as itself, by its inverse or by its Cholesky factor.
 
-    ``_factor`` is that factor, as it was given or computed, without the dimensions that broadcasting adds.
+    ``_unbroadcasted_scale_tril`` is that factor, as it was given or computed, without the dimensions that broadcasting
+    adds; subclasses in libraries define it.
     """
 
-    _factor: Tensor
+    _unbroadcasted_scale_tril: Tensor
 
     _NAMES = "covariance_matrix", "precision_matrix", "scale_tril"
 
@@ -88,26 +89,26 @@ class ScaleMatrix(Distribution):
     def _set_factor(self, matrix: Tensor) -> None:
         """Set the Cholesky factor, after the check of the parameters."""
         if "scale_tril" in vars(self):
-            self._factor = matrix
+            self._unbroadcasted_scale_tril = matrix
         elif "covariance_matrix" in vars(self):
-            self._factor = linalg_cholesky(matrix)
+            self._unbroadcasted_scale_tril = linalg_cholesky(matrix)
         else:
-            self._factor = factor_of_inverse(matrix)
+            self._unbroadcasted_scale_tril = factor_of_inverse(matrix)
 
     def _in_batch(self, matrices: Tensor) -> Tensor:
         return matrices.expand((*self._batch_shape, *matrices.shape[-2:]))
 
     @lazy_property
     def scale_tril(self) -> Tensor:
-        return self._in_batch(self._factor)
+        return self._in_batch(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
-        return self._in_batch(self._factor @ self._factor.mT)
+        return self._in_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
-        return self._in_batch(cholesky_inverse(self._factor))
+        return self._in_batch(cholesky_inverse(self._unbroadcasted_scale_tril))
 
 
 class MultivariateNormal(ScaleMatrix, Centred):
@@ -150,24 +151,24 @@ class MultivariateNormal(ScaleMatrix, Centred):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = self._expanded(MultivariateNormal, batch_shape, _instance)
-        new._factor = self._factor
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         return new
 
     @property
     def variance(self) -> Tensor:
-        return self._factor.square().sum(-1).expand(self.loc.shape)
+        return self._unbroadcasted_scale_tril.square().sum(-1).expand(self.loc.shape)
 
     def _log_determinant(self) -> Tensor:
         """Return the logarithm of the determinant of the covariance."""
-        return 2 * log_diagonal(self._factor)
+        return 2 * log_diagonal(self._unbroadcasted_scale_tril)
 
     def _squares(self, difference: Tensor) -> Tensor:
         """Return ``difference @ precision_matrix @ difference``."""
-        return mahalanobis(self._factor, difference)
+        return mahalanobis(self._unbroadcasted_scale_tril, difference)
 
     def _trace(self, columns: Tensor) -> Tensor:
         """Return the trace of ``precision_matrix @ columns @ columns.mT``."""
-        return solve_triangular(self._factor, columns, upper=False).square().sum((-2, -1))
+        return solve_triangular(self._unbroadcasted_scale_tril, columns, upper=False).square().sum((-2, -1))
 
     def _precisions(self) -> Tensor:
         """Return the diagonal of ``precision_matrix``."""
@@ -175,7 +176,7 @@ class MultivariateNormal(ScaleMatrix, Centred):
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         normal = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
-        return self.loc + applied(self._factor, normal)
+        return self.loc + applied(self._unbroadcasted_scale_tril, normal)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

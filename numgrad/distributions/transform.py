@@ -42,6 +42,7 @@ class Transform:
         self._cache_size = cache_size
         self._cached: tuple[Any, Any] = (None, None)
         self._inv: Any = None
+        super().__init__()  # of a class that follows in a subclass, such as Module
 
     @property
     def event_dim(self) -> int:

@@ -79,7 +79,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = self._get_checked_instance(Wishart, _instance)
-        new.df, new._factor = self.df.expand(batch_shape), self._factor
+        new.df, new._unbroadcasted_scale_tril = self.df.expand(batch_shape), self._unbroadcasted_scale_tril
         for name in self._NAMES:
             if name in vars(self):
                 setattr(new, name, vars(self)[name].expand((*batch_shape, *self._event_shape)))
@@ -112,7 +112,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
 
     def _bartlett(self, sample_shape: Sequence[int]) -> Tensor:
         """Return ``L @ A @ A.mT @ L.mT`` for a lower triangular ``A`` of independent numbers (Bartlett 1933)."""
-        size, like = self._event_shape[-1], self._factor
+        size, like = self._event_shape[-1], self._unbroadcasted_scale_tril
         degrees = self.df.unsqueeze(-1) - arange(size, dtype=like.dtype, device=like.device)
         degrees = degrees.expand((*self._batch_shape, size))
         diagonal = Chi2(degrees, validate_args=False).rsample(sample_shape).sqrt().clamp(min=finfo(like.dtype).eps)
@@ -141,17 +141,18 @@ class Wishart(ScaleMatrix, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         size = self._event_shape[-1]
-        traces = cholesky_solve(value, self._factor).diagonal(dim1=-2, dim2=-1).sum(-1)
+        traces = cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
         power = (self.df - size - 1) / 2 * linalg_slogdet(value)[1]
         return power - traces / 2 - self.df * self._log_scale() - mvlgamma(self.df / 2, size)
 
     def _log_scale(self) -> Tensor:
         """Return half the logarithm of the determinant of twice the covariance."""
-        return self._event_shape[-1] * math.log(2) / 2 + log_diagonal(self._factor)
+        return self._event_shape[-1] * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)
 
     def entropy(self) -> Tensor:
         size, half = self._event_shape[-1], self.df / 2
-        steps = arange(size, dtype=self._factor.dtype, device=self._factor.device) / 2
+        like = self._unbroadcasted_scale_tril
+        steps = arange(size, dtype=like.dtype, device=like.device) / 2
         mean_logarithm = digamma(half.unsqueeze(-1) - steps).sum(-1)
         power = (self.df - size - 1) / 2 * mean_logarithm
         return (size + 1) * self._log_scale() + mvlgamma(half, size) - power + half * size

@@ -21,6 +21,8 @@ class UntypedStorage:
     __module__ = "numgrad"
 
     def __init__(self, elements: Tensor):
+        if isinstance(elements, int):
+            raise TypeError("storages are those of tensors: allocate memory with empty()")
         self._elements = elements  # the whole memory as a 1-D tensor
 
     @property

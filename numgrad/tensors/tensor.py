@@ -140,6 +140,13 @@ class Tensor(Conversions):
         result.__class__ = cls
         return result
 
+    @staticmethod
+    def _make_subclass(cls: type[_Subclass], data: Tensor, require_grad: bool = False) -> _Subclass:
+        """Return a leaf on the memory of ``data``, as an instance of a user-defined class."""
+        result = data.detach().as_subclass(cls)
+        result.requires_grad = require_grad
+        return result
+
     def __dir__(self) -> list[str]:
         """Return the existing names: not every tensor has every field, and only GPU tensors have the CUDA interface."""
         uncertain = {*Tensor.__slots__, "__cuda_array_interface__"}

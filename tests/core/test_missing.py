@@ -35,7 +35,7 @@ def module_of(name):
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim does.*: numgrad.optim.Adam$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd does not"),
         (numgrad.utils.data, "DFIterDataPipe", "PyTorch has 'DFIterDataPipe', but numgrad.utils.data does not"),
-        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad captures CUDA graphs by itself: use"),
+        (numgrad.cuda, "graph_pool_handle", "PyTorch has 'graph_pool_handle', but numgrad.cuda does not have it yet"),
         (numgrad.ones(2), "to_sparse", "PyTorch has 'to_sparse', but numgrad has no sparse tensors: use dense ones"),
         (numgrad, "sparse_coo_tensor", "PyTorch has 'sparse_coo_tensor', but numgrad has no sparse tensors"),
         (numgrad, "quint8", "PyTorch has 'quint8', but numgrad has no quantized tensors$"),

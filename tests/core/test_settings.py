@@ -136,6 +136,9 @@ def test_tensors_of_a_class_of_ones_own_stay_in_the_graph():
     assert x.grad.tolist() == [3, 3]
     with pytest.raises(TypeError, match=r"cls must be a type .* not <class 'int'>"):
         x.as_subclass(int)
+    leaf = torch.Tensor._make_subclass(Marked, x, True)
+    assert type(leaf) is Marked
+    assert leaf.is_leaf and leaf.requires_grad and leaf.data_ptr() == x.data_ptr()  # noqa: PT018
 
 
 def test_new_tensors_like_another():

@@ -137,12 +137,23 @@ def test_the_current_gpu_and_the_first_are_two_names():
     assert len({device("cuda"), device("cuda:0"), device("cuda", 0), device(0)}) == 2
 
 
-@pytest.mark.parametrize("name", ["tpu", "CUDA", "mps", "gpu:0"])
+@pytest.mark.parametrize("name", ["tpu", "CUDA", "gpu:0"])
 def test_kinds_of_devices_that_there_are_not(name):
     with pytest.raises(RuntimeError, match=f"Expected one of cpu, cuda device type at start of device string: {name}"):
         device(name)
     with pytest.raises(RuntimeError, match="at start of device string"):
         zeros(2, device=name)
+
+
+def test_devices_of_pytorch_alone_can_be_named_but_not_used():
+    meta = device("meta")
+    assert meta != device("cpu")
+    assert meta == pickle.loads(pickle.dumps(meta))
+    for use in (lambda: zeros(2, device=meta), lambda: zeros(2).to(meta), lambda: zeros(2).to("mps")):
+        with pytest.raises(NotImplementedError, match="on devices of the types cpu and cuda, not m"):
+            use()
+    with meta, pytest.raises(NotImplementedError, match="not meta"):
+        zeros(2)
 
 
 @pytest.mark.parametrize(

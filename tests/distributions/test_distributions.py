@@ -217,3 +217,19 @@ def test_the_lower_tail_keeps_its_digits(family):
     chances = torch.tensor([1e-30, 1e-8, 0.3, 0.8])
     places = distribution.icdf(chances)
     assert distribution.cdf(places).tolist() == pytest.approx(chances.tolist(), rel=3e-5)
+
+
+def test_distributions_and_transforms_call_the_constructor_of_the_class_that_follows():
+    class LearntTransform(dist.Transform, torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+
+    class LearntDistribution(dist.Distribution, torch.nn.Module):
+        arg_constraints = {}  # noqa: RUF012
+
+        def __init__(self):
+            super().__init__()
+            self.transform = LearntTransform()
+
+    assert [name for name, _ in LearntDistribution().named_parameters()] == ["transform.weight"]

@@ -1,8 +1,10 @@
 """Modules of PyTorch that libraries import, in numgrad's modules or with names that refuse to be used."""
 
 import abc
+import copy
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,8 @@ def test_names_come_from_where_numgrad_has_them(torch):
         "_C._nn.gelu": numgrad.nn.functional.gelu, "_C.Generator": numgrad.Generator,
         "utils.model_zoo.load_url": numgrad.hub.load_state_dict_from_url, "SymInt": numgrad.SymInt,
         "distributed.nn.functional.all_reduce": numgrad.distributed.nn.functional.all_reduce,
+        "Future": numgrad.futures.Future, "futures.wait_all": numgrad.futures.wait_all,
+        "UntypedStorage": type(numgrad.ones(1).untyped_storage()),
         "optim.lr_scheduler._LRScheduler": numgrad.optim.lr_scheduler.LRScheduler,
     }.items():
         value = torch
@@ -196,3 +200,40 @@ def test_a_function_of_a_module_that_numgrad_lacks_says_so(torch):
 
     with pytest.raises(NotImplementedError, match=r"torch\.fx\.Interpreter: numgrad has no symbolic traces"):
         Both()
+
+
+def test_tables_name_no_module_that_numgrad_has():
+    without_sources = {*_MODULES, *_PACKAGES} - {name for name, contents in _MODULES.items() if contents.sources}
+    for name in without_sources:
+        path = Path(numgrad.__file__).parent.joinpath(*name.split(".")[1:])
+        assert not path.is_dir(), name
+        assert not path.with_suffix(".py").exists(), name
+
+
+def test_dtypes_that_numgrad_lacks_have_limits_and_refuse_to_be_those_of_tensors(torch):
+    float8 = torch.float8_e4m3fn
+    assert isinstance(float8, torch.dtype)
+    assert (str(float8), float8.itemsize) == ("torch.float8_e4m3fn", 1)
+    assert {float8: 1, torch.float8_e5m2: 2}[torch.float8_e5m2] == 2
+    assert copy.deepcopy(float8) is float8
+    assert str(torch.finfo(float8)).startswith("finfo(resolution=1, min=-448, max=448, eps=0.125, smallest_normal=0.01")
+    x = torch.ones(2)
+    for use in (
+        lambda: x.to(float8), lambda: torch.zeros(2, dtype=float8), lambda: torch.nn.Linear(2, 2, dtype=float8),
+        lambda: x.view(torch.complex32), lambda: torch.promote_types(float8, torch.float32),
+        lambda: torch.set_default_dtype(float8), lambda: torch.finfo(torch.complex32),
+    ):
+        with pytest.raises(NotImplementedError, match=r"numgrad has no dtype torch\."):
+            use()
+
+
+def test_functions_of_sizes(torch):
+    assert (torch.sym_max(3, 2.0), torch.sym_min(3, 4), torch.sym_int(2.7), torch.sym_not(0)) == (3.0, 3, 2, True)
+    assert type(torch.sym_max(3, 2.0)) is float
+
+
+def test_placements_are_descriptions_without_sharded_tensors(torch):
+    placements = importlib.import_module("torch.distributed.tensor")
+    assert placements.Shard(0) == placements.Shard(0) != placements.Replicate()
+    with pytest.raises(NotImplementedError, match="numgrad has no sharded tensors"):
+        placements.DTensor()

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import typing
 
 import pytest
 from nn_models import Net, refusal
@@ -344,3 +345,10 @@ def test_the_state_of_an_older_pickle_is_completed():
     again.__setstate__(state)
     assert again(torch.ones(1, 1)).tolist() == net(torch.ones(1, 1)).tolist()
     again.register_forward_pre_hook(lambda module, args: None)
+
+
+def test_the_annotations_of_a_module_can_be_resolved():
+    class Annotated(torch.nn.Linear):
+        names: list[str]
+
+    assert typing.get_type_hints(Annotated)["names"] == list[str]

@@ -14,7 +14,7 @@ from .event_list import EventList, Results
 from .events import FunctionEvent
 from .recording import ProfileRecording
 
-__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "emit_nvtx", "profile", "record_function"]
 
 
 @dataclass(eq=False, repr=False)
@@ -184,3 +184,14 @@ class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name
 
     def clone(self) -> record_function:
         return record_function(self.name, self.args)
+
+
+class emit_nvtx:  # noqa: N801 - PyTorch's name
+    """Context in which PyTorch names its operations for NVIDIA's profilers.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False):
+        raise NotImplementedError("numgrad names no operations for NVIDIA's profilers: see cuda.nvtx.range")

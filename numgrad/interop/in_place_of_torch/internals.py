@@ -142,6 +142,14 @@ def _element_size(dtype: Any) -> int:
     return dtype.itemsize
 
 
+# -- torch.utils._python_dispatch -------------------------------------------------------------------------------------
+
+
+def is_traceable_wrapper_subclass(t: Any) -> bool:
+    """Return False: no tensor consists of others."""
+    return False
+
+
 # -- torch.utils._foreach_utils ---------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from types import GenericAlias
+from types import GenericAlias, SimpleNamespace
 from typing import Any
 
 from ...core import missing
+from ...core.types import LIMITS, dtype
 
-__all__ = ["SymBool", "SymFloat", "SymInt", "refusing"]
+__all__ = ["AbsentDtype", "SymBool", "SymFloat", "SymInt", "refusing"]
 
 
 class _Refusing(ABCMeta):
@@ -43,3 +44,23 @@ def refusing(module: str, name: str, lacking: str) -> type:
 
 #: Numbers that are not known yet while PyTorch traces a program; in numgrad all sizes are known.
 SymInt, SymFloat, SymBool = [refusing("torch", name, "symbolic numbers") for name in ("SymInt", "SymFloat", "SymBool")]
+
+
+class AbsentDtype(dtype):
+    """A dtype that numgrad lacks: programs may look it up in tables and read its limits, but tensors cannot have it."""
+
+    __module__ = "numgrad"
+    __slots__ = ()
+
+    def __init__(self, name: str, itemsize: int, **limits: float):
+        self.name, self.itemsize = name, itemsize
+        self.is_complex = name.startswith("complex")
+        self.is_floating_point = not self.is_complex
+        if limits:
+            LIMITS[self] = SimpleNamespace(**{"bits": 8 * itemsize, "min": -limits["max"], "precision": 0, **limits})
+
+    def __getattr__(self, name: str) -> Any:  # of the attributes that are not set
+        if name.startswith("__"):
+            raise AttributeError(name)
+        missing.modules_asked.add(repr(self))
+        raise NotImplementedError(f"numgrad has no dtype {self!r}; it has {', '.join(dtype.named)}")

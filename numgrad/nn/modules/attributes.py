@@ -55,7 +55,7 @@ class Attributes:
     """The part of a module that stores parameters, buffers and submodules apart from other attributes."""
 
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # of modules, or None; typing.get_type_hints finds no such name here
     _non_persistent_buffers_set: set[str]
     _parameters: dict[str, Parameter | None]
 

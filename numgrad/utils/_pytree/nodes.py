@@ -248,3 +248,8 @@ BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
 
 #: Dictionaries, which match each other in trees to be mapped together.
 DICTIONARIES = frozenset({dict, OrderedDict, defaultdict})
+
+# The functions of Python's containers, with which libraries register their subclasses.
+_, _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys = SUPPORTED_NODES[tuple][:4]
+_, _list_flatten, _list_unflatten, _list_flatten_with_keys = SUPPORTED_NODES[list][:4]
+_, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys = SUPPORTED_NODES[dict][:4]

@@ -6,13 +6,14 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ... import cuda
 from ...random import Generator
 from .collate import default_collate, default_convert, pinned
 from .dataset import Dataset, IterableDataset
-from .fetching import Fetcher, Reading
+from .fetching import Fetcher, Reading, _BaseDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from .worker_info import get_worker_info
 
@@ -171,7 +172,7 @@ class DataLoader(Generic[T]):
                 stacklevel=2,
             )
         if not self.num_workers:
-            return _BatchIterator(self, pins)
+            return _SingleProcessDataLoaderIter(self, pins)
         if self._workers is not None and self._workers.close.alive:
             self._workers.restart()
             return self._workers
@@ -182,8 +183,7 @@ class DataLoader(Generic[T]):
 
     def _started(self, pins: bool) -> WorkerIterator:
         """Start the workers and return their iterator."""
-        from . import workers  # loaders without workers do not need multiprocessing
-
+        workers = _workers()
         iter(self._index_sampler)  # as in PyTorch, because this may draw random numbers
         job = workers.Job(self._reading, draw_seed(self.generator), self.num_workers, self.worker_init_fn)
         return workers.WorkerIterator(
@@ -204,7 +204,7 @@ def _has_gpu() -> bool:
     return cuda.is_available()
 
 
-class _BatchIterator(Iterator[Any]):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """One pass over the data set of a loader, in this process."""
 
     def __init__(self, loader: DataLoader[Any], pins: bool):
@@ -215,7 +215,7 @@ class _BatchIterator(Iterator[Any]):
         draw_seed(loader.generator)  # PyTorch draws the workers' seed even without workers
         self._fetcher = Fetcher(loader._reading)
 
-    def __iter__(self) -> _BatchIterator:
+    def __iter__(self) -> _SingleProcessDataLoaderIter:
         return self
 
     def __len__(self) -> int:
@@ -276,3 +276,15 @@ def _check_count(num_workers: int) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def _workers() -> ModuleType:
+    from . import workers  # loaders without workers do not need multiprocessing
+
+    return workers
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_MultiProcessingDataLoaderIter":
+        return _workers().WorkerIterator
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -83,3 +83,7 @@ def _rows(dataset: Any, indices: list[Any]) -> list[Tensor] | None:
         return None
     rows = tensor(indices)
     return [table[rows].contiguous() for table in dataset.tensors]
+
+
+class _BaseDataLoaderIter(Iterator[Any]):
+    """One pass over the data set of a loader."""

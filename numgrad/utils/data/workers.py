@@ -12,7 +12,7 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -20,6 +20,7 @@ from typing import Any
 
 from ...distributed import uses_mpi
 from .collate import pinned
+from .fetching import _BaseDataLoaderIter
 from .transfer import receive
 from .worker import PATIENCE, Ended, Failure, Job, Restart, run
 
@@ -63,7 +64,7 @@ def context_of(context: Any) -> BaseContext:
     return multiprocessing.get_context(context)
 
 
-class WorkerIterator(Iterator[Any]):
+class WorkerIterator(_BaseDataLoaderIter):
     """Iterator over the batches of passes over a data set, read by workers.
 
     Batches are numbered in the order of requests, which go to the workers in turn.  For each worker, ``ahead`` batches

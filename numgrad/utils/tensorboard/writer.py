@@ -1,4 +1,4 @@
-"""``torch.utils.tensorboard``: data for TensorBoard, written by the package tensorboardX.
+"""The writer of data for TensorBoard, of the package tensorboardX.
 
 ``SummaryWriter`` is tensorboardX's class with ``add_...`` methods that accept tensors.  It is made on first access.
 """
@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..tensors.tensor import Tensor
+from ...tensors.tensor import Tensor
 
 
 def __getattr__(name: str) -> Any:
