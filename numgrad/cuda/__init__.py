@@ -22,8 +22,7 @@ from .streams import *  # noqa: F403
 #: PyTorch's classes of tensors on a GPU, one for each dtype.
 _TYPES = [f"{_type.legacy}Tensor" for _type in _dtype.named.values() if not (_type.is_complex or _type.is_limited)]
 
-__all__ = ["CUDAGraph", "OutOfMemoryError", "amp", "graph", "is_current_stream_capturing", "memory", "nvtx", "random"]
-__all__ += ["streams"]
+__all__ = ["CUDAGraph", "OutOfMemoryError", "amp", "graph", "memory", "nvtx", "random", "streams"]
 __all__ += _checking.__all__
 __all__ += _gpus.__all__
 __all__ += memory.__all__
@@ -33,8 +32,8 @@ __all__ += _TYPES
 
 if TYPE_CHECKING:
     from . import amp as amp
-    from .graphs import CUDAGraph, graph, is_current_stream_capturing
+    from .graphs import CUDAGraph, graph
 else:
-    _GRAPHS = dict.fromkeys(["CUDAGraph", "graph", "is_current_stream_capturing"], "graphs")
-    _LATER = {"amp": "amp", "graphs": "graphs", **_GRAPHS, **dict.fromkeys(_TYPES, "tensor_types")}
+    _GRAPHS = dict.fromkeys(["graphs", "CUDAGraph", "graph"], "graphs")
+    _LATER = {"amp": "amp", **_GRAPHS, **dict.fromkeys(_TYPES, "tensor_types")}
     __getattr__, __dir__ = _found_later(globals(), "cuda", _LATER)

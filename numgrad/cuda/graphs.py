@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .streams import is_current_stream_capturing
+
 __all__ = ["CUDAGraph", "graph", "is_current_stream_capturing"]
 
 
@@ -24,8 +26,3 @@ class graph(CUDAGraph):  # noqa: N801 - PyTorch's name
     Raises:
         NotImplementedError: always.
     """
-
-
-def is_current_stream_capturing() -> bool:
-    """Return False: nothing is recorded."""
-    return False

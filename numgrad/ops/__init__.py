@@ -104,7 +104,7 @@ from .spectral import fourier, short_time
 from .table import promotion
 from .table.op import make_importable, ops, public_functions
 from .shapes import copies
-from . import operators, autograd_operations
+from . import operators, autograd_operations, numbers_first
 
 __all__ = ["ops", "public_functions"]
 
