@@ -2064,7 +2064,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., out: Tensor | None
     """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
 
 
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., **keywords: Any) -> Tensor:
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The index at which each value belongs in a sorted vector of boundaries; see :func:`searchsorted`."""
 
 
@@ -2101,7 +2101,7 @@ def celu_(input: Tensor, alpha: _float = ..., **keywords: Any) -> Tensor:
     """Compute ``celu`` in place: overwrite the tensor and return it."""
 
 
-def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The product of several matrices, in the cheapest order of multiplication."""
 
 
@@ -2163,7 +2163,7 @@ def clone(input: Tensor, *, memory_format: Any = ..., out: Tensor | None = ..., 
     the original."""
 
 
-def column_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensors joined along the columns; a vector counts as one column."""
 
 
@@ -2371,7 +2371,7 @@ def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords
     """Return equal pieces, or those between indices, along dimension 2."""
 
 
-def dstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensors joined along dimension 2; a matrix counts as one layer."""
 
 
@@ -2456,7 +2456,7 @@ def expm1_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
-def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
 
@@ -2521,7 +2521,7 @@ def floor_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``floor`` in place: overwrite the tensor and return it."""
 
 
-def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
+def floor_divide(input: Any, other: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The quotient rounded towards minus infinity; unlike ``div(rounding_mode="floor")``, it has no
     derivative."""
 
@@ -2644,7 +2644,7 @@ def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords
     """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 
 
-def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensors joined along the columns (vectors along their elements)."""
 
 
@@ -3206,7 +3206,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ..., **keywords: A
     """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
 
 
-def polygamma(n: _int, input: Tensor, **keywords: Any) -> Tensor:
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the ``n``-th derivative of :func:`digamma`."""
 
 
@@ -3276,7 +3276,7 @@ def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None 
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order."""
 
 
@@ -3309,7 +3309,7 @@ def relu_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``relu`` in place: overwrite the tensor and return it."""
 
 
-def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
+def remainder(input: Any, other: Any, *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The remainder of ``input / other``, with the sign of ``other``, as for Python's ``%``; either may be a
     number."""
 
@@ -3364,7 +3364,7 @@ def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
     """Compute ``round`` in place: overwrite the tensor and return it."""
 
 
-def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensors joined along the rows; a vector counts as one row."""
 
 
@@ -3794,7 +3794,7 @@ def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords
     """Return equal pieces, or those between indices, along the rows."""
 
 
-def vstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Return the tensors joined along the rows; a vector counts as one row."""
 
 

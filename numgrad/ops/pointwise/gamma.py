@@ -146,7 +146,7 @@ def _(grad, input, order, factor):
     return grad * polygamma_op(input, order=order + 1, factor=-factor * (order + 1))
 
 
-@public(method=False)
+@public(method=False, takes_out=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
     """Return the ``n``-th derivative of :func:`digamma`.
 

@@ -10,7 +10,7 @@ from ...core.types import bool_
 from ...tensors.tensor import Tensor
 from ..table.callables import of_tensors, undifferentiated
 from ..table.declaring import pointwise
-from ..table.op import attach, export, public
+from ..table.op import attach, public
 from .comparison import eq
 
 # -- division ---------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
 
 
 floor_divide.inplace = floor_quotient.inplace  # type: ignore[attr-defined]
-export("floor_divide", floor_divide)
+public(floor_divide, direct=True)
 attach("floor_divide_", floor_quotient.inplace)
 
 
@@ -90,7 +90,7 @@ def remainder(input: Any, other: Any) -> Tensor:
 
 
 remainder.inplace = remainder_op.inplace  # type: ignore[attr-defined]
-export("remainder", remainder)
+public(remainder, direct=True)
 attach("remainder_", remainder_op.inplace)
 
 

@@ -258,7 +258,7 @@ def searchsorted(
     return search_op, (options["right"], out_int32)
 
 
-@public(method=False)
+@public(method=False, takes_out=True)
 @each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The index at which each value belongs in a sorted vector of boundaries; see :func:`searchsorted`.

@@ -241,7 +241,7 @@ def _stack(tensors: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 # -- rows, columns, layers ----------------------------------------------------------------------------------------
 
 
-@composite(method=False)
+@composite(method=False, takes_out=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the columns (vectors along their elements).
 
@@ -255,7 +255,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
 
 
-@composite(method=False, names=["row_stack"])
+@composite(method=False, names=["row_stack"], takes_out=True)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the rows; a vector counts as one row.
 
@@ -269,7 +269,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(atleast_2d(tensors), 0)
 
 
-@composite(method=False)
+@composite(method=False, takes_out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along dimension 2; a matrix counts as one layer.
 
@@ -282,7 +282,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(atleast_3d(tensors), 2)
 
 
-@composite(method=False)
+@composite(method=False, takes_out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Return the tensors joined along the columns; a vector counts as one column.
 

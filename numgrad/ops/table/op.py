@@ -304,7 +304,7 @@ def public(
         in_place: if True, also define a method that overwrites the tensor, whose name ends with an underscore; the
             function overwrites the tensor if its parameter ``inplace``, which is hidden from users, is True.
         direct: if True, add no wrapper, as the function is called often; it then checks its arguments itself.
-        takes_out: if True, the function that is returned takes ``out``.
+        takes_out: if True, the function takes ``out`` although it is no method, and so does what is returned.
         exact_out: if True, ``out`` must have the dtype of the result.
     """
     if in_place:
@@ -314,7 +314,7 @@ def public(
     for name in (call.__name__, *names) if export else ():
         if function:
             plain = call if direct else _checked(call, name)
-            public_functions[name] = _with_out(call, name, exact_out) if method else plain
+            public_functions[name] = _with_out(call, name, exact_out) if method or takes_out else plain
         if method:
             attach(name, call if direct else _checked(call, name, method=True))
     if takes_out:
