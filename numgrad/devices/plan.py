@@ -95,7 +95,7 @@ class Step(NamedTuple):
         operands: the kernel's arguments, in order.
         work: number of elements that the kernel's threads share.
         reports: the error that the kernel may report.
-        one_thread: True if BLAS must not use threads of its own; None if it may, unless kernels have one thread.
+        one_thread: True if BLAS must not use threads of its own.
         grid: blocks and threads per block on a GPU; None if they follow from ``work``.
         aligned: on a GPU, the kernel and its work for operands of which four elements can be read at once.
     """
@@ -104,7 +104,7 @@ class Step(NamedTuple):
     operands: tuple[Any, ...]
     work: int = 0
     reports: Bounds | None = None
-    one_thread: bool | None = False
+    one_thread: bool = False
     grid: tuple[int, int] | None = None
     aligned: Any = None
 
@@ -222,7 +222,7 @@ class Plan:
 
     def run(
         self, function: Callable[..., None], compute: np.dtype, *operands: Any, work: int = 0,
-        reports: Bounds | None = None, one_thread: bool | None = False, grid: tuple[int, int] | None = None,
+        reports: Bounds | None = None, one_thread: bool = False, grid: tuple[int, int] | None = None,
         aligned: Any = None, **parts: Any,
     ) -> None:
         """Add the run of a hand-written kernel, unless all buffers that it writes are empty.

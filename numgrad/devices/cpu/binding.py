@@ -63,8 +63,8 @@ def run_step(step: Step, operands: Sequence[Any], device: None = None, noted: Se
     else:
         function, compute, parts = chosen
         kernel = hand_written(function, compute, signature_of(operands), work, parts)
-    if step.one_thread is not False:
-        with one_thread(step.one_thread):
+    if step.one_thread:
+        with one_thread():
             run_kernel(kernel, operands, noted)
     else:
         run_kernel(kernel, operands, noted)
@@ -132,8 +132,8 @@ class _CpuWriter(Writer):
         else:
             entry = self.kernel()
             lines = [f"if {entry} is None:", f"    {entry} = {kernel}().entry", f"{entry}({operands})"]
-        if step.one_thread is not False:
-            lines = [f"with one_thread({step.one_thread}):", *["    " + line for line in lines]]
+        if step.one_thread:
+            lines = ["with one_thread():", *["    " + line for line in lines]]
         if step.reports is not None:
             indices, *bounds = step.reports
             arguments = ", ".join([self.buffer(indices), *map(self.constant, bounds)])

@@ -32,8 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from .threads import thread_count
-
 #: The fewest multiplications for which OpenBLAS uses several threads, and for which several are faster than one.
 MANY, WORTHWHILE = 1 << 18, 1 << 25
 
@@ -224,12 +222,9 @@ def is_on_one_thread() -> bool:
     return _one_thread.inside > 0
 
 
-def one_thread(always: bool | None = True) -> Any:
-    """Return the context in which the chosen BLAS uses one thread, always or if kernels of this thread use one.
-
-    See Note [The threads of BLAS].
-    """
-    return _one_thread if (always or thread_count() == 1) and isinstance(chosen_blas(), OpenBlas) else _unchanged
+def one_thread() -> Any:
+    """Return the context in which the chosen BLAS uses one thread: see Note [The threads of BLAS]."""
+    return _one_thread if isinstance(chosen_blas(), OpenBlas) else _unchanged
 
 
 def thread_functions() -> tuple[int, int] | None:
@@ -245,5 +240,4 @@ def thread_functions() -> tuple[int, int] | None:
 def one_thread_for(rows: int, inner: int, columns: int) -> Any:
     """Return the context for NumPy's product of (rows, inner) and (inner, columns)."""
     many = MANY if rows > 1 and columns > 1 else MANY_FOR_VECTORS
-    few = many < rows * inner * columns < WORTHWHILE
-    return _one_thread if few or thread_count() == 1 else _unchanged
+    return _one_thread if many < rows * inner * columns < WORTHWHILE else _unchanged

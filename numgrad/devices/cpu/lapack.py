@@ -123,7 +123,7 @@ def call_lapack(
         lapack, dtype, address, np.array([*plan, *values.values()], np.int64), x, or_empty(y, dtype),
         or_empty(z, dtype), or_empty(scratch["work"], dtype), or_empty(reals, real), or_empty(scratch["rwork"], real),
         numbers, or_empty(scratch["iwork"], _INTEGERS), work=int(count * work / _OPERATIONS) if workers > 1 else 1,
-        one_thread=count > 1 or work < WORTHWHILE or None,  # see Note [The threads of BLAS]
+        one_thread=count > 1 or work < WORTHWHILE,  # see Note [The threads of BLAS]
     )  # fmt: skip
     return numbers.part(0, count)
 
