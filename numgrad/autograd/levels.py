@@ -88,7 +88,8 @@ class Tangents(Level):
 
     def forget(self) -> None:
         """Remove the tangents at this level from all tensors."""
-        for duals in [reference() for reference in self.duals]:
+        for reference in [*self.duals]:  # copied at once, because another thread may remove some
+            duals = reference()
             if duals is not None:
                 duals.pop(self, None)
         self.duals.clear()

@@ -17,7 +17,8 @@ def main(arguments: Sequence[str]) -> None:
         abort_on_errors()
         number_processes(mpi().COMM_WORLD)
     except (ImportError, RuntimeError, ValueError) as error:
-        sys.stderr.write(f"python -m numgrad launch: error: {error}\n")  # at once, as others write, too
+        # in one piece, so that the messages of ranks do not mix
+        sys.stderr.write(f"python -m numgrad launch: error: {error}\n")
         sys.exit(1)
     try:
         run_as_main(arguments[module:], module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import runpy
@@ -33,7 +34,8 @@ def run(program: str, arguments: Sequence[str], module: bool) -> bool:
         traceback.print_exc()
         return False
     finally:
-        sys.path.remove(PROCESSES)
+        with contextlib.suppress(ValueError):  # the program may have removed it
+            sys.path.remove(PROCESSES)
         missing = missing_names()
         if missing:
             print(f"numgrad lacks names that the program used: {', '.join(missing)}", file=sys.stderr)

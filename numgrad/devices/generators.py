@@ -54,7 +54,7 @@ class Generator:
         Generator._classes[device_type] = cls
 
     def __new__(cls, device: Any = "cpu") -> Generator:
-        return object.__new__(Generator._classes[to_device(device).type])
+        return object.__new__(Generator._classes.get(to_device(device).type, Generator))
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = numbered(to_device(device))

@@ -18,7 +18,7 @@ from .work import Work
 __all__ = ["Call", "begin_collective", "begin_message", "member", "rank_in"]
 
 
-#: Functions that have begun requests in vain, with the memory that MPI may still use.
+#: Functions whose requests failed to begin, with the memory that MPI may still use.
 _failed: list[Callable[[], Sequence[Any]]] = []
 
 
@@ -56,11 +56,11 @@ class Call:
             self.work.start([Deferred(self.group, comparison, begin)], finish)
         else:
             comparisons = [] if comparison is None else [comparison]
+            self.work.start(comparisons)  # holds the memory that MPI writes if the requests fail to begin
             try:
                 self.work.start([*comparisons, *begin()], finish)
             except mpi().Exception as error:
                 _failed.append(begin)
-                self.work.start(comparisons)
                 self.work.wait()  # raises an error if the ranks' calls differ
                 raise DistBackendError(f"{self.work.describe()} failed: {error}") from None
         if async_op:

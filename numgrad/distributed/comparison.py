@@ -7,8 +7,8 @@ function, dtype, reduction, root and sizes; the sum must be a multiple of it.  W
 adds a hash of each part that it sends, with sender, receiver and size, and subtracts that of each part that it expects.
 In the sum, these cancel.  With another sum, the ranks tell each other their calls, and all raise an error.
 With ``NUMGRAD_DISTRIBUTED_DEBUG=1``, shapes must be equal, too, and no tensor is sent before the comparison is done.
-The latter is so with Open MPI, too, which writes beyond the memory of a receiver that expects less than is sent: see
-Note [Compared first].
+Open MPI writes beyond the memory of a receiver that expects less than is sent.  There, too, the comparison comes first:
+see Note [Compared first].
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Calls that begin when they have been compared with those of the other ranks.
 
 Note [Compared first]
-Such a call returns at once, too, if it is asynchronous.  Its tensors are sent when a later look at any handle finds
-that the calls of all ranks are equal.  MPI demands that all ranks begin the collectives of a communicator in the same
-order.  So calls of a group begin in the order in which they were made, and comparisons have their own communicator.
+Such a call returns at once, too, if it is asynchronous.  Its tensors are sent in the next ``wait`` or ``is_completed``
+of any handle after the calls of all ranks were found to be equal.  MPI demands that all ranks begin the collectives of
+a communicator in the same order.  So calls of a group begin in the order in which they were made, and comparisons have
+their own communicator.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +18,8 @@ __all__ = ["Deferred", "begin_compared", "waiting"]
 
 #: For each group, its calls that have not begun, in their order.
 waiting: dict[Any, deque[Deferred]] = {}
+
+_beginning = threading.Lock()
 
 
 class Deferred:
@@ -55,9 +59,14 @@ class Deferred:
 
 
 def begin_compared() -> None:
-    """Begin the calls that have been compared."""
-    for group, calls in [*waiting.items()]:
-        while calls and calls[0].begin():
-            calls.popleft()
-        if not calls:
-            waiting.pop(group, None)
+    """Begin the calls that have been compared, unless another thread does so."""
+    if not _beginning.acquire(blocking=False):
+        return
+    try:
+        for group, calls in [*waiting.items()]:
+            while calls and calls[0].begin():
+                calls.popleft()
+            if not calls:
+                waiting.pop(group, None)
+    finally:
+        _beginning.release()

@@ -369,7 +369,7 @@ class Recorder(Watcher):
             if isinstance(value, tuple | list):
                 self._note_tensors(value, location)
             elif hasattr(value, "_layout") and id(value) not in self.tensors:
-                forget = functools.partial(self.tensors.pop, id(value))
+                forget = functools.partial(self.tensors.pop, id(value))  # in C: a callback in Python would lose Ctrl-C
                 self.tensors[id(value)] = weakref.ref(value, forget), location
                 block = self.block_of(value._storage) if has_known_owner(value._storage) else None
                 if block is not None and block.layout is None:

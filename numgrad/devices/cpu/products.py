@@ -14,7 +14,7 @@ from .. import launches
 from ..common import factor, product_sizes
 from ..memory import or_empty
 from ..plan import Buffer, Plan, TensorRef
-from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread_for
+from .blas import MANY, MANY_FOR_VECTORS, WORTHWHILE, blas_addresses, blas_name, one_thread_for
 from .launching import empty
 from .threads import PARALLEL_FROM
 
@@ -66,8 +66,10 @@ def product(
     """
     dtype = left.type.numpy
     count, m, n, k = product_sizes(left.shape, right.shape, transposed)
-    if count == m == n == 1 and bias is None:
-        return vector_product(p, _as_vector(left, k, transposed[0]), _as_vector(right, k, not transposed[1]))
+    if count == m == n == 1 and bias is None and k:
+        vectors = _as_vector(left, k, transposed[0]), _as_vector(right, k, not transposed[1])
+        if vectors[0].layout.strides[0] and vectors[1].layout.strides[0]:
+            return vector_product(p, *vectors)
     address = blas_addresses().get(dtype)
     cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, transposed)
     if address is None or not cut.work:
@@ -123,8 +125,8 @@ def _piece(count: int, m: int, n: int, k: int, transposed: bool) -> tuple[int, i
 def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
     """Return the buffer of the product of a matrix, or a vector, and a vector.
 
-    A kernel passes small products to BLAS.  NumPy computes the others, by BLAS, and copies factors with gaps or
-    repeated elements.
+    A kernel passes products of two vectors, and small ones with a matrix, to BLAS.  NumPy computes the others, by
+    BLAS, and copies factors with gaps or repeated elements.
     """
     dtype, strides, (count,), (step,) = left.type.numpy, left.layout.strides, right.shape, right.layout.strides
     shape = left.shape[:-1]
@@ -134,11 +136,13 @@ def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
         form = factor(left.shape, strides, False)
         function, numbers, copied = vector_products, [rows, count, form.step, form.transposed, step], form.copied
     address = blas_addresses("gemv" if rows > 1 else "dot").get(dtype)
-    if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
+    most = WORTHWHILE if rows == 1 else MANY_FOR_VECTORS
+    if address is None or copied or not step or not 0 < rows * count <= most:
         return _by_numpy(p, left, right, (False, False), None, layout_of(left.type, shape))
     out = p.new(rows, dtype)
     factors = [Buffer(t.memory, span(t.shape, t.layout.strides), dtype, t.start) for t in (left, right)]
-    p.run(function, dtype, address, np.array(numbers, np.int64), *factors, out)
+    one_thread = rows * count > MANY_FOR_VECTORS
+    p.run(function, dtype, address, np.array(numbers, np.int64), *factors, out, one_thread=one_thread)
     return out
 
 

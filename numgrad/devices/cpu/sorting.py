@@ -51,6 +51,9 @@ def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
 #: Greatest number of elements of a line that a kernel sorts, or of which it finds one, faster than NumPy.
 _FEW_TO_SORT, _FEW_TO_PICK = 64, 256
 
+#: The same for sorting elements that are not adjacent, which may share few lines of the cache.
+_FEW_APART = 16
+
 
 def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
     """Return new buffers of elements of the dtype of ``x``, and of their indices."""
@@ -62,28 +65,30 @@ def sort_axis(
 ) -> tuple[Buffer, Buffer]:
     """Return the buffers of the sorted elements, or of the first ``count`` of them, and of their indices."""
     kept = length if count is None else count
-    results = _pair(p, x, outer * kept * inner)
     if x.dtype in WIDENING:
         wide, indices = sort_axis(p, p.widened(x), outer, length, inner, descending, count)
-        p.copy(wide, results[0])
-        return results[0], indices
+        narrow = p.new(wide.size, x.dtype)
+        p.copy(wide, narrow)
+        return narrow, indices
+    results = _pair(p, x, outer * kept * inner)
     order = sorting.descending if descending else sorting.before
     work = x.size if outer * inner > 1 else 0
-    if kept < length:
+    few = length <= (_FEW_TO_SORT if inner == 1 else _FEW_APART)
+    if kept < length and (few or kept <= length // 2):
         p.run(sorting.pick_first, x.dtype, x, length, inner, kept, *results, before=order, work=work)
-    elif length <= _FEW_TO_SORT and x.dtype.kind != "b":
+    elif few and x.dtype.kind != "b":
         p.run(sorting.sort_lines, x.dtype, x, length, inner, *results, before=order, work=work)
     else:
-        return p.host(_sorted, results, x, outer, length, inner, descending)
+        return p.host(_sorted, results, x, outer, length, inner, descending, kept)
     return results
 
 
 @by_numpy("numpy.argsort")
 def _sorted(
-    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool
+    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, kept: int
 ) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
-    return _picked(lines, _order(lines, descending))
+    return _picked(lines, _order(lines, descending)[..., :kept])
 
 
 def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from numgrad_kernels.cuda import adapter, extremes, reductions
 from numgrad_kernels.halves import WIDENING
 
 from ..common import FOLDS, least_sure_norm, nothing
-from ..plan import Buffer, Plan, Step
+from ..plan import Buffer, New, Plan, Step
 from .launching import INT64, THREADS
 from .lines import power_of_two
 from .memory import as_numbers, no_buffer, or_empty
@@ -144,7 +144,7 @@ def simplify(p: Plan) -> None:
         if adding.__class__ is not Step or adding.kernel[0] is not reductions.fold_axis:
             continue
         (x, columns, *_, divisor, sums), parts = adding.operands, adding.kernel.parts
-        if columns == 1 and uses[x.memory] == 2 and parts in (_SUM, _SHARE):
+        if columns == 1 and x.memory.__class__ is New and uses[x.memory] == 2 and parts in (_SUM, _SHARE):
             merged = sum_step(computing, x, sums, divisor if parts == _SHARE else 1.0, adding.grid)
             p.steps[number : number + 2] = [merged] if merged else [computing, adding]
 
