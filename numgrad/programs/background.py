@@ -1,4 +1,8 @@
-"""Work in a background thread, such as compiling kernels for programs that run often."""
+"""Work in a background thread, such as compiling kernels for programs that run often.
+
+A fork waits until a function that runs in the background has returned.  In the child, where the thread does not exist,
+the locks that it held would never be released, such as llvmlite's.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from collections.abc import Callable
 _tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 _lock = threading.Lock()
 _worker: threading.Thread | None = None
+
+#: Held while a function runs.
+_running = threading.RLock()
 
 
 def in_background(task: Callable[[], None]) -> None:
@@ -38,16 +45,19 @@ def _work() -> None:
                 return
         task = _tasks.get()
         try:
-            task()
+            with _running:
+                task()
         except Exception as error:  # the program remains as it was, and the thread continues
             threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, _worker)))
 
 
 def _in_child() -> None:
     """Reset the queue in a child process: a fork does not copy the thread."""
-    global _tasks, _lock, _worker
-    _tasks, _lock, _worker = queue.SimpleQueue(), threading.Lock(), None
+    global _tasks, _lock, _worker, _running
+    _tasks, _lock, _worker, _running = queue.SimpleQueue(), threading.Lock(), None, threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(
+        before=lambda: _running.acquire(), after_in_parent=lambda: _running.release(), after_in_child=_in_child
+    )

@@ -1,6 +1,8 @@
 """Compiled programs whose kernels are merged and run tile by tile: the bits are those of the function itself."""
 
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -243,6 +245,24 @@ def test_small_programs_stay_as_they_are():
     program = program_of(compiled)
     program.improve()
     assert not tiles_of(program)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_what_runs_in_the_background():
+    """The child could wait forever for a lock that the thread holds, such as llvmlite's."""
+    begun, done = threading.Event(), []
+
+    def task():
+        begun.set()
+        time.sleep(0.2)
+        done.append(True)
+
+    background.in_background(task)
+    begun.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if done else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
