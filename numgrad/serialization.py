@@ -240,6 +240,8 @@ def _own_device(name: str) -> device:
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
             "your storages to the CPU."
         )
+    if result.type not in ("cpu", "cuda"):
+        raise RuntimeError(f"the file has tensors of a device {name!r}, which numgrad lacks: load with map_location='cpu'")
     return result
 
 
