@@ -241,7 +241,9 @@ def _own_device(name: str) -> device:
             "your storages to the CPU."
         )
     if result.type not in ("cpu", "cuda"):
-        raise RuntimeError(f"the file has tensors of a device {name!r}, which numgrad lacks: load with map_location='cpu'")
+        raise RuntimeError(
+            f"the file has tensors of a device {name!r}, which numgrad lacks: load them with map_location='cpu'"
+        )
     return result
 
 
