@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
@@ -44,7 +44,15 @@ def _accepting_numbers(call: Callable[..., Any], name: str, count: int, factors:
     return accepting
 
 
-for _name, (_count, _factors) in _FACTORS.items():
-    public_functions[_name] = _accepting_numbers(public_functions[_name], _name, _count, _factors)
+def _replaced(functions: Mapping[str, Any], name: str, factors: tuple[int, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the function ``name`` that accepts its factors among the tensors, by this name and all others it has."""
+    function = functions[name]
+    accepting = _accepting_numbers(function, name, *factors)
+    return {alias: accepting for alias, other in functions.items() if other is function}
+
+
+for _name, _of_name in _FACTORS.items():
+    public_functions.update(_replaced(public_functions, _name, _of_name))
     for _method in (_name, f"{_name}_"):
-        attach(_method, _accepting_numbers(getattr(Tensor, _method), _method, _count, _factors))
+        for _alias, _accepting in _replaced(vars(Tensor), _method, _of_name).items():
+            attach(_alias, _accepting)

@@ -2456,7 +2456,7 @@ def expm1_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
-def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
 
@@ -3276,7 +3276,7 @@ def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None 
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
+def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order."""
 
 

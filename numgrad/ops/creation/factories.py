@@ -226,7 +226,7 @@ def scalar_tensor(
     return full((), s, dtype=chosen_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
-@public(method=False, direct=True, takes_out=True)
+@public(method=False, direct=True)
 def eye(
     n: int, m: int | None = None, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,

@@ -232,7 +232,7 @@ def randint_like(
     return finished(laid_out_as(input, result, memory_format), requires_grad)
 
 
-@public(method=False, direct=True, takes_out=True)
+@public(method=False, direct=True)
 @drawn
 def randperm(
     n: int, *, generator: random.Generator | None = None, dtype: dtype | None = None,

@@ -294,7 +294,7 @@ def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
 # -- choosing -----------------------------------------------------------------------------------------------------
 
 
-@public(method=False, direct=True, takes_out=True)
+@public(method=False, direct=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Return ``input`` where ``condition`` is true, ``other`` elsewhere: tensors or numbers, broadcast together.
 
