@@ -65,13 +65,12 @@ def product(
         bias: n elements.
     """
     dtype = left.type.numpy
-    count, m, n, k = product_sizes(left.shape, right.shape, transposed)
-    if count == m == n == 1 and bias is None and k:
-        vectors = _as_vector(left, k, transposed[0]), _as_vector(right, k, not transposed[1])
-        if vectors[0].layout.strides[0] and vectors[1].layout.strides[0]:
-            return vector_product(p, *vectors)
     address = blas_addresses().get(dtype)
     cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, transposed)
+    if cut.size == 1 and bias is None and cut.work:  # of one row and one column
+        vectors = _as_vector(left, transposed[0]), _as_vector(right, not transposed[1])
+        if vectors[0].layout.strides[0] and vectors[1].layout.strides[0]:
+            return vector_product(p, *vectors)
     if address is None or not cut.work:
         return _by_numpy(p, left, right, transposed, bias, layout_of(left.type, cut.shape))
     x, y = p.packed(left) if cut.copies[0] else left, p.packed(right) if cut.copies[1] else right
@@ -83,9 +82,10 @@ def product(
     return out
 
 
-def _as_vector(matrix: TensorRef, length: int, column: bool) -> TensorRef:
+def _as_vector(matrix: TensorRef, column: bool) -> TensorRef:
     """Return a matrix, or the only one of a stack, of one row or column as a vector."""
-    return matrix.viewed(layout_of(matrix.type, (length,), (matrix.layout.strides[-2 if column else -1],)))
+    dim = -2 if column else -1
+    return matrix.viewed(layout_of(matrix.type, (matrix.shape[dim],), (matrix.layout.strides[dim],)))
 
 
 @functools.lru_cache(maxsize=4096)
