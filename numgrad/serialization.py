@@ -28,6 +28,9 @@ from .tensors.tensor import Tensor
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
+#: The protocol of the pickles in files.
+DEFAULT_PROTOCOL = 2
+
 #: Types of arguments, for annotations.
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 FILE_LIKE = str | os.PathLike[str] | IO[bytes]
@@ -42,7 +45,7 @@ def save(
     obj: Any,
     f: File,
     pickle_module: Any = None,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Write ``obj`` to a file that :func:`load` and PyTorch's ``torch.load`` can read.

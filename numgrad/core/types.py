@@ -180,9 +180,13 @@ def complex_of(dtype: dtype) -> dtype:
     return complex128 if dtype is float64 else complex64
 
 
+#: The dtypes of the parts of complex numbers.
+PARTS = {complex64: float32, complex128: float64}
+
+
 def real_of(dtype: dtype) -> dtype:
     """Return the dtype of the parts of a complex dtype; a real dtype is returned unchanged."""
-    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+    return PARTS.get(dtype, dtype)
 
 
 def numpy_bfloat16() -> np.dtype:

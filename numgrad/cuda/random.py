@@ -7,18 +7,18 @@ seed is stored and takes effect when a GPU comes into use, so programs need no c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..devices import begin_cuda, cuda_in_use
 from ..ops.creation.random_numbers import get_state, set_state
 from ..random import gpu_generator, seed_gpus
 from ..tensors.tensor import Tensor
-from .gpus import index_of
+from .gpus import device_count, index_of
 
 __all__ = [
-    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
-    "set_rng_state", "set_rng_state_all",
+    "default_generators", "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all",
+    "seed", "seed_all", "set_rng_state", "set_rng_state_all",
 ]
 
 
@@ -30,6 +30,19 @@ def _generator(device: Any) -> Any:
 def _of_current() -> Any:
     """Return the default generator of the current GPU, or of the first while GPUs are not in use."""
     return gpu_generator(begin_cuda().runtime.current_device() if cuda_in_use() else 0)
+
+
+class _DefaultGenerators(Sequence[Any]):
+    """The default generators of all GPUs, by number."""
+
+    def __len__(self) -> int:
+        return device_count()
+
+    def __getitem__(self, number: Any) -> Any:
+        return gpu_generator(range(len(self))[number])
+
+
+default_generators = _DefaultGenerators()
 
 
 def manual_seed(seed: int) -> None:

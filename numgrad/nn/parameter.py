@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..ops.creation.factories import empty
+from ..tensors.printing import text_of
 from ..tensors.tensor import Tensor, show_elements_of, tensor_of
 
 __all__ = [
@@ -64,7 +65,9 @@ class Parameter(Tensor, metaclass=_MarkedTensor):
         return memo[id(self)]
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        cls = type(self)
+        text = text_of(self) if cls is Parameter else f"Parameter({text_of(self, cls.__name__)})"
+        return "Parameter containing:\n" + text
 
 
 class Buffer(Tensor, metaclass=_MarkedTensor):

@@ -13,6 +13,7 @@ from ..autograd.accumulation import forget_gradients
 from ..autograd.grad_mode import enable_grad
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.display import shown_by
+from ..core.missing import found_later
 from ..tensors.tensor import Tensor, type_name
 
 __all__ = [
@@ -341,3 +342,13 @@ def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return type(value)(_fitted(item, param) for item in value)  # type: ignore[call-arg]
     return value
+
+
+#: Names that optimizers written for PyTorch import from here.
+_PRIVATE = [
+    "ParamsT", "_capturable_doc", "_default_to_fused_or_foreach", "_differentiable_doc",
+    "_disable_dynamo_if_unsupported", "_dispatch_sqrt", "_foreach_doc", "_fused_doc",
+    "_get_capturable_supported_devices", "_get_scalar_dtype", "_get_value", "_maximize_doc", "_params_doc",
+    "_stack_if_compiling", "_use_grad_for_differentiable", "_view_as_real",
+]
+__getattr__, _ = found_later(globals(), "optim.optimizer", dict.fromkeys(_PRIVATE, ".private_names"))

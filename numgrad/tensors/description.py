@@ -38,23 +38,24 @@ class Description(Methods):
     # ``_mapped`` describes the batch that a tensor without memory represents (see ``ops/batching/batches.py``);
     # ``_origin`` is the origin of a tensor that requires no gradient (see ``autograd/locations.py``).
 
-    _accumulator: Any
-    _counter: list[int]
-    _duals: dict[Any, Tensor]  # in forward mode, otherwise absent
-    _edge: Any
-    _grad: Any
-    _grad_type: TensorType | None  # if ``grad_dtype`` was set, otherwise absent
-    _hooks: Any
-    _layout: Layout
-    _mapped: Any  # under ``vmap``, otherwise absent
-    _offset: int
-    _origin: str  # if known, otherwise absent
-    _requires_grad: int
-    _root: Tensor  # of a view, otherwise absent
-    _seen: int  # of a view, otherwise absent
-    _shared: bool
-    _storage: Any
-    _view: Any
+    if TYPE_CHECKING:  # get_type_hints(Tensor) would need the classes
+        _accumulator: Any
+        _counter: list[int]
+        _duals: dict[Any, Tensor]  # in forward mode, otherwise absent
+        _edge: Any
+        _grad: Any
+        _grad_type: TensorType | None  # if ``grad_dtype`` was set, otherwise absent
+        _hooks: Any
+        _layout: Layout
+        _mapped: Any  # under ``vmap``, otherwise absent
+        _offset: int
+        _origin: str  # if known, otherwise absent
+        _requires_grad: int
+        _root: Tensor  # of a view, otherwise absent
+        _seen: int  # of a view, otherwise absent
+        _shared: bool
+        _storage: Any
+        _view: Any
 
     @property
     def shape(self) -> Size:

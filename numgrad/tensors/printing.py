@@ -69,6 +69,7 @@ def tensor_text(
     device_text: str | None = None,
     dtype_text: str | None = None,
     suffixes: Sequence[str] = (),
+    title: str = "tensor",
 ) -> str:
     """Format ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
 
@@ -78,6 +79,7 @@ def tensor_text(
         dtype, its complex counterpart, int64 and bool; for a tensor without elements, only for the default
         floating-point dtype.
     suffixes: the text that follows the dtype, in order, such as ``["requires_grad=True"]``.
+    title: the text before the parenthesis.
 
     As in PyTorch, the size is shown if the data does not imply it: ``tensor([], size=(0, 3))``.
     """
@@ -89,7 +91,7 @@ def tensor_text(
     if dtype_text is not None:
         parts.append(f"dtype={dtype_text}")
     parts.extend(suffixes)
-    prefix = "tensor("
+    prefix = f"{title}("
     indent = len(prefix)
     return _append_parts(prefix + _data_text(array, indent), parts, indent)
 
@@ -203,8 +205,8 @@ def _float_notation(magnitudes: np.ndarray) -> tuple[str, str]:
     return (".0f", ".") if whole else (f".{_options.precision}f", "")
 
 
-def text_of(tensor: Any) -> str:
-    """Return the ``repr`` of a tensor: its elements and attributes."""
+def text_of(tensor: Any, title: str = "tensor") -> str:
+    """Return the ``repr`` of a tensor: its elements and attributes, after a title."""
     if hasattr(tensor, "_mapped"):
         return _mapped_text(tensor)
     dtype = tensor._layout.type.dtype
@@ -221,6 +223,7 @@ def text_of(tensor: Any) -> str:
         device_text=repr(str(tensor.device)) if tensor.is_cuda else None,
         dtype_text=None if dtype in hidden else repr(dtype),
         suffixes=suffixes,
+        title=title,
     )
 
 

@@ -134,16 +134,19 @@ class Tensor(Conversions):
         Raises:
             TypeError: ``cls`` is not a subclass of Tensor.
         """
-        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-            raise TypeError(f"cls must be a type (not an instance) and a subclass of Tensor, not {cls!r}")
         result: Any = self.view_as(self)
-        result.__class__ = cls
+        result.__class__ = _subclass_of_tensor(cls)
         return result
 
     @staticmethod
     def _make_subclass(cls: type[_Subclass], data: Tensor, require_grad: bool = False) -> _Subclass:
-        """Return a leaf on the memory of ``data``, as an instance of a user-defined class."""
-        result = data.detach().as_subclass(cls)
+        """Return a leaf on the memory of ``data``, as an instance of a user-defined class.
+
+        Raises:
+            TypeError: ``cls`` is not a subclass of Tensor.
+        """
+        result: Any = data.detach()
+        result.__class__ = _subclass_of_tensor(cls)
         result.requires_grad = require_grad
         return result
 
@@ -157,7 +160,7 @@ class Tensor(Conversions):
         return id(self)
 
     def __repr__(self) -> str:
-        return text_of(self)
+        return text_of(self) if type(self) is Tensor else text_of(self, type(self).__name__)
 
     _repr_html_ = shown_by("tensor_html")
 
@@ -181,6 +184,13 @@ class Tensor(Conversions):
             result._grad = copy.deepcopy(self._grad, memo)
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return result
+
+
+def _subclass_of_tensor(cls: Any) -> Any:
+    """Return a class, which must be a subclass of Tensor; see ``as_subclass``."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"cls must be a type (not an instance) and a subclass of Tensor, not {cls!r}")
+    return cls
 
 
 for _part in (Conversions, AutogradAttributes, Description):  # users see only the class Tensor

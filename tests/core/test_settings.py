@@ -1,6 +1,7 @@
 """Settings that programs make once at their start."""
 
 import threading
+import typing
 
 import numpy as np
 import pytest
@@ -128,6 +129,17 @@ def test_tensors_of_a_class_of_ones_own_stay_in_the_graph():
     leaf = torch.Tensor._make_subclass(Marked, x, True)
     assert type(leaf) is Marked
     assert leaf.is_leaf and leaf.requires_grad and leaf.data_ptr() == x.data_ptr()  # noqa: PT018
+    assert not leaf._is_view()
+    assert repr(leaf) == "Marked([1., 1.], requires_grad=True)"
+
+
+def test_parameters_of_a_class_of_ones_own_print_it():
+    class Weight(torch.nn.Parameter):
+        pass
+
+    text = "Parameter containing:\nParameter(Weight([1., 1.], requires_grad=True))"
+    assert repr(Weight(torch.ones(2))) == text
+    assert typing.get_type_hints(Weight) is not None
 
 
 def test_new_tensors_like_another():

@@ -129,7 +129,9 @@ def test_functions_become_operations_with_a_gradient(torch):
     x = torch.ones(2, requires_grad=True)
     torch.ops.tests.scaled(x, by=3.0).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
-    assert torch.ops.aten.relu is torch.relu
+    relu = torch.ops.aten.relu.default
+    assert relu is torch.ops.aten.relu
+    assert relu(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
     assert not hasattr(torch.ops.tests, "other")
     with pytest.raises(NotImplementedError, match="'tests::other' is not an operation that custom_op"):
         torch.library.register_autograd("tests::other", None)
@@ -221,10 +223,62 @@ def test_dtypes_that_numgrad_lacks_have_limits_and_refuse_to_be_those_of_tensors
     for use in (
         lambda: x.to(float8), lambda: torch.zeros(2, dtype=float8), lambda: torch.nn.Linear(2, 2, dtype=float8),
         lambda: x.view(torch.complex32), lambda: torch.promote_types(float8, torch.float32),
-        lambda: torch.set_default_dtype(float8), lambda: torch.finfo(torch.complex32),
+        lambda: torch.set_default_dtype(float8),
     ):
         with pytest.raises(NotImplementedError, match=r"numgrad has no dtype torch\."):
             use()
+    assert str(torch.finfo(torch.complex32)) == str(torch.finfo(torch.float16))
+
+
+def test_classes_are_in_the_modules_where_pytorch_has_them(torch):
+    for name in (
+        "rnn.LSTMCell", "container.ParameterList", "loss.TripletMarginLoss", "batchnorm.SyncBatchNorm",
+        "transformer.Transformer",
+    ):
+        module, _, cls = name.partition(".")
+        assert getattr(importlib.import_module(f"torch.nn.modules.{module}"), cls) is getattr(torch.nn, cls)
+    from torch.nn import _reduction
+    from torch.nn.modules.dropout import _DropoutNd
+    from torch.nn.modules.transformer import _get_activation_fn, _get_clones
+    from torch.nn.modules.utils import _list_with_default, _reverse_repeat_tuple
+
+    assert isinstance(torch.nn.Dropout2d(), _DropoutNd)
+    assert _get_activation_fn("gelu") is torch.nn.functional.gelu
+    first, second = _get_clones(torch.nn.Linear(2, 2), 2)
+    assert first is not second
+    assert first.weight.equal(second.weight)
+    assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    assert _list_with_default([None, 3], [7, 8, 9]) == [8, 3]
+    assert _reduction.get_enum("sum") == 2
+    assert _reduction.legacy_get_string(None, False, emit_warning=False) == "none"
+
+
+def test_optimizers_written_for_pytorch_find_their_helpers(torch):
+    from torch.optim.optimizer import (
+        Optimizer,
+        _default_to_fused_or_foreach,
+        _get_scalar_dtype,
+        _get_value,
+        _use_grad_for_differentiable,
+        _view_as_real,
+    )
+
+    class Descent(Optimizer):
+        @_use_grad_for_differentiable
+        def step(self):
+            for param in self.param_groups[0]["params"]:
+                param.add_(param.grad, alpha=-0.5)
+
+    x = torch.ones(1, requires_grad=True)
+    optimizer = Descent([x], {"differentiable": False})
+    x.grad = torch.ones(1)
+    optimizer.step()
+    assert x.item() == _get_value(x) == 0.5
+    assert _default_to_fused_or_foreach([x], differentiable=False) == (False, False)
+    assert _get_scalar_dtype() is torch.float32
+    params, grads = [torch.ones(1, dtype=torch.complex64), x], [torch.ones(1, dtype=torch.complex64), x]
+    _view_as_real(params, grads)
+    assert [tuple(tensor.shape) for tensor in params + grads] == [(1, 2), (1,), (1, 2), (1,)]
 
 
 def test_functions_of_sizes(torch):

@@ -380,12 +380,16 @@ def test_leaves_and_expanded_tensors_are_not_written_to():
             leaf[0] = value
     base = zeros(3)
     wide = base.expand(2, 3)
-    with refused(RuntimeError, [wide, base], "more than one element of the written-to tensor", "[2, 3]", "clone()"):
-        wide[:] = ones(3)
+    for value in (2, ones(3)):
+        with refused(RuntimeError, [wide, base], "more than one element of the written-to tensor", "[2, 3]", "clone()"):
+            wide[:] = value
     wide[0] = ones(3)  # the elements of one row are distinct
     assert base.tolist() == [1, 1, 1]
-    wide[:] = 2  # one number for all
+    wide.fill_(2)  # of all elements
     assert base.tolist() == [2, 2, 2]
+    wide[1] = 5
+    wide[0, 1:2] = 3
+    assert base.tolist() == [5, 3, 5]
 
 
 def test_elements_cannot_be_deleted(cube):

@@ -8,6 +8,7 @@ import pytest
 import numgrad
 from numgrad import float32, float64, int64, tensor
 from numgrad.utils.data import default_collate, default_convert
+from numgrad.utils.data.collate import collate, default_collate_fn_map
 
 Pair = namedtuple("Pair", "x y")
 
@@ -103,3 +104,17 @@ def test_conversion_of_one_sample():
     assert d["k"].x.tolist() == [1, 1]
     array[0] = 5
     assert a[0].item() == 5  # the array's own memory
+
+
+def test_programs_add_functions_for_their_own_types(monkeypatch):
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def collate_points(points, *, collate_fn_map):
+        return [point.x for point in points]
+
+    monkeypatch.setitem(default_collate_fn_map, Point, collate_points)
+    assert default_collate([{"at": Point(1)}, {"at": Point(2)}]) == {"at": [1, 2]}
+    with pytest.raises(TypeError, match="batch must contain tensors"):
+        collate([1, 2])

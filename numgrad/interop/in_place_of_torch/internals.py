@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...autograd.grad_mode import LEVELS, state
 from ...core.device import to_device
 from ...cuda.gpus import index_of
 from ...hub import load_state_dict_from_url
+from ...nn.functional.reduction import newer_reduction
 from ...nn.modules.module import _to_arguments
 from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
@@ -111,6 +113,34 @@ def get_callable_argument_names(fn: Callable[..., Any]) -> list[str]:
 def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., Any]:
     """Return the function unchanged: the traceback of a process that fails is printed, and ends the others."""
     return fn
+
+
+# -- torch.nn._reduction ----------------------------------------------------------------------------------------------
+
+
+def get_enum(reduction: str) -> int:
+    """Return the number of a reduction.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+    if reduction not in numbers:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return numbers[reduction]
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """Return the reduction that two deprecated arguments of losses describe."""
+    if not emit_warning:
+        with warnings.catch_warnings(action="ignore"):
+            return legacy_get_string(size_average, reduce)
+    return newer_reduction("mean", size_average is not False, reduce is not False, stacklevel=3)
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """Return the number of the reduction that two deprecated arguments of losses describe."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))
 
 
 # -- torch._utils -----------------------------------------------------------------------------------------------------

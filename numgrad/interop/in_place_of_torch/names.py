@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ...core.types import PARTS, float16
 from ...futures import Future as Future
 from ...jit import ScriptModule as ScriptModule
 from ...ops.creation.from_data import tensor
@@ -27,7 +28,7 @@ float8_e5m2 = AbsentDtype("float8_e5m2", 1, max=57344.0, eps=2**-2, smallest_nor
 float8_e5m2fnuz = AbsentDtype("float8_e5m2fnuz", 1, max=57344.0, eps=2**-3, smallest_normal=2**-15)
 float8_e8m0fnu = AbsentDtype("float8_e8m0fnu", 1, min=2**-127, max=2.0**127, eps=1.0, smallest_normal=2**-127)
 float4_e2m1fn_x2, complex32 = AbsentDtype("float4_e2m1fn_x2", 1), AbsentDtype("complex32", 4)
-chalf = complex32
+chalf, PARTS[complex32] = complex32, float16
 
 PyTorchFileReader = refusing("torch", "PyTorchFileReader", "reader of parts of files: see load")
 

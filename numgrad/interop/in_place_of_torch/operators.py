@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numgrad
 
 from ... import native_functions
 from .library import defined
+from .refusals import refusing
 
 __all__: list[str] = []
+
+
+class _Packet:
+    """An operation, which is all of its overloads, as in ``torch.ops.aten.add.Tensor``."""
+
+    def __init__(self, function: Callable[..., Any]):
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> _Packet:
+        if overload.startswith("_"):
+            raise AttributeError(overload)
+        return self
+
+
+@functools.cache
+def _packet(name: str) -> _Packet:
+    """Return the operation of ``aten`` of this name, the same object each time, for tables with such keys."""
+    for module in (native_functions, numgrad):
+        if hasattr(module, name):
+            return _Packet(getattr(module, name))
+    return _Packet(refusing("torch.ops.aten", name, "operation of this name"))
 
 
 class _Namespace:
@@ -20,7 +47,7 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> Any:
         if self._name == "aten":
-            return getattr(native_functions if hasattr(native_functions, name) else numgrad, name)
+            return _packet(name)
         if (qualified := f"{self._name}::{name}") in defined:
             return defined[qualified]
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")

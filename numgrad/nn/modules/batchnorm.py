@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.missing import found_later
 from ...core.types import int64
 from ...ops.creation.factories import ones, zeros
 from ...ops.creation.from_data import tensor
@@ -183,3 +184,8 @@ class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
     """A lazy ``BatchNorm3d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
+
+
+#: Classes that PyTorch has in this module.
+_ELSEWHERE = ["SyncBatchNorm"]
+__getattr__, _ = found_later(globals(), "nn.modules.batchnorm", dict.fromkeys(_ELSEWHERE, ".sync_batchnorm"))

@@ -8,6 +8,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from typing import Any, Self
 
 from ...autograd.hooks import note_module_change
+from ...core.missing import found_later
 from .module import Module, enclosed, indented
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
@@ -285,3 +286,8 @@ def named_pairs(name: str, values: Any) -> list[tuple[str, Any]]:
             raise ValueError(f"{name} update sequence element #{index} has length {len(items)}; 2 is required")
         pairs.append((items[0], items[1]))
     return pairs
+
+
+#: Classes that PyTorch has in this module.
+_ELSEWHERE = ["ParameterDict", "ParameterList"]
+__getattr__, _ = found_later(globals(), "nn.modules.container", dict.fromkeys(_ELSEWHERE, ".parameter_container"))

@@ -9,7 +9,7 @@ from .module import CallsFunction
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(CallsFunction):
+class _DropoutNd(CallsFunction):
     """A form of dropout, which returns its input in evaluation mode.
 
     Raises:
@@ -27,7 +27,7 @@ class _Dropout(CallsFunction):
         return self._function(input, self.p, self.training, self.inplace)
 
 
-class Dropout(_Dropout, function=functional.dropout):
+class Dropout(_DropoutNd, function=functional.dropout):
     """In training, elements set to 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
     Example:
@@ -41,21 +41,21 @@ class Dropout(_Dropout, function=functional.dropout):
     """
 
 
-class Dropout1d(_Dropout, function=functional.dropout1d):
+class Dropout1d(_DropoutNd, function=functional.dropout1d):
     """Dropout of whole channels of inputs (batch, channels, length)."""
 
 
-class Dropout2d(_Dropout, function=functional.dropout2d):
+class Dropout2d(_DropoutNd, function=functional.dropout2d):
     """Dropout of whole channels of inputs (batch, channels, height, width)."""
 
 
-class Dropout3d(_Dropout, function=functional.dropout3d):
+class Dropout3d(_DropoutNd, function=functional.dropout3d):
     """Dropout of whole channels of inputs (batch, channels, depth, height, width)."""
 
 
-class AlphaDropout(_Dropout, function=functional.alpha_dropout):
+class AlphaDropout(_DropoutNd, function=functional.alpha_dropout):
     """Dropout that preserves mean and variance of standard normal inputs, for use with SELU."""
 
 
-class FeatureAlphaDropout(_Dropout, function=functional.feature_alpha_dropout):
+class FeatureAlphaDropout(_DropoutNd, function=functional.feature_alpha_dropout):
     """AlphaDropout of whole channels of inputs (batch, channels, ...)."""

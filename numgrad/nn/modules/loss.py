@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...core.missing import found_later
 from ...tensors.tensor import Tensor
 from .. import functional
 from ..functional.reduction import newer_reduction
@@ -300,3 +301,12 @@ class CTCLoss(_Loss, function=functional.ctc_loss):
         self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
     ) -> Tensor:
         return self._function(log_probs, targets, input_lengths, target_lengths, **self._options())
+
+
+#: Classes that PyTorch has in this module.
+_ELSEWHERE = [
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]
+__getattr__, _ = found_later(globals(), "nn.modules.loss", dict.fromkeys(_ELSEWHERE, ".margin_loss"))

@@ -37,7 +37,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad, mode="constant"):
+class _ConstantPadNd(_Pad, mode="constant"):
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -49,7 +49,7 @@ class _ConstantPad(_Pad, mode="constant"):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad, rank=1):
+class ConstantPad1d(_ConstantPadNd, rank=1):
     """Padding with a constant at both ends of the last dimension.
 
     Example:
@@ -59,15 +59,15 @@ class ConstantPad1d(_ConstantPad, rank=1):
     """
 
 
-class ConstantPad2d(_ConstantPad, rank=2):
+class ConstantPad2d(_ConstantPadNd, rank=2):
     """Padding with a constant around the last two dimensions."""
 
 
-class ConstantPad3d(_ConstantPad, rank=3):
+class ConstantPad3d(_ConstantPadNd, rank=3):
     """Padding with a constant around the last three dimensions."""
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
@@ -130,7 +130,7 @@ class ReplicationPad3d(_Pad, rank=3, mode="replicate"):
     """Padding with the outermost elements around the last three dimensions."""
 
 
-class _CircularPad(_Pad, mode="circular"):
+class _CircularPadNd(_Pad, mode="circular"):
     """Padding with the elements of the opposite end.
 
     Raises:
@@ -143,7 +143,7 @@ class _CircularPad(_Pad, mode="circular"):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad, rank=1):
+class CircularPad1d(_CircularPadNd, rank=1):
     """Padding with the elements of the opposite end at both ends of the last dimension.
 
     Example:
@@ -153,9 +153,9 @@ class CircularPad1d(_CircularPad, rank=1):
     """
 
 
-class CircularPad2d(_CircularPad, rank=2):
+class CircularPad2d(_CircularPadNd, rank=2):
     """Padding with the elements of the opposite end around the last two dimensions."""
 
 
-class CircularPad3d(_CircularPad, rank=3):
+class CircularPad3d(_CircularPadNd, rank=3):
     """Padding with the elements of the opposite end around the last three dimensions."""

@@ -28,7 +28,7 @@ class _Pool(CallsFunction):
         return self._function(input, **self._options())
 
 
-class _MaxPool(_Pool):
+class _MaxPoolNd(_Pool):
     _shown = "kernel_size=", "stride=", "padding=", "dilation=", "ceil_mode="
 
     def __init__(
@@ -41,7 +41,7 @@ class _MaxPool(_Pool):
         )
 
 
-class MaxPool1d(_MaxPool, function=functional.max_pool1d):
+class MaxPool1d(_MaxPoolNd, function=functional.max_pool1d):
     """The maxima of windows of (n, channels, length) or (channels, length).
 
     Example:
@@ -51,7 +51,7 @@ class MaxPool1d(_MaxPool, function=functional.max_pool1d):
     """
 
 
-class MaxPool2d(_MaxPool, function=functional.max_pool2d):
+class MaxPool2d(_MaxPoolNd, function=functional.max_pool2d):
     """The maxima of windows of (n, channels, height, width) or (channels, height, width).
 
     Example:
@@ -62,11 +62,11 @@ class MaxPool2d(_MaxPool, function=functional.max_pool2d):
     """
 
 
-class MaxPool3d(_MaxPool, function=functional.max_pool3d):
+class MaxPool3d(_MaxPoolNd, function=functional.max_pool3d):
     """The maxima of windows of (n, channels, depth, height, width), or without n."""
 
 
-class _MaxUnpool(_Pool):
+class _MaxUnpoolNd(_Pool):
     _shown = "kernel_size=", "stride=", "padding="
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -80,7 +80,7 @@ class _MaxUnpool(_Pool):
         return self._function(input, indices, output_size=output_size, **self._options())
 
 
-class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d, rank=1):
+class MaxUnpool1d(_MaxUnpoolNd, function=functional.max_unpool1d, rank=1):
     """Maxima of windows at the positions where :class:`MaxPool1d` found them, zeros elsewhere.
 
     Example:
@@ -92,11 +92,11 @@ class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d, rank=1):
     """
 
 
-class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d, rank=2):
+class MaxUnpool2d(_MaxUnpoolNd, function=functional.max_unpool2d, rank=2):
     """Maxima of windows at the positions where :class:`MaxPool2d` found them, zeros elsewhere."""
 
 
-class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d, rank=3):
+class MaxUnpool3d(_MaxUnpoolNd, function=functional.max_unpool3d, rank=3):
     """Maxima of windows at the positions where :class:`MaxPool3d` found them, zeros elsewhere."""
 
 
@@ -149,33 +149,33 @@ class AvgPool3d(_AvgPool, function=functional.avg_pool3d):
     """The means of windows of (n, channels, depth, height, width), or without n."""
 
 
-class _LPPool(_Pool):
+class _LPPoolNd(_Pool):
     _shown = "norm_type=", "kernel_size=", "stride=", "ceil_mode="
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__(norm_type=norm_type, kernel_size=kernel_size, stride=stride, ceil_mode=ceil_mode)
 
 
-class LPPool1d(_LPPool, function=functional.lp_pool1d):
+class LPPool1d(_LPPoolNd, function=functional.lp_pool1d):
     """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, length) or (channels, length)."""
 
 
-class LPPool2d(_LPPool, function=functional.lp_pool2d):
+class LPPool2d(_LPPoolNd, function=functional.lp_pool2d):
     """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, height, width) or (channels, height, width)."""
 
 
-class LPPool3d(_LPPool, function=functional.lp_pool3d):
+class LPPool3d(_LPPoolNd, function=functional.lp_pool3d):
     """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, depth, height, width), or without n."""
 
 
-class _AdaptiveAvgPool(_Pool):
+class _AdaptiveAvgPoolNd(_Pool):
     _shown = ("output_size=",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__(output_size=output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1d):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=functional.adaptive_avg_pool1d):
     """The means of a given number of windows of (n, channels, length) or (channels, length).
 
     Example:
@@ -185,7 +185,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1
     """
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=functional.adaptive_avg_pool2d):
     """The means of a given number of windows of (n, channels, height, width) or (channels, height, width).
 
     Example:
@@ -195,18 +195,18 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2
     """
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=functional.adaptive_avg_pool3d):
     """The means of a given number of windows of (n, channels, depth, height, width), or without n."""
 
 
-class _AdaptiveMaxPool(_Pool):
+class _AdaptiveMaxPoolNd(_Pool):
     _shown = ("output_size=",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size=output_size, return_indices=return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=functional.adaptive_max_pool1d):
     """The maxima of a given number of windows of (n, channels, length) or (channels, length).
 
     Example:
@@ -216,7 +216,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1
     """
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=functional.adaptive_max_pool2d):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=functional.adaptive_max_pool2d):
     """The maxima of a given number of windows of (n, channels, height, width) or (channels, height, width).
 
     Example:
@@ -226,7 +226,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=functional.adaptive_max_pool2
     """
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool, function=functional.adaptive_max_pool3d):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=functional.adaptive_max_pool3d):
     """The maxima of a given number of windows of (n, channels, depth, height, width), or without n."""
 
 

@@ -17,6 +17,10 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Configured
+from .rnn_cells import GRUCell as GRUCell  # libraries import these from here
+from .rnn_cells import LSTMCell as LSTMCell
+from .rnn_cells import RNNCell as RNNCell
+from .rnn_cells import RNNCellBase as RNNCellBase
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 

@@ -26,6 +26,22 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """Return an activation by its name.
+
+    Raises:
+        RuntimeError: there is none of this name.
+    """
+    if activation not in _ACTIVATIONS:
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return _ACTIVATIONS[activation]
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:
+    """Return ``N`` copies of a module."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
 class _Layer(Module):
     """The base class of encoder and decoder layers; see :class:`TransformerEncoderLayer`."""
 
@@ -50,9 +66,7 @@ class _Layer(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
         for number in parts:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        if isinstance(activation, str) and activation not in _ACTIVATIONS:
-            raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-        self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def _sa_block(
         self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
@@ -156,7 +170,7 @@ class _Stack(Configured):
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None, **arguments: Any) -> None:
         super().__init__(num_layers=num_layers, **arguments)
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = _get_clones(layer, num_layers)
         self.norm = norm
 
 

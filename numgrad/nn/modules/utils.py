@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
@@ -21,6 +21,17 @@ def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
 _single, _pair, _triple, _quadruple = [
     _ntuple(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
 ]
+
+
+def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """Return the elements in reverse order, each ``n`` times."""
+    return tuple([x for x in reversed(t) for _ in range(n)])
+
+
+def _list_with_default(out_size: Sequence[int | None], defaults: Sequence[int]) -> list[int]:
+    """Return sizes, with the last of ``defaults`` in the places of None."""
+    last = defaults[len(defaults) - len(out_size) :]
+    return [default if size is None else size for size, default in zip(out_size, last, strict=True)]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

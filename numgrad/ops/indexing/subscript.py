@@ -17,7 +17,7 @@ from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import Step, View, record_part
 from ...core.device import CPU
-from ...core.layout import Layout
+from ...core.layout import Layout, overlaps_itself
 from ...core.types import bool_, int64, tensor_type, uint8
 from ...devices import NUMBERS, recording
 from ...tensors.tensor import Tensor, tensor_of, view_on
@@ -382,7 +382,10 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         return False
     key, delta = key_and_delta
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
-    if not number and value._storage is self._storage and (cls is not part or value._offset != self._offset + delta):
+    if number:
+        if 0 in part.strides and overlaps_itself(part.shape, part.strides):
+            return False
+    elif value._storage is self._storage and (cls is not part or value._offset != self._offset + delta):
         return False
     edge = edge_of(value) if steps and not number else None
     if edge is not None and cls.shape != part.shape:

@@ -277,7 +277,13 @@ def zero_(input: Tensor) -> Tensor:
 
 
 def assign_number(input: Tensor, value: Any) -> None:
-    """Overwrite every element with a number, recorded as a 0-d tensor, as in PyTorch."""
+    """Overwrite every element with a number, recorded as a 0-d tensor, as in PyTorch.
+
+    Raises:
+        RuntimeError: the tensor is expanded, so that elements outside of the assigned part would change, too.
+    """
+    if 0 in input._layout.strides:
+        check_in_place(input)
     _filled(input, fitting(value, input._layout.type.dtype), FillBackward3, (None,))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ...ops.shapes.joining import stack
 from ...tensors.tensor import Tensor
 
 __all__ = ["default_collate", "default_convert"]
+
+#: Functions that make a batch of entries, by the type of the entries.
+FunctionsByType: TypeAlias = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -33,31 +37,81 @@ def default_collate(batch: Sequence[Any]) -> Any:
         >>> numgrad.utils.data.default_collate([{"x": 1, "y": 2.0}, {"x": 3, "y": 4.0}])
         {'x': tensor([1, 3]), 'y': tensor([2., 4.], dtype=torch.float64)}
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return stack(batch, 0)
-    if isinstance(first, str | bytes):
-        return batch
-    if isinstance(first, np.ndarray | np.generic) and first.dtype.kind in "SUO":
-        raise _refused(first.dtype)
-    if isinstance(first, np.ndarray):
-        return stack([as_tensor(array) for array in batch], 0)
-    if isinstance(first, np.generic | int):  # np.float64 is also a float, and gives the same dtype
-        return tensor(batch)
-    if isinstance(first, float):
-        return tensor(batch, dtype=float64)
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
+    """Return one batch from a list of samples of the same type, as functions for the types of the entries make it.
+
+    Args:
+        batch: the samples.
+        collate_fn_map: for types, or tuples of types, functions ``function(entries, *, collate_fn_map)``.  The function
+            of an entry's own type comes first, then that of the first type of which it is an instance.  Mappings and
+            sequences of other types are batched entry by entry.
+
+    Raises:
+        RuntimeError: sequences differ in length.
+        TypeError: the samples are of another type.
+    """
+    first, functions = batch[0], collate_fn_map or {}
+    function = functions.get(type(first)) or next((f for key, f in functions.items() if isinstance(first, key)), None)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _like(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+        columns = {key: [sample[key] for sample in batch] for key in first}
+        return _like(first, {key: collate(column, collate_fn_map=collate_fn_map) for key, column in columns.items()})
     if _is_named_tuple(first):
-        return type(first)(*[default_collate(column) for column in zip(*batch, strict=True)])
+        return type(first)(*[collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)])
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError(
                 "each element in list of batch should be of equal size, "
                 f"but the lengths are {[len(sample) for sample in batch]}"
             )
-        return _like(first, [default_collate(column) for column in zip(*batch, strict=True)])
+        return _like(first, [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)])
     raise _refused(type(first))
+
+
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: FunctionsByType | None = None) -> Tensor:
+    """Return tensors, stacked along a new first dimension."""
+    return stack(batch, 0)
+
+
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
+    """Return arrays as a tensor, stacked along a new first dimension."""
+    if batch[0].dtype.kind in "SUO":
+        raise _refused(batch[0].dtype)
+    return stack([as_tensor(array) for array in batch], 0)
+
+
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
+    """Return NumPy's numbers as a tensor."""
+    return tensor(batch)
+
+
+def collate_float_fn(batch: Sequence[float], *, collate_fn_map: FunctionsByType | None = None) -> Tensor:
+    """Return Python's floats as a float64 tensor."""
+    return tensor(batch, dtype=float64)
+
+
+def collate_int_fn(batch: Sequence[int], *, collate_fn_map: FunctionsByType | None = None) -> Tensor:
+    """Return integers as a tensor."""
+    return tensor(batch)
+
+
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
+    """Return strings or bytes unchanged."""
+    return batch
+
+
+#: The functions of :func:`default_collate`, to which programs add those of their own types.
+default_collate_fn_map: FunctionsByType = {
+    Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn, (np.bool_, np.number): collate_numpy_scalar_fn,
+    float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
+}
+
+#: Pattern for the kinds of arrays that cannot become tensors, for libraries.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 
 
 def default_convert(data: Any) -> Any:

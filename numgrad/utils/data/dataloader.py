@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from ... import cuda
 from ...random import Generator
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["DataLoader", "get_worker_info"]
 
 T = TypeVar("T", covariant=True)
+
+#: The type of ``collate_fn``, for annotations.
+_collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
 
 #: Attributes that cannot be changed later, because other attributes depend on them.
 _FIXED = frozenset({"batch_size", "batch_sampler", "dataset", "drop_last", "persistent_workers", "sampler"})
