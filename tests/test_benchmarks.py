@@ -163,6 +163,7 @@ def test_the_overhead_of_a_compiled_call_excludes_its_program(benchmarks, option
     assert 2.5e-3 < benchmarks("compiling").time_of_call(numgrad, options) < 5e-3
 
 
+@pytest.mark.long
 def test_first_results_of_compiled_programs(benchmarks, options):
     options.only = "chain"
     (runs,) = benchmarks("compiling").compare_first_results(options, numgrad).values()

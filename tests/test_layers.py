@@ -343,7 +343,7 @@ print(json.dumps([listed, uses]))
 
 def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
     # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it; as a
-    # ratio (1.2 on a quiet machine), since machines differ.
+    # ratio, since machines differ: 1.2 to 1.3 on a quiet one, up to 1.4 when other processes use the same caches.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = os.pathsep.join(str(root.parent) for root in PACKAGES.values())
     environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
@@ -358,6 +358,6 @@ def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
         for module in ("numba", "numgrad") if turn % 2 else ("numgrad", "numba"):
             taken[module].append(seconds(module))
         ratio = min(taken["numgrad"]) / min(taken["numba"])  # the least disturbed of each
-        if turn > 4 and ratio <= 1.4:
+        if turn > 4 and ratio <= 1.5:
             break  # other processes may disturb both, so it takes more rounds
-    assert 1 < ratio <= 1.4, taken
+    assert 1 < ratio <= 1.5, taken

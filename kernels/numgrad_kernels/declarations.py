@@ -5,7 +5,6 @@ takes as long as the rest of ``import numgrad``, and a process whose kernels are
 """
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,7 +106,7 @@ def compiled_as(
     """
 
     def decorate(declared: Any) -> Any:
-        count = len(inspect.signature(declared).parameters)
+        count = declared.__code__.co_argcount
         generate = emitting(floats)
         of_pairs = None if pairs is None else compiled_pairs(pairs, count, real)
 

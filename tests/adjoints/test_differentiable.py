@@ -294,6 +294,7 @@ def test_functions_of_scalars():
     assert gradgradcheck(layer, (x, weight))
 
 
+@pytest.mark.long
 def test_small_matrices():
     @torch.differentiable
     def of_factors(A, b):

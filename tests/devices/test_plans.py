@@ -60,6 +60,7 @@ def launched(monkeypatch):
     forget_calls()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", [*cases()], ids=str)
 def test_both_ways_to_run_a_plan_agree(case, launched):
     with_gradients(case, case.leaves(case.dtype, True))()

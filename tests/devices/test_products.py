@@ -46,7 +46,7 @@ SIZES = [(3, 4, 5), (1, 1, 1), (1, 7, 3), (3, 7, 1), (97, 131, 53), (1, 700, 900
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.int64])
-@pytest.mark.parametrize("stack", [(), (3,)], ids=["matrices", "stacks"])
+@pytest.mark.parametrize("stack", [(), pytest.param((3,), marks=pytest.mark.long)], ids=["matrices", "stacks"])
 def test_products_of_every_layout(library, kind, stack):
     layouts = "rows", "columns", "rows with gaps", "gaps"
     for (m, k, n), one, other in itertools.product(SIZES if kind == np.float32 else SIZES[:5], layouts, layouts):

@@ -35,7 +35,7 @@ def claimed(function):
     return result, [(launch.name, launch.bytes) for launch in found]
 
 
-@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CASES)
 def test_parts_of_large_memory(name, step):
     case = CASES[name]

@@ -130,6 +130,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_arguments_computed_inside_two_transforms(name):
     """All of them, and each by itself; of pointwise operations, which all go the same way, in few transforms."""

@@ -149,6 +149,7 @@ def test_tangents_of_gradients(case):
     assert_same(mapped(tangents, given, chosen), list(zip(*rows, strict=True)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_a_batch_of_gradients(case):
     """One backward pass for a batch gives the gradients of a pass for each, and records the same graph."""

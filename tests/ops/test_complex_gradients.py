@@ -67,6 +67,7 @@ def test_tangents_are_what_the_gradients_say(case):
     np.testing.assert_allclose(pushed.item(), pulled.item(), 1e-10, 1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", LAID_OUT, ids=str)
 def test_in_other_layouts(case):
     check_gradients(case, *case.leaves("complex128", requires_grad=True), order=1)
@@ -152,6 +153,7 @@ def test_in_place_on_complex_numbers_made_of_real_ones():
     check_gradients(written(lambda x: numgrad.view_as_complex(x).mul_(2 + 1j)), x, order=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_kernels_and_recorded_rules_agree(case):
     results = []

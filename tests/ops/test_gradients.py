@@ -43,6 +43,7 @@ def alone():
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "number"), alone())
 def test_derivative_for_one_input_alone(case, number):
     leaves = case.leaves("float64")
@@ -88,7 +89,7 @@ def in_both_dtypes():
     contiguous = [case for case in CASES if case.layout == "contiguous"]
     transposed = [case for case in CASES if case.layout == "transposed" and isinstance(case.op, Pointwise)]
     return [
-        pytest.param(case, dtype, id=f"{case}-{dtype}")
+        pytest.param(case, dtype, id=f"{case}-{dtype}", marks=[pytest.mark.long] * (dtype == "float32"))
         for dtype, cases in (("float32", first_of_each(contiguous)), ("float64", [*contiguous, *transposed]))
         for case in cases
     ]

@@ -72,7 +72,7 @@ def test_gels_raises_for_a_singular_factor(shape):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (2, 3, 3)])
+@pytest.mark.parametrize("shape", [(3, 2), *[pytest.param(s, marks=pytest.mark.long) for s in ((2, 3), (2, 3, 3))]])
 def test_derivatives_where_the_tolerance_cuts(shape, dtype):
     """The derivative of the pseudoinverse of the part that is kept, of which PyTorch neglects a part."""
     U, _, Vh = np.linalg.svd(numbers(*shape, dtype=dtype), full_matrices=False)

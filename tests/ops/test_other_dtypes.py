@@ -37,6 +37,7 @@ def narrow():
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "dtype"), narrow())
 def test_narrow_integers_give_what_int64_gives_wrapped_around(case, dtype):
     leaves = case.leaves(dtype)
