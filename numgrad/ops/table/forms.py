@@ -69,7 +69,8 @@ def call_of(
     """
     count, numbers = len(op.inputs), len(op.attributes) if configured else 0
     names = ("input", "other")[:count] if count <= 2 else ("input", *[f"operand{n}" for n in range(1, count)])
-    graded = tuple([position in op.edge_positions for position in range(count)])
+    recorded = op.has_gradient and not in_place  # by this call; the others need no text of their own
+    graded = tuple([not recorded or position in op.edge_positions for position in range(count)])
     return _maker(names, graded, numbers, in_place, operator, keywords)(op, special)
 
 
