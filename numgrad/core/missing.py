@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import re
@@ -91,8 +92,6 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
     for pattern, reason in _LEFT_OUT.items():
         if re.search(pattern, f"{owner}.{name}"):
             return f"PyTorch has '{name}', but {reason}"
-    import difflib  # as large as ten modules of numgrad
-
     others = [other for other in present() if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in others else ""

@@ -119,8 +119,10 @@ def ordered(x, A):
 
 
 FUNCTIONS = [
-    masked, rows_and_columns, clipped, sorted_and_flipped, joined, new_axes, along_axes, products, tuples, views,
-    conditions, several_indices, ordered,
+    masked, rows_and_columns, sorted_and_flipped, joined, along_axes, views,
+    *[pytest.param(function, marks=pytest.mark.long) for function in (
+        clipped, new_axes, products, tuples, conditions, several_indices, ordered,
+    )],
 ]
 
 

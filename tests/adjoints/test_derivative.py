@@ -140,6 +140,7 @@ def test_unsupported_code_is_refused_with_its_line():
 ARGUMENTS = {"acosh": (1.5,), "where": (True, 0.2, 0.7), "lerp": (0.2, 0.7, 0.4), "zeta": (1.5, 0.6)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", scalar.__all__)
 def test_functions_of_scalars_are_those_of_elements(name):
     function = getattr(scalar, name)

@@ -16,7 +16,7 @@ from numgrad.nn import functional as F  # noqa: N812
 
 
 def cases():
-    """Return the first case of each sample, and a non-contiguous case of each operation."""
+    """Return the contiguous case of each sample, and a non-contiguous case of each operation."""
     strided = set()
     for sample in SAMPLES:
         for case in sample.cases():
@@ -48,7 +48,9 @@ LOOKING_AT_TIMES = dict.fromkeys(
 )
 
 
-@pytest.mark.parametrize("case", [*cases()], ids=str)
+@pytest.mark.parametrize("case", [
+    pytest.param(case, id=str(case), marks=[pytest.mark.long] * (case.layout != "contiguous")) for case in cases()
+])
 def test_samples(case):
     name, leaves = case.sample.name, case.leaves(case.dtype, True)
     function = with_gradients(case, leaves)
