@@ -36,7 +36,7 @@ _OWN_NAMES = {
     *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
     *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
     *["block_row", "element_row", "rows", "sizes", "start", "step", "store4", "view"],
-    *["divisor", "half", "part", "thread", "total"],
+    *["divisor", "half", "part", "report", "thread", "total"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -49,7 +49,7 @@ _NUMBERED = re.compile(r"_[qs][0-9]+$")
 
 def _with_ends(name: str) -> set[str]:
     """Return the name of an operand or output, and those of the variables that belong to it."""
-    return {name, *[f"{name}_{end}" for end in "bioqr"]}
+    return {name, *[f"{name}_{end}" for end in "bimoqr"]}
 
 
 #: The scalar functions that cost no more than loading their operands from memory.
@@ -81,7 +81,8 @@ class PointwiseProgram:
 
     ``functions`` contains for each output the scalar function that computes it, or one formula for all of them;
     parameters are found by name among ``inputs``.  Everything is computed in ``compute`` and stored in the output's own
-    dtype.
+    dtype.  ``probabilities`` are inputs whose elements must be in [0, 1], with the message of the error otherwise:
+    kernels for GPUs report it, those for the CPU rely on an earlier step.
     """
 
     name: str
@@ -89,6 +90,7 @@ class PointwiseProgram:
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
     functions: tuple[Callable[..., Any] | Formula, ...]
+    probabilities: tuple[tuple[str, str], ...] = ()
     #: Storage for the device: the program's kernels, and plans that serve contiguous tensors of all small sizes.
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -31,6 +31,9 @@ def cases() -> dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]]:
         "cross_entropy": (matrix, lambda x: F.cross_entropy(x, target)),
         "cross_entropy of sequences": ((16, 128, 64), lambda x: F.cross_entropy(x, positions)),
         "mse_loss": (matrix, lambda x: F.mse_loss(x, labels)),
+        "l1_loss": (matrix, lambda x: F.l1_loss(x, labels)),
+        "l1_loss in evaluation": (matrix, lambda x: F.l1_loss(x.detach(), labels)),
+        "binary_cross_entropy": (matrix, lambda x: F.binary_cross_entropy(x, labels)),
         "dropout": (matrix, lambda x: F.dropout(x, 0.3)),
         "batch_norm": (images, lambda x: F.batch_norm(x, None, None, *channels, training=True)),
         "batch_norm in evaluation": (images, lambda x: F.batch_norm(x, *channels, *channels)),
@@ -80,12 +83,13 @@ def main() -> None:
     for name, (shape, function) in cases().items():
         if names and name not in names:
             continue
-        x = torch.randn(*shape, device="cuda", requires_grad=True) * 1
+        x = torch.rand(*shape, device="cuda", requires_grad=True) * 1
         result, forward = counted(x.numel(), function, x)
         print(f"| {name} | {forward} |", flush=True)
-        ones = torch.ones_like(result)
-        backward = counted(x.numel(), torch.autograd.grad, result, x, ones)[1]
-        print(f"| {name}, backward | {backward} |", flush=True)
+        if result.requires_grad:
+            ones = torch.ones_like(result)
+            backward = counted(x.numel(), torch.autograd.grad, result, x, ones)[1]
+            print(f"| {name}, backward | {backward} |", flush=True)
 
 
 if __name__ == "__main__":

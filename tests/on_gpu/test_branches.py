@@ -76,6 +76,14 @@ def without_element(x):
     return x * 1
 
 
+def improbable(x):
+    valid = torch.ones_like(x.detach())
+    for name, given in (("input", (valid * -0.5, valid)), ("target", (valid, valid * float("nan")))):
+        with pytest.raises(RuntimeError, match=f"elements of {name} should be between 0 and 1"):
+            F.binary_cross_entropy(*given).item()
+    return x * 1
+
+
 def optimized(x):
     """The parameters after two steps of optimizers, of which the second begins at an address without alignment."""
     results = []
@@ -120,7 +128,8 @@ CASES = {
     ),
     "sums of losses": (
         "mse_sum|bce_sum",
-        [lambda x: F.mse_loss(x, x.detach().roll(1)), lambda x: F.binary_cross_entropy(x.sigmoid(), x.detach() ** 0)],
+        [lambda x: F.mse_loss(x, x.detach().roll(1)), lambda x: F.binary_cross_entropy(x.sigmoid(), x.detach() ** 0),
+         improbable],
         [numbers(3, 8), numbers(5, 4001)],
     ),
     "variances": (

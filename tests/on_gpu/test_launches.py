@@ -64,9 +64,12 @@ def test_bytes_are_those_that_must_be_moved(row):
     assert [name for name, _, _ in moved(other.sum)] == ["fold_axis"]
     long = torch.ones(16384, device="cuda")  # four elements at once
     assert moved(lambda: long * 2.0) == [("mul", 65536, 65536)]
-    _, (name, read, written), *_ = moved(lambda: functional.mse_loss(square, square + 1))
-    assert (name, read) == ("mse_sum", 19200)
-    assert written < 9600  # each loss is added up where it is computed
+    for each, loss in ((square, "mse"), (square.half(), "mse"), (square, "l1"), (square, "binary_cross_entropy")):
+        function = getattr(functional, loss if loss[0] == "b" else f"{loss}_loss")
+        zeros = each - 1
+        (name, read, written), *_ = moved(lambda function=function, each=each, zeros=zeros: function(each, zeros))
+        assert (name, read) == ("bce_sum" if loss[0] == "b" else f"{loss}_sum", 2 * each.nbytes)
+        assert written < 9600  # each loss is added up where it is computed
 
 
 @pytest.mark.parametrize(("options", "read", "written"), [({}, 2, 1), ({"momentum": 0.9}, 3, 2)])

@@ -106,3 +106,15 @@ def test_binary_cross_entropy_needs_no_waiting(cuda, monkeypatch):
     loss = binary_cross_entropy(probability, target + 1)
     with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
         loss.item()
+
+
+def test_binary_cross_entropy_of_halves_in_any_order_reports_what_is_no_probability(cuda):
+    target = numgrad.linspace(0, 1, 6, device="cuda").half()
+    probability = target.reshape(2, 3).t()
+    losses = binary_cross_entropy(probability, target.reshape(3, 2), reduction="none")
+    expected = binary_cross_entropy(probability.cpu(), target.cpu().reshape(3, 2), reduction="none")
+    np.testing.assert_array_equal(losses.cpu(), expected)
+    target[4] = 1.25
+    losses = binary_cross_entropy(probability, target.reshape(3, 2) ** 0, reduction="none")
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        losses.cpu()

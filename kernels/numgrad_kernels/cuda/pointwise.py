@@ -3,7 +3,8 @@
 Each thread computes the element whose index is the number of the thread, and then the elements at steps of the total
 number of threads.  So the same kernel serves any number of threads and of elements.  There are four forms: over
 buffers; over buffers, four elements at a time, which is fastest for long buffers; over operands of any strides; and one
-that adds the elements up instead of writing them.
+that adds the elements up instead of writing them.  All forms report an element of the program's ``probabilities`` that
+is not in [0, 1], unless there is a report already.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
@@ -21,8 +23,14 @@ from ..pointwise import Operand, PointwiseProgram, cast, numpy_names, pointwise_
 from .language import IMPORT
 
 
+def parameters(program: PointwiseProgram) -> list[str]:
+    """Return the first parameters of a kernel: inputs, outputs, the report and the numbers of messages in it."""
+    messages = [f"{program.variables[name]}_m" for name, _ in program.probabilities]
+    return [*program.parameters, *["report"] * bool(messages), *messages]
+
+
 def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
-    """Return Numba's types of a kernel's arguments: inputs, outputs, and ``numbers`` whole numbers."""
+    """Return Numba's types of a kernel's arguments: those of :func:`parameters`, and ``numbers`` whole numbers."""
     from .adapter import pointer_type  # needs numba-cuda, unlike the text
 
     def pointer(dtype: Any) -> Any:
@@ -30,7 +38,8 @@ def argument_types(program: PointwiseProgram, numbers: int) -> tuple[Any, ...]:
 
     inputs = [from_dtype(i.dtype) if i.scalar else pointer(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
     outputs = [pointer(dtype) for name, dtype in program.outputs if name not in program.arrays]
-    return (*inputs, *outputs, *[types.int64] * numbers)
+    reports = [pointer(np.dtype(np.int64))] * bool(program.probabilities)
+    return (*inputs, *outputs, *reports, *[types.int64] * (len(program.probabilities) + numbers))
 
 
 def sum_types(program: PointwiseProgram) -> tuple[Any, ...]:
@@ -125,17 +134,17 @@ def _strided_numbers(program: PointwiseProgram, rank: int) -> list[str]:
 
 def flat_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernels over buffers."""
-    return pointwise_facts(program, [*program.parameters, "n"], _count)
+    return pointwise_facts(program, [*parameters(program), "n"], _count)
 
 
 def sum_facts(program: PointwiseProgram) -> Facts:
     """Return the facts of the kernel that adds elements up."""
-    return pointwise_facts(program, [*program.parameters, "n", "divisor"], _count)
+    return pointwise_facts(program, [*parameters(program), "n", "divisor"], _count)
 
 
 def strided_facts(program: PointwiseProgram, rank: int) -> Facts:
     """Return the facts of the kernel over operands of any strides."""
-    return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
+    return pointwise_facts(program, [*parameters(program), *_strided_numbers(program, rank)], _count)
 
 
 def _count(args: Any) -> int:
@@ -150,14 +159,15 @@ class _KernelText:
     ):
         variables = program.variables
         self.program = program
-        self.parameters = [*program.parameters, *numbers]
+        self.parameters = [*parameters(program), *numbers]
         self.words = words
         self.scalars = program.body[1].union(scalars)
         self.lines: list[str] = []
         for operand in program.arguments:
             if operand.scalar:
                 name = variables[operand.name]
-                self.lines += [f"    {name}_i = {cast(operand, name, program.compute)}"]
+                value = f"{name}_i = {cast(operand, name, program.compute)}"
+                self.lines += [f"    {line}" for line in (value, *self._check(operand))]
 
     def element(self, index: str, result: str = "") -> list[str]:
         """Return the statements that compute one element.
@@ -171,7 +181,7 @@ class _KernelText:
             name = self.program.variables[operand.name]
             if not operand.scalar:
                 value = f"{name}{index}" if result else f"{name}[{self._index(name, index)}]"
-                lines += [f"{name}_i = {self._read(operand, value)}"]
+                lines += [f"{name}_i = {self._read(operand, value)}", *self._check(operand)]
         for line in self.program.body[0]:
             for name in self.program.written:
                 target = f"{name}{result}" if result else f"{name}[{self._index(name, index)}]"
@@ -184,6 +194,16 @@ class _KernelText:
         if operand.dtype is not None and operand.dtype.kind == "b":
             value = f"({value} != 0)"
         return cast(operand, value, self.program.compute)
+
+    def _check(self, operand: Operand) -> list[str]:
+        """Return the statements that report the element of an operand if it should be a probability and is not."""
+        if operand.name not in dict(self.program.probabilities):
+            return []
+        name, dtype = self.program.variables[operand.name], self.program.compute.name
+        return [
+            f"if not ({name}_i >= {dtype}(0) and {name}_i <= {dtype}(1)) and report[0] == 0:",
+            f"    report[0] = {name}_m",
+        ]
 
     @staticmethod
     def _index(name: str, index: str) -> str:

@@ -15,11 +15,11 @@ from numgrad_kernels.cpu import likelihood as kernels
 from ...core.layout import Ints
 from ..common import classes_of
 from ..memory import no_buffer, or_empty
-from ..plan import Bounds, Buffer, Plan, Report
+from ..plan import Bounds, Buffer, Plan, Report, TensorRef
 from .launching import launch
 from .softmax import WEIGHT
 
-__all__ = ["cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
+__all__ = ["check_probabilities", "cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
 
 _INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
@@ -32,6 +32,19 @@ def improbable(flat: np.ndarray, message: str) -> bool:
     out = np.empty(1, _BOOL)
     launch(kernels.find_improbable, flat.dtype, flat, out)
     return out.item()
+
+
+def check_probabilities(p: Plan, tensor: TensorRef, message: str) -> None:
+    """Add the steps that raise a RuntimeError with this message if an element of a tensor is not in [0, 1]."""
+    flat, wrong = p.contiguous(tensor, tensor.type.dtype.compute), p.new(1, _BOOL)
+    p.run(kernels.find_improbable, flat.dtype, flat, wrong)
+    p.check(functools.partial(_check_probabilities, f"{message} (shape {list(tensor.shape)})"), wrong)
+
+
+def _check_probabilities(message: str, wrong: np.ndarray) -> None:
+    """Raise an error if the kernel has reported an element that is not in [0, 1]."""
+    if wrong[0]:
+        raise RuntimeError(message)
 
 
 def likelihood(

@@ -12,13 +12,13 @@ from numgrad_kernels.cuda import likelihood as kernels
 from ...core.layout import Ints
 from ..buffers import DeviceBuffer
 from ..common import classes_of
-from ..plan import Buffer, Plan, Report
+from ..plan import Buffer, Plan, Report, TensorRef
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
 from .lines import arranged, packed
 from .memory import no_buffer, optional
 from .reports import message_number, report_buffer
 
-__all__ = ["cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
+__all__ = ["check_probabilities", "cross_entropy_gradient", "improbable", "likelihood", "likelihood_gradient"]
 
 #: Targets of a thread: enough for one block to process a small batch.
 TARGETS = 16
@@ -32,6 +32,10 @@ def improbable(flat: DeviceBuffer, message: str) -> bool:
     number, report = message_number(message), report_buffer(flat.device)
     launch(kernels.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
     return False
+
+
+def check_probabilities(p: Plan, tensor: TensorRef, message: str) -> None:
+    """Add no step: the pointwise program that takes the probabilities reports an element that is not in [0, 1]."""
 
 
 def likelihood(

@@ -17,10 +17,11 @@ from ...core.halves import number_of
 from ...core.layout import Ints, Layout, loop_nest, numel
 from ..buffers import DeviceBuffer
 from ..common import NUMBERS, copy_program, filler, may_share_elements, word_of
-from ..plan import Buffer, Plan, PointwiseKernel, Step, TensorRef
+from ..plan import Buffer, Plan, PointwiseKernel, Report, Step, TensorRef
 from ..recording import values_read
 from .launching import THREADS, CudaKernel, compile_kernel, run_kernel
 from .memory import empty_buffer, stream
+from .reports import message_number
 
 __all__ = [
     "copy_step", "filled", "is_small", "merged_kernel", "nest_step", "pointwise_kernels", "row_step", "share_elements",
@@ -33,8 +34,8 @@ QUADS_FROM = 16384
 #: Forms of kernels over buffers, the keys of a program's kernels; other forms are ("cuda", rank, narrow).
 _ROW, _QUADS, _SUM, _SUM_OF_QUADS = [("cuda", form) for form in ("row", "quads", "sum", "sum of quads")]
 
-#: The source of each kernel that writes its elements: the program, and the number of loops for operands of any strides,
-#: else 0.
+#: The source of each kernel that writes its elements and reports nothing: the program, and the number of loops for
+#: operands of any strides, else 0.
 pointwise_kernels: dict[CudaKernel, tuple[PointwiseProgram, int]] = {}
 
 
@@ -53,9 +54,10 @@ def pointwise_kernel(program: PointwiseProgram, form: Any) -> CudaKernel:
         else:
             _, rank, narrow = form
             text, facts = kernels.strided_text(program, rank, narrow), kernels.strided_facts(program, rank)
-        types = kernels.argument_types(program, len(facts.parameters) - len(program.parameters))
+        types = kernels.argument_types(program, len(facts.parameters) - len(kernels.parameters(program)))
         kernel = program.kernels[form] = compile_kernel(program.name, text, types, facts)
-        pointwise_kernels[kernel] = program, rank
+        if not program.probabilities:
+            pointwise_kernels[kernel] = program, rank
     return kernel
 
 
@@ -103,7 +105,13 @@ def row_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], size: 
     """Add the step that runs a program once, on buffers of one size, numbers and values."""
     quads = size >= QUADS_FROM and kernels.may_be_quads(program)
     aligned = (PointwiseKernel(program, _QUADS), size // 4) if quads else None
-    p.steps.append(Step(PointwiseKernel(program, _ROW), (*operands, size), size, aligned=aligned))
+    p.steps.append(Step(PointwiseKernel(program, _ROW), (*operands, *_report(program), size), size, aligned=aligned))
+
+
+def _report(program: PointwiseProgram) -> list[Any]:
+    """Return the operands for a program's report, after its outputs: see Note [Reports]."""
+    messages = [message_number(message) for _, message in program.probabilities]
+    return [Report(), *messages] if messages else []
 
 
 def sum_step(step: Any, x: Buffer, sums: Buffer, divisor: float, grid: Any) -> Step | None:
@@ -111,13 +119,15 @@ def sum_step(step: Any, x: Buffer, sums: Buffer, divisor: float, grid: Any) -> S
 
     Return None if the other step is not a pass over buffers that computes ``x`` alone, in the dtype of the sums.
     """
-    if step.__class__ is not Step or step.kernel[1] is not _ROW or step.operands[-2] != x:
+    if step.__class__ is not Step or step.kernel[1] is not _ROW:
         return None
-    program, (*inputs, _, size) = step.kernel.program, step.operands
-    if len(program.outputs) > 1 or not program.compute == x.dtype == sums.dtype:
+    program, operands, size = step.kernel.program, [*step.operands, divisor], step.work
+    last = len(program.parameters) - 1
+    if operands[last] != x or len(program.outputs) > 1 or not program.compute == x.dtype == sums.dtype:
         return None
+    operands[last] = sums
     aligned = step.aligned and (PointwiseKernel(program, _SUM_OF_QUADS), size)
-    return Step(PointwiseKernel(program, _SUM), (*inputs, sums, size, divisor), size, grid=grid, aligned=aligned)
+    return Step(PointwiseKernel(program, _SUM), tuple(operands), size, grid=grid, aligned=aligned)
 
 
 def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
@@ -139,7 +149,8 @@ def nest_step(p: Plan, program: PointwiseProgram, operands: Sequence[Any], layou
             _transpose(p, x, out, start, target, transposition)
             return
     kernel = PointwiseKernel(program, ("cuda", len(sizes), size < 2**32))
-    p.steps.append(Step(kernel, (*memory, size, *sizes[1:], *itertools.chain(*strides), *starts), size))
+    numbers = size, *sizes[1:], *itertools.chain(*strides), *starts
+    p.steps.append(Step(kernel, (*memory, *_report(program), *numbers), size))
 
 
 #: Side of the tiles in which transposed matrices are copied, and least number of rows and of columns for it.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ...autograd.grad_mode import no_grad
+from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...ops.network.loss_reduction import reduced
-from ...ops.network.losses import huber, mse, smooth_l1
+from ...ops.network.losses import huber, l1, mse, smooth_l1
 from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.checks import check_value
@@ -75,11 +75,19 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tens
     """
     check_sizes(input, target)
     pair = _alike(input, target)
-    losses = (pair[0] - pair[1]).abs()
     if weight is None:
-        return losses.mean() if reduction == "mean" else reduced(losses, reduction)  # integers have no mean
+        return _l1(pair, reduction)
     _check_loss_weight(weight, input)
-    return _weighted(losses, weight, reduction)
+    return _weighted((pair[0] - pair[1]).abs(), weight, reduction)
+
+
+def _l1(pair: tuple[Tensor, ...], reduction: str) -> Tensor:
+    """Return the absolute loss of two tensors of one shape, in one pass if nothing is recorded."""
+    is_recorded = state.mode & GRAD and any(each.requires_grad for each in pair)
+    if state.mode <= ORDINARY and not is_recorded and all(each.is_floating_point() for each in pair):
+        return l1(*pair, reduction)
+    losses = (pair[0] - pair[1]).abs()
+    return losses.mean() if reduction == "mean" else reduced(losses, reduction)  # integers have no mean
 
 
 @loss_function
@@ -107,7 +115,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     pair = _alike(input, target)
     if beta == 0:
-        return reduced((pair[0] - pair[1]).abs(), reduction)
+        return _l1(pair, reduction)
     return smooth_l1(*pair, reduction, float(beta))
 
 

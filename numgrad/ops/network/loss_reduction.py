@@ -45,24 +45,37 @@ class Loss(Planned):
         nondifferentiable: tensors that have no gradient.
         aten: PyTorch's name of the operation.
         symmetric: True if the gradient of the target is that of the input with the two swapped.
+        probabilities: tensors whose elements must be in [0, 1].
+
+    Raises:
+        RuntimeError: an element is not a probability and should be; a GPU reports it when a value is next read.
     """
 
     _narrowed_of_mixed = 0  # the dtypes of the tensors are promoted
+    _takes_halves = True
 
     def __init__(
         self, formula: Callable[..., Any], node: str, *, name: str = "", weighted: bool = False,
-        nondifferentiable: Sequence[str] = (), symmetric: bool = False, aten: str = "",
+        nondifferentiable: Sequence[str] = (), symmetric: bool = False, probabilities: Sequence[str] = (),
+        aten: str = "",
     ):
         operands = parameters(formula)[: formula.__code__.co_argcount]
+        messages = {each: f"all elements of {each} should be between 0 and 1" for each in probabilities}
         self.each, self.symmetric = _each(formula, node, operands, aten), symmetric
+        self.each.op.probabilities = tuple(messages.items())
         tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
         numbers = self.each.op.attributes
 
         def decide(p: Plan, *args: Any) -> TensorRef:
             arguments = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
             factors = [_or_one(arguments[name]) for name in operands]
-            losses = self.each.op.build(p, *factors, **{name: arguments[name] for name in numbers})
             weight, reduction = arguments.get("weight"), arguments["reduction"]
+            for each, message in messages.items():
+                p.backend.check_probabilities(p, arguments[each], message)
+            losses = self.each.op.build(
+                p, *factors, wide=weight is not None or reduction != "none",
+                **{name: arguments[name] for name in numbers},
+            )
             if weight is not None:
                 losses = mul.op.build(p, losses, weight)
             if reduction == "none":

@@ -33,7 +33,7 @@ from .softmax import log_softmax_backward, log_softmax_op
 
 @loss(
     "BinaryCrossEntropyBackward0", aten="binary_cross_entropy", name="bce_op", weighted=True,
-    nondifferentiable=["weight"],
+    nondifferentiable=["weight"], probabilities=["input", "target"],
 )
 def bce(input, target):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, with each logarithm at least -100."""
@@ -141,6 +141,15 @@ def _(grad, input, target):
 @soft_margin_backward.gradient("input")
 def _(grad, grad_output, input, target):
     return grad * grad_output * (target * target * sigmoid(target * input) * sigmoid(-target * input))
+
+
+# -- absolute ---------------------------------------------------------------------------------------------------
+
+
+@loss("L1LossBackward0", aten="l1_loss", nondifferentiable=["input", "target"])
+def l1(input, target):
+    """``abs(input - target)``; where it is differentiated, the difference is computed before and saved."""
+    return scalar.abs(input - target)
 
 
 # -- squared ----------------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class Pointwise(Calls, Op):
     outputs: tuple[str, ...] = ("out",)
     derived = False
     of_result: Pointwise | None = None
+    probabilities: tuple[tuple[str, str], ...] = ()  # see ``PointwiseProgram``
 
     def __init__(
         self,
@@ -258,7 +259,7 @@ class Pointwise(Calls, Op):
             ]
             program = self.programs[key] = devices.PointwiseProgram(
                 self.name, compute.compute.numpy, tuple(inputs), tuple([(name, out.numpy) for name in self.outputs]),
-                self.functions,
+                self.functions, self.probabilities,
             )
         return program
 
@@ -269,20 +270,19 @@ class Pointwise(Calls, Op):
         return devices.pointwise_plan(program, layouts, [out], into)
 
     def build(
-        self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None, **numbers: Any
+        self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None, wide: bool = False, **numbers: Any
     ) -> devices.TensorRef:
         """Add the computation on tensors of a plan and numbers, into a new tensor or ``into``.
 
         Operands may be numbers that come with the call, or Python numbers.  The attributes ``numbers`` are Python
-        numbers.
+        numbers.  If ``wide``, results of float16 and bfloat16 stay in float32.
         """
         attribute = {devices.TensorRef: "layout", devices.Given: "kind"}
         kinds = [getattr(operand, attribute.get(operand.__class__, "__class__")) for operand in operands]
         op = self._for(kinds, into is not None)
         compute, result = op.compute_types(kinds)
-        out = into
-        if out is None:
-            out = p.new_tensor(new_layout(kinds, common_shape(kinds), tensor_type(result, common_device(kinds))))
+        result = result.compute if wide else result
+        out = into or p.new_tensor(new_layout(kinds, common_shape(kinds), tensor_type(result, common_device(kinds))))
         attributes = op.completed(numbers.items()) if numbers else op.attributes
         types = list(kinds_passed(kinds, out.layout))
         values: list[Any] = list(operands)

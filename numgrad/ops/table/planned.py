@@ -118,6 +118,7 @@ class Planned(Op):
 
     node_base = RuleNode
     _narrowed_of_mixed = 1  # number of results that are narrowed if tensors of float32 are among the operands
+    _takes_halves = False  # True if the steps widen what they read
     public: Callable[..., Any]  # the public function, if the declaration provides it
 
     def __init__(
@@ -320,7 +321,7 @@ class Planned(Op):
     def _built(self, details: Sequence[Any], widening: Widening | None = None) -> tuple[Plan, Any]:
         """Return the plan of a call and its results, which is the plan itself if their sizes depend on values."""
         p, arguments = self._opened(details)
-        if widening is not None:
+        if widening is not None and not self._takes_halves:
             arguments = widening.arguments(p, arguments)
         build = self.build if self.host is None else getattr(p.backend, self.host.name, None)
         if build is not None:

@@ -33,6 +33,7 @@ def _slope(grad, x, target, beta=1.0):
     return grad * np.clip((x - target) / beta, -1, 1)
 
 
+sample("l1", lambda x, target: np.abs(x - target), dtypes=FLOATS)
 sample("mse", lambda x, target: (x - target) ** 2, dtypes=FLOATS)
 sample("mse_backward", lambda grad, x, target: 2 * grad * (x - target), dtypes=FLOATS)
 for _beta in (0.3, 3.1):  # differences are not so near to these that a finite difference would reach across
@@ -82,6 +83,7 @@ sample("soft_margin_backward", lambda grad, x, target: -grad * target / (1 + np.
 for _shape in ((2, 3), (0, 3), ()):
     for _reduction in ("mean", "sum"):
         for _name, _function, _numbers in (
+            ("l1_loss_op", lambda x, target: np.abs(x - target), ()),
             ("mse_loss_op", lambda x, target: (x - target) ** 2, ()),
             ("smooth_l1_loss_op", _smooth_l1, (0.3,)),
             ("huber_loss_op", _huber, (0.3,)),
