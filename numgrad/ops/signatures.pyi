@@ -1843,7 +1843,7 @@ def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
 
-def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints."""
 
 
@@ -2456,7 +2456,7 @@ def expm1_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
-def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
 
@@ -2554,7 +2554,7 @@ def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one appear in the other."""
 
 
-def full(size: Sequence[_int], fill_value: _complex, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def full(size: Sequence[_int], fill_value: _complex, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
 
 
@@ -2831,7 +2831,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = ..., **keywords: Any) -> Tenso
     integers."""
 
 
-def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def linspace(start: Any, end: Any, steps: _int, *, dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 
@@ -2916,7 +2916,7 @@ def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
     """Compute ``logit`` in place: overwrite the tensor and return it."""
 
 
-def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 
@@ -3251,7 +3251,7 @@ def rad2deg_(input: Tensor, **keywords: Any) -> Tensor:
     """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
 
-def rand(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def rand(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
 
 
@@ -3259,7 +3259,7 @@ def rand_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None =
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low,
     high)."""
 
@@ -3268,7 +3268,7 @@ def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = .
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randn(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+def randn(*sizes: _int | Sequence[_int], size: Sequence[_int] | None = ..., generator: Any | None = ..., dtype: _dtype | None = ..., layout: Any | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
 
 
@@ -3276,7 +3276,7 @@ def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any | None 
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
-def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randperm(n: _int, *, generator: Any | None = ..., dtype: _dtype | None = ..., device: Any | _str | _int | None = ..., requires_grad: _bool = ..., out: Tensor | None = ..., **keywords: Any) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order."""
 
 

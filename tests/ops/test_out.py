@@ -145,3 +145,25 @@ def test_real_results_of_complex_numbers_are_written():
         with pytest.raises(RuntimeError, match="In-place abs is not supported for complex"):
             input.abs_()
     assert ng.angle(ng.tensor([1j]), out=out).tolist() == pytest.approx([1.5707963])
+
+
+@pytest.mark.parametrize(
+    ("create", "shape"),
+    [
+        (lambda **out: ng.eye(2, **out), (2, 2)), (lambda **out: ng.arange(1, 4, **out), (3,)),
+        (lambda **out: ng.linspace(1, 3, 3, **out), (3,)), (lambda **out: ng.logspace(0, 1, 2, **out), (2,)),
+        (lambda **out: ng.full((2,), 7, **out), (2,)), (lambda **out: ng.rand(3, **out), (3,)),
+        (lambda **out: ng.randn(3, **out), (3,)), (lambda **out: ng.randint(9, (3,), **out), (3,)),
+        (lambda **out: ng.randperm(3, **out), (3,)),
+    ],
+    ids=["eye", "arange", "linspace", "logspace", "full", "rand", "randn", "randint", "randperm"],
+)
+def test_new_tensors_are_written_into_out_in_its_dtype(create, shape):
+    out = ng.empty(shape, dtype=ng.float64)
+    ng.manual_seed(0)
+    expected = create(dtype=ng.float64)
+    ng.manual_seed(0)
+    assert create(out=out) is out
+    assert out.equal(expected)
+    with pytest.raises(RuntimeError, match=r"dtype Float does not match dtype of out parameter \(Double\)"):
+        create(out=out, dtype=ng.float32)

@@ -33,6 +33,7 @@ from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
 from ..table.op import attach, check_tensors, named, public
 from ..table.promotion import bounds, number_dtype
+from .into import takes_out
 
 
 def chosen_type(dtype: Any, device: Any, default: dtype | None = None) -> TensorType:
@@ -185,6 +186,7 @@ def empty(
 
 
 @public(method=False, direct=True)
+@takes_out
 def full(
     size: Sequence[int], fill_value: complex, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -227,6 +229,7 @@ def scalar_tensor(
 
 
 @public(method=False, direct=True)
+@takes_out
 def eye(
     n: int, m: int | None = None, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,

@@ -43,6 +43,7 @@ from ..table.operands import fused
 from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
+from .into import takes_out
 
 #: The entries that fill new memory, or a tensor, with random numbers from a distribution.
 _draws = Entries()
@@ -146,7 +147,7 @@ def _from(distribution: str, draw: str, name: str, example: str) -> Callable[...
         >>> numgrad.{name}(2, generator=numgrad.Generator().manual_seed(0))
         tensor([{example}])
     """
-    return public(drawn(named(new, name, doc)), method=False, direct=True)
+    return public(takes_out(drawn(named(new, name, doc))), method=False, direct=True)
 
 
 rand = _from("uniform distribution on [0, 1)", "uniform", "rand", "0.4963, 0.7682")
@@ -176,6 +177,7 @@ rand_like, randn_like = _like("rand_like", "uniform", "uniform"), _like("randn_l
 
 
 @public(method=False, direct=True)
+@takes_out
 @drawn
 def randint(
     *args: Any, low: int | None = None, high: int | None = None, size: Sequence[int] | None = None,
@@ -233,6 +235,7 @@ def randint_like(
 
 
 @public(method=False, direct=True)
+@takes_out
 @drawn
 def randperm(
     n: int, *, generator: random.Generator | None = None, dtype: dtype | None = None,

@@ -31,9 +31,11 @@ from ..table.checks import check, check_implemented
 from ..table.op import named, public
 from ..table.promotion import number_dtype
 from .factories import chosen_type, finished
+from .into import takes_out
 
 
 @public(method=False, direct=True)
+@takes_out
 def arange(
     start: Any = None, end: Any = None, step: Any = 1, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,
@@ -144,6 +146,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
 
 
 @public(method=False, direct=True)
+@takes_out
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: dtype | None = None, layout: layout | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,
@@ -164,6 +167,7 @@ def linspace(
 
 
 @public(method=False, direct=True)
+@takes_out
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: dtype | None = None,
     device: device | str | int | None = None, requires_grad: bool = False,
