@@ -18,7 +18,8 @@ CASES = [
 def some_for_long():
     """All cases; those of pointwise operations over strides take long, except for a few operations."""
     for case in CASES:
-        takes_long = case.layout in OVER_STRIDES and isinstance(case.op, Pointwise) and case.op.name not in REPRESENTATIVES
+        is_pointwise = isinstance(case.op, Pointwise)
+        takes_long = case.layout in OVER_STRIDES and is_pointwise and case.op.name not in REPRESENTATIVES
         yield pytest.param(case, id=str(case), marks=[pytest.mark.long] * takes_long)
 
 
