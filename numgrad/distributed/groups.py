@@ -155,7 +155,7 @@ def init_process_group(
     limit = seconds_of(default_pg_timeout if timeout is None else timeout)
     origin = mpi().COMM_WORLD if communicator is None else communicator
     _meet(origin, limit)
-    number_processes(origin, world_size)
+    number_processes(origin, origin.Get_size() if communicator is not None and world_size < 0 else world_size)
     own, size = origin.Get_rank(), origin.Get_size()
     if rank not in (-1, own):
         raise ValueError(f"MPI has given this process number {own}, not {rank}")
@@ -213,6 +213,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     Raises:
         ValueError: there is no such group.
     """
+    global _made
     if group == GroupMember.NON_GROUP_MEMBER:
         return
     found = default_group() if group is None else group
@@ -226,6 +227,8 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
             each.free()
         found.contact.free()
         _groups.clear()
+        _past.clear()
+        _made = 0  # the next groups may have other ranks
         _forget_programs()
     else:
         _groups.remove(found)

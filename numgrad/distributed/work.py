@@ -22,9 +22,9 @@ __all__ = ["Work"]
 #: Seconds after which a waiting call looks for messages of other ranks, and seconds between looks.
 _FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 0.05
 
-#: Seconds that a call waits without sleeping, but lets others have the processor; seconds of each sleep after that,
-#: short because large messages make no progress in it; and seconds of each sleep of a call that waits for long.
-_AWAKE, _NAP, _SLEEP = 0.002, 0.00001, 0.0005
+#: Seconds that a call waits without sleeping, but lets others have the processor; each sleep after that as a share of
+#: the time that the call has waited, because large messages make no progress in it; and the longest sleep in seconds.
+_AWAKE, _SHARE, _LONGEST = 0.002, 0.01, 0.0005
 
 #: Lets another process have the processor, if one is ready to run.
 _give_way: Callable[[], None] = getattr(os, "sched_yield", functools.partial(time.sleep, 0))
@@ -136,7 +136,7 @@ class Work:
             if now < start + _AWAKE:
                 _give_way()
             else:
-                time.sleep(_NAP if now < start + 1 else _SLEEP)
+                time.sleep(min((now - start) * _SHARE, _LONGEST))
 
     def _look(self, elapsed: float, limit: float) -> None:
         in_vain = self._contact.check(self) or self.misfit()

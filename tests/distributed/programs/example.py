@@ -1,4 +1,4 @@
-"""Checks that ``examples/heat.py`` computes what one process would: run by ``test_distributed.py`` with two ranks."""
+"""Checks that ``examples/heat.py`` computes what one process would: run by ``together.py``."""
 
 import sys
 from pathlib import Path
@@ -26,5 +26,6 @@ loss = (plate.measure(broadcast(sources, 0)) - expected.tensor_split(size, 1)[ra
 (found,) = numgrad.autograd.grad(loss, sources)
 assert numgrad.allclose(found, gradient if rank == 0 else numgrad.zeros_like(found))
 dist.barrier()
+dist.destroy_process_group()
 if rank == 0:
     print(f"{size} ranks have checked the example")

@@ -1,13 +1,12 @@
-"""Calls that differ between ranks: run by ``test_distributed.py`` with two and three ranks."""
-
-import os
+"""Calls that differ between ranks: run by ``together.py`` with two and with three ranks."""
 
 import pytest
+import world
 
 import numgrad
 import numgrad.distributed as dist
 
-dist.init_process_group()
+dist.init_process_group(communicator=world.ranks)
 rank, size = dist.get_rank(), dist.get_world_size()
 is_last = rank == size - 1
 
@@ -85,8 +84,9 @@ for is_awaited_by_future in False, True:
 
 # shapes of one size are equal, unless they are compared before anything is sent
 dist.all_reduce(ones(6).view(2 + is_last, -1))
-os.environ["NUMGRAD_DISTRIBUTED_DEBUG"] = "1"
-group = dist.new_group()
+with pytest.MonkeyPatch.context() as environment:
+    environment.setenv("NUMGRAD_DISTRIBUTED_DEBUG", "1")
+    group = dist.new_group()
 with pytest.raises(dist.DistBackendError, match=rf"rank {size - 1}: all_reduce\(torch.float32 \[3, 2\], op=SUM\) at"):
     dist.all_reduce(ones(6).view(2 + is_last, -1), group=group)
 x = ones(2)
@@ -130,5 +130,6 @@ for tag in -1, 2**40:
 dist.barrier()
 with pytest.raises(dist.DistBackendError, match=r"rank 0: new_group\(ranks=\(0,\)\) at mistakes.py"):
     dist.new_group([rank])
+dist.destroy_process_group()
 if rank == 0:
     print(f"{size} ranks have checked the mistakes")
