@@ -20,11 +20,12 @@ from .mpi import mpi, overruns_memory
 from .processes import abort_on_errors, check_is_no_child, number_processes
 
 __all__ = [
-    "Backend", "GroupMember", "ProcessGroup", "destroy_process_group", "get_backend", "get_default_backend_for_device",
-    "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "group", "init_process_group",
+    "Backend", "GroupMember", "ProcessGroup", "default_pg_timeout", "destroy_process_group", "get_backend",
+    "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
 ]
 
+#: The time that a call may wait by default.
 default_pg_timeout = timedelta(minutes=30)
 
 

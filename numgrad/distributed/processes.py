@@ -19,6 +19,12 @@ __all__ = ["abort_on_errors", "check_is_no_child", "end_all", "number_processes"
 #: Seconds that MPI's launcher may take to pass on what this process has printed, before it ends all processes.
 _UNDERWAY = 0.5
 
+#: The change that a program needs if it makes its own processes.
+_NOT_SPAWNED = (
+    "instead of multiprocessing.spawn(function, ...) call function(int(os.environ['RANK']), ...), because MPI starts "
+    "the processes"
+)
+
 #: True if uncaught exceptions end all processes.
 _aborts = False
 
@@ -27,9 +33,8 @@ def check_is_no_child() -> None:
     """Raise RuntimeError in the child of a process that MPI has started."""
     if multiprocessing.parent_process() is not None and "RANK" in os.environ:
         raise RuntimeError(
-            f"this is a child of rank {os.environ['RANK']}, which takes no part in communication: MPI starts the "
-            "processes. Protect the main part of the program with 'if __name__ == \"__main__\":', and instead of "
-            "multiprocessing.spawn(function, ...) call function(int(os.environ['RANK']), ...)"
+            f"this is a child of rank {os.environ['RANK']}, which takes no part in communication. Protect the main "
+            f"part of the program with 'if __name__ == \"__main__\":', and {_NOT_SPAWNED}"
         )
 
 
@@ -49,9 +54,11 @@ def number_processes(communicator: Any, expected: int = -1) -> None:
     rank, size = communicator.Get_rank(), communicator.Get_size()
     expected = int(os.environ.get("WORLD_SIZE", size)) if expected < 0 else expected
     if expected != size:
+        is_child = multiprocessing.parent_process() is not None
         raise ValueError(
             f"MPI has started {size} process{'es' * (size > 1)}, not {expected}: start the program with 'python -m "
             f"numgrad launch --processes {expected}', or with the mpiexec of the MPI library that mpi4py uses"
+            f"{f'; and {_NOT_SPAWNED}' * is_child}"
         )
     on_machine = communicator.Split_type(mpi().COMM_TYPE_SHARED)
     local_rank, local_size = on_machine.Get_rank(), on_machine.Get_size()

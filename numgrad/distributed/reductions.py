@@ -12,7 +12,7 @@ from ..core.halves import narrowed, widened
 from ..core.types import dtype
 from .mpi import mpi
 
-__all__ = ["ReduceOp", "operation_of"]
+__all__ = ["ReduceOp", "check_is_reduction", "operation_of"]
 
 
 class ReduceOp(enum.Enum):
@@ -54,7 +54,12 @@ _BY_NUMPY = {
 }
 
 
-@functools.cache
+def check_is_reduction(op: Any) -> None:
+    """Raise TypeError unless a value is a ``ReduceOp``."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"a reduction is a ReduceOp, such as ReduceOp.SUM, not {op!r}")
+
+
 def operation_of(op: ReduceOp, dtype: dtype) -> Any:
     """Return the MPI operation that computes a reduction of tensors of a dtype.
 
@@ -62,8 +67,12 @@ def operation_of(op: ReduceOp, dtype: dtype) -> Any:
         TypeError: the reduction is not defined for the dtype, or ``op`` is none.
         ValueError: it is not defined for complex numbers.
     """
-    if not isinstance(op, ReduceOp):
-        raise TypeError(f"a reduction is a ReduceOp, such as ReduceOp.SUM, not {op!r}")
+    check_is_reduction(op)  # first, because other values may have no hash
+    return _operation_of(op, dtype)
+
+
+@functools.cache
+def _operation_of(op: ReduceOp, dtype: dtype) -> Any:
     if dtype.is_complex and op not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT):
         raise ValueError(f"ReduceOp.{op} is not defined for complex tensors, such as those of {dtype}")
     bitwise = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)

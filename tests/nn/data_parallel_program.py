@@ -197,6 +197,12 @@ def check_which_parameters_are_averaged():
     with pytest.raises(RuntimeError, match=re.escape("0.weight requires a gradient, which would not be averaged")):
         model(torch.ones(1, FEATURES))
     model = DistributedDataParallel(network(0))
+    model.requires_grad_(False)
+    model(torch.ones(1, FEATURES))  # as the other network of two that train in turn
+    model.module[2].requires_grad_(True)
+    with pytest.raises(RuntimeError, match=re.escape("0.weight no longer requires a gradient")):
+        model(torch.ones(1, FEATURES))
+    model = DistributedDataParallel(network(0))
     with pytest.raises(RuntimeError, match=r"the gradient of .*, which has a graph"):
         model(torch.ones(1, FEATURES)).sum().backward(create_graph=True)
 
@@ -389,6 +395,12 @@ def check_compiled_programs():
 def check_models_that_differ():
     with pytest.raises(RuntimeError, match=re.escape("rank 1 has ('weight', (2, 1)")):
         DistributedDataParallel(nn.Linear(1, 1 + dist.get_rank()))
+    model = nn.Linear(2, 3, bias=False)
+    if dist.get_rank() == 1:
+        model.weight.data = model.weight.data.t().contiguous().t()
+    message = "rank 1 has ('weight', (3, 2), 'torch.float32', 'strides (1, 3)'), and rank 0 has ('weight', (3, 2)"
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        DistributedDataParallel(model)
 
 
 def check_shares_of_a_data_set():

@@ -26,7 +26,7 @@ from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
 from ..calls import rank_in
 from ..groups import ProcessGroup, group_or_default
-from ..reductions import ReduceOp
+from ..reductions import ReduceOp, check_is_reduction
 from .linear_maps import (
     AllGather,
     AllReduce,
@@ -273,7 +273,7 @@ def _reduced(
     op: ReduceOp, total: type[LinearMap], gathered: type[LinearMap], setting: Setting, tensor: Tensor
 ) -> Tensor:
     """Return a reduction: the map ``total`` if it is linear, otherwise that of what the map ``gathered`` returns."""
-    if op in (ReduceOp.SUM, ReduceOp.AVG):
+    if _is_linear(op):
         result = total.of(setting, tensor)
         return result / setting.group.size() if op is ReduceOp.AVG else result
     count = setting.group.size()
@@ -281,7 +281,7 @@ def _reduced(
 
 
 def _reduce_scattered(op: ReduceOp, setting: Setting, tensor: Tensor) -> Tensor:
-    if op in (ReduceOp.SUM, ReduceOp.AVG):
+    if _is_linear(op):
         result = ReduceScatter.of(setting, tensor)
         return result / setting.group.size() if op is ReduceOp.AVG else result
     count = setting.group.size()
@@ -290,13 +290,24 @@ def _reduce_scattered(op: ReduceOp, setting: Setting, tensor: Tensor) -> Tensor:
     return _combined(op, parts.reshape(count, own, *tensor.shape[1:]))
 
 
+def _is_linear(op: ReduceOp) -> bool:
+    """Return True for a sum and a mean.
+
+    Raises:
+        TypeError: ``op`` is no reduction.
+        ValueError: it has no derivative.
+    """
+    check_is_reduction(op)
+    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR):
+        raise ValueError(f"{op!r} has no derivative: use the function of this name in numgrad.distributed")
+    return op in (ReduceOp.SUM, ReduceOp.AVG)
+
+
 def _combined(op: ReduceOp, every: Tensor) -> Tensor:
-    """Return the reduction over the first dimension."""
+    """Return the product, minimum or maximum over the first dimension."""
     if op is ReduceOp.PRODUCT:
         return every.prod(0)
-    if op in (ReduceOp.MIN, ReduceOp.MAX):
-        return every.amin(0) if op is ReduceOp.MIN else every.amax(0)
-    raise ValueError(f"{op!r} has no derivative: use the function of this name in numgrad.distributed")
+    return every.amin(0) if op is ReduceOp.MIN else every.amax(0)
 
 
 # -- lists of tensors --------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ...core.device import to_device
 from ...devices import recording
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.groups import ProcessGroup, default_group
+from ...ops.creation.factories import empty_like
 from ...ops.creation.from_data import tensor as new_tensor
 from ...ops.shapes.joining import cat
 from ...tensors.tensor import Tensor
@@ -160,6 +161,7 @@ class DistributedDataParallel(Module, Joinable):
     def _check_trained(self) -> None:
         """Raise if a parameter requires a gradient that did not when this object was made, or was not there.
 
+        Raise, too, if some no longer require one; those of a module that is frozen as a whole need not be averaged.
         Follow parameters to another dtype or device.
         """
         changes = module_changes()
@@ -171,11 +173,20 @@ class DistributedDataParallel(Module, Joinable):
                     f"{new[0]} requires a gradient, which would not be averaged: it was added, replaced or unfrozen "
                     "after the module was wrapped in DistributedDataParallel. Wrap the module again"
                 )
+            frozen = [
+                name for name, each in zip(self.reducer.names, self.reducer.parameters, strict=True)
+                if not each.requires_grad
+            ]  # fmt: skip
+            if 0 < len(frozen) < len(known) and not self.find_unused_parameters:
+                raise RuntimeError(
+                    f"{frozen[0]} no longer requires a gradient, without which those reduced with it would not be "
+                    "averaged. Wrap the module again, or with find_unused_parameters=True"
+                )
             self.reducer.follow()
             self.__dict__["_changes"] = changes
 
     def _check_parameters(self, named: Sequence[tuple[str, Tensor]]) -> None:
-        own = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
+        own = [(name, tuple(each.shape), str(each.dtype), *_order(each)) for name, each in named]
         every: list[Any] = [None] * distributed.get_world_size(self.process_group)
         distributed.all_gather_object(every, own, group=self.process_group)
         for rank, theirs in enumerate(every):
@@ -339,6 +350,12 @@ class DistributedDataParallel(Module, Joinable):
         rank = new_tensor([distributed.get_rank(self.process_group) if value else -1])
         distributed.all_reduce(rank, distributed.ReduceOp.MAX, group=self.process_group)
         return int(rank.item())
+
+
+def _order(parameter: Tensor) -> list[str]:
+    """Return the strides of a gradient in its bucket as text, in a list, unless it is contiguous there."""
+    gradient = empty_like(parameter)
+    return [] if gradient.is_contiguous() else [f"strides {gradient.stride()}"]
 
 
 def _moved(value: Any, device: Any) -> Any:

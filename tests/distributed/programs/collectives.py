@@ -217,6 +217,8 @@ for error, message, call in [
     (RuntimeError, "more than one element", lambda: dist.all_reduce(numgrad.ones(1).expand(3))),
     (ValueError, "ReduceOp.MAX is not defined for complex tensors, such as those of torch.complex64",
      lambda: dist.all_reduce(numgrad.ones(2, dtype=numgrad.complex64), Op.MAX)),
+    (TypeError, r"a reduction is a ReduceOp, such as ReduceOp.SUM, not \[1\]", lambda: dist.all_reduce(x, [1])),
+    (ValueError, "<ReduceOp.BOR: 'bor'> has no derivative", lambda: dist.nn.functional.all_reduce(x, Op.BOR)),
     (TypeError, r"all_reduce\(\) expects tensors, not int", lambda: dist.all_reduce(3)),
     (ValueError, "tensors of one dtype, not of torch.float64, torch.float32",
      lambda: dist.all_gather_into_tensor(numgrad.ones(size, dtype=numgrad.float64), numgrad.ones(1))),
