@@ -99,8 +99,17 @@ class Value:
         return self._binary("div", other, reflected=True)
 
     def __mod__(self, other: Any) -> Value:
-        """C's ``fmod``: exact, with the sign of the left side."""
-        return self._binary("rem", other)
+        """C's ``fmod``: exact, with the sign of the left side.
+
+        It is a call, which in a branch keeps LLVM from vectorising the loop, not the instruction, which LLVM would
+        compute for all elements and NVIDIA's compiler would replace by a rounded difference.
+        """
+        if on_gpu(self):
+            return device_function("fmod", self, other)
+        number = self.value.type
+        name = "fmodf" if self.size == 32 else "fmod"
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(number, [number] * 2), name)
+        return Value(self.builder, self.builder.call(function, [self.value, self._lift(other)]))
 
     def __neg__(self) -> Value:
         if on_gpu(self):  # whose compiler lacks the newer instruction
@@ -227,7 +236,7 @@ def fma(a: Value, b: Any, c: Any) -> Value:
 
 def product_rest(a: Value, b: Any, product: Value) -> Value:
     """The rounding error of the product a * b, exact if none of its parts is subnormal or too large."""
-    if on_gpu(a) or _fuses():
+    if fuses(a):
         return fma(a, b, -product)
     # Dekker's product (1971): the products of halves of the numbers are exact.
     a_high, b_high = _upper_half(a), _upper_half(product.like(b) if not isinstance(b, Value) else b)
@@ -240,9 +249,13 @@ def _upper_half(x: Value) -> Value:
     return large - (large - x)
 
 
+def fuses(x: Value) -> bool:
+    """Return True if the code being generated multiplies and adds in one instruction."""
+    return on_gpu(x) or _processor_fuses()
+
+
 @functools.cache
-def _fuses() -> bool:
-    """Return True if the target multiplies and adds in one instruction."""
+def _processor_fuses() -> bool:
     declaration = "declare float @llvm.fmuladd.f32(float, float, float)"
     body = "%d = call float @llvm.fmuladd.f32(float %a, float %b, float %c) ret float %d"
     assembly = target_assembly(f"{declaration} define float @f(float %a, float %b, float %c) {{ {body} }}")

@@ -318,6 +318,30 @@ def test_special_values(name, cases, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_remainders_are_exact_for_quotients_of_every_size(dtype):
+    random, size = np.random.default_rng(7), 4000
+    x, y = np.frombuffer(random.bytes(2 * size * np.dtype(dtype).itemsize), dtype).reshape(2, size)
+    divisors = random.uniform(0.1, 9, size).astype(dtype)
+    multiples = divisors * random.integers(-999, 999, size).astype(dtype)
+    x, y = np.append(x, np.nextafter(multiples, dtype(np.inf))), np.append(y, divisors)
+    with np.errstate(all="ignore"):
+        rest = np.fmod(x, y)
+        expected = np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
+        np.testing.assert_array_equal(apply("fmod", x, y), rest)
+        np.testing.assert_array_equal(apply("remainder", x, y), expected)
+        np.testing.assert_array_equal(apply("floor_quotient", x, y), np.floor_divide(x, y))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+def test_quotients_of_the_largest_integers(dtype):
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.min + 1, 0, 1, 7, info.max - 1, info.max] + [-1, -7] * (info.min < 0), dtype)
+    x, y = [numbers.ravel() for numbers in np.meshgrid(ends, ends[ends != 0])]
+    exact = [int(a) // int(b) for a, b in zip(x, y, strict=True)]
+    assert [q if q <= info.max else info.min for q in exact] == apply("floor_quotient", x, y).tolist()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_subnormal_numbers_in_and_out(dtype):
     info = np.finfo(dtype)
     tiny = info.smallest_subnormal * np.arange(1, 200, dtype=dtype)
