@@ -17,7 +17,7 @@ from ..pointwise.comparison import ge, isinf, le, ne, where
 from ..pointwise.exponential import exp
 from ..pointwise.integers import logical_and
 from ..shapes.joining import cat
-from ..shapes.parts import narrow
+from ..shapes.parts import narrow, select_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim, DType, OptionalDim
 from ..table.checks import check, check_supported
@@ -165,7 +165,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
         tensor(4.)
     """
     dim = normal_dim(dim, len(y._layout.shape))
-    return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
+    last = y._layout.shape[dim] - 1
+    if x is not None or last < 0:
+        return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
+    ends = [mul(select_op(y, dim, index), 0.5) for index in (0, last)]
+    return mul(sub(sum_of(y, dim), add(*ends)), dx)
 
 
 @composite(method=False)
