@@ -104,7 +104,7 @@ SAMPLES = [
     ("broadcast_tensors", np.broadcast_arrays, [(2, 1), (3,)], ()),
     ("broadcast_to", np.broadcast_to, [(3,)], ((2, 3),)),
     ("cartesian_prod", _pairs, [(2,), (3,)], ()),
-    ("cdist", _distances, [(3, 2), (4, 2)], ()),
+    ("cdist", lambda x, y, *how: _distances(x, y), [(3, 2), (4, 2)], (2.0, "use_mm_for_euclid_dist")),
     ("chain_matmul", lambda *x: np.linalg.multi_dot(x), [(2, 3), (3, 4), (4, 2)], ()),
     ("cholesky_inverse", lambda x: np.linalg.inv(np.tril(x) @ np.tril(x).T), [(2, 2)], ()),
     ("cholesky_solve", lambda b, x: np.linalg.solve(np.tril(x) @ np.tril(x).T, b), [(2, 1), (2, 2)], ()),

@@ -136,10 +136,18 @@ def test_products_of_vectors_and_matrices():
 def test_distances():
     a, b = tensor([[0.0, 0.0], [3.0, 4.0]]), tensor([[0.0, 0.0]])
     assert numgrad.cdist(a, b).tolist() == [[0], [5]]
+    many = a.repeat(13, 1).requires_grad_()  # so that a product of matrices gives the distances
+    distances = numgrad.cdist(many, b)
+    assert distances.tolist() == [[0], [5]] * 13
+    assert numgrad.autograd.grad(distances.sum(), many)[0][:2].flatten().tolist() == pytest.approx([0, 0, 0.6, 0.8])
+    assert numgrad.cdist(many * math.nan, b).isnan().all()
+    with pytest.raises(ValueError, match="mm is not a valid value for compute_mode"):
+        numgrad.cdist(a, b, compute_mode="mm")
     assert a[1].dist(b[0]) == 5
     for call, text in [
         (lambda: numgrad.cdist(a, ones(1, 3)), r"same number of columns. X1: 2 X2: 3"),
         (lambda: numgrad.cdist(ones(2), a), "X1 got: 1D"),
+        (lambda: numgrad.cdist(a, b.long()), "only supports floating-point dtypes, X2 got: Long"),
     ]:
         with pytest.raises(RuntimeError, match=text):
             call()

@@ -11,6 +11,7 @@ from ...core.types import dtype, int64, real_of
 from ...devices import Plan, TensorRef
 from ...tensors.tensor import Tensor
 from ..indexing.masking import triu_indices
+from ..matrices.matmul import matmul
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, conj, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
@@ -18,7 +19,7 @@ from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
 from ..table.autocasting import autocasting
-from ..table.checks import check
+from ..table.checks import check, check_value
 from ..table.declaring import pointwise
 from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite
@@ -220,10 +221,18 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
 
-    The result is of shape (..., P, R).  ``compute_mode``, a hint on speed in PyTorch, is ignored.
+    The result is of shape (..., P, R).  For ``p`` = 2 and more than 25 rows, a product of matrices gives the distances;
+    their errors may then reach ``norm * sqrt(eps)`` where rows almost agree.
+
+    Args:
+        x1, x2: floating-point numbers, whose dimensions before the last two broadcast.
+        p: the order of the norm.
+        compute_mode: "use_mm_for_euclid_dist" or "donot_use_mm_for_euclid_dist", to use that product always or never;
+            "use_mm_for_euclid_dist_if_necessary" by default.
 
     Raises:
-        RuntimeError: the tensors have no rows, or their rows differ in length.
+        RuntimeError: the tensors have no rows, their rows differ in length, or they are not floating-point numbers.
+        ValueError: the mode is unknown.
 
     Example:
         >>> import numgrad
@@ -237,7 +246,30 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         x1._layout.shape[-1] == x2._layout.shape[-1],
         "X1 and X2 must have the same number of columns. X1: {} X2: {}", x1._layout.shape[-1], x2._layout.shape[-1],
     )
+    check_value(
+        compute_mode is None or compute_mode in _EUCLIDEAN_MODES,
+        "{} is not a valid value for compute_mode", compute_mode,
+    )
+    for name, x in (("X1", x1), ("X2", x2)):
+        check(x.is_floating_point(), "cdist only supports floating-point dtypes, {} got: {}", name, x.dtype.legacy)
+    rows = max(x1._layout.shape[-2], x2._layout.shape[-2])
+    by_product = compute_mode == _EUCLIDEAN_MODES[0] or (compute_mode != _EUCLIDEAN_MODES[1] and rows > 25)
+    if by_product and p == 2 and x1.dtype is x2.dtype and not x1.dtype.is_half:
+        return _euclidean_distances(x1, x2)
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+_EUCLIDEAN_MODES = (
+    "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary",
+)  # fmt: skip
+
+
+def _euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
+    """Return the square roots of ``|a|^2 + |b|^2 - 2 a b``, with derivatives of 0 where they are 0."""
+    lengths = [(x * x).sum(-1, True) for x in (x1, x2)]
+    squares = matmul(x1 * -2, x2.transpose(-1, -2)) + lengths[0] + lengths[1].transpose(-1, -2)
+    zero = squares <= 0
+    return where(zero, 0.0, where(zero, 1.0, squares).sqrt())
 
 
 @composite(method=False)
