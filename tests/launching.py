@@ -15,4 +15,4 @@ def launch(processes, program, *arguments):
     source = Path(numgrad.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(source / "kernels")])}
     command = [sys.executable, "-m", "numgrad", "launch", "--processes", str(processes), str(PROGRAMS / program)]
-    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=600)
