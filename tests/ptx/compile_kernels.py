@@ -3,9 +3,8 @@
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that compiles kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``).  Most of the tests fail there, but they launch the same kernels as on a real GPU.  Of
 kernels that differ only in types and strides, one is compiled (see ``one_of_each_program``), for one compute capability
-in turn; ``--all`` compiles each for all of them, and runs ``test_table.py``, too, whose programs others also launch, in
-other forms.  The output has one line for each fault, and then the number of kernels.  The exit status is 0 if there
-are not faults.
+in turn; ``--all`` compiles each for all of them, and runs the tests of ``LONG``, too.  The output has one line for each
+fault, and then the number of kernels.  The exit status is 0 if there are no faults.
 """
 
 from __future__ import annotations
@@ -25,6 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 #: Compute capabilities that kernels are compiled for.
 CAPABILITIES = (7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)
+
+#: Tests that take as long as all others: of programs that others launch in other forms, and of complex numbers.
+LONG = "test_table.py", "test_complex.py"
 
 #: Registers of a multiprocessor, which the threads of a block share.
 REGISTERS = 65536
@@ -144,7 +146,7 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 
 def main() -> bool:
     every = "--all" in sys.argv[1:]
-    without = ["test_mutants.py"] if every else ["test_mutants.py", "test_table.py"]  # mutants are faulty on purpose
+    without = ["test_mutants.py", *(() if every else LONG)]  # mutants are faulty on purpose
     kernels, status = one_of_each_program(kernels_of_tests(without)), False
     capabilities = itertools.repeat(CAPABILITIES) if every else itertools.cycle([(each,) for each in CAPABILITIES])
     with ProcessPoolExecutor(initializer=gc.disable) as pool:  # the collector would take a tenth of the time
