@@ -92,6 +92,14 @@ def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function unchanged: the definition that follows under its name replaces it."""
+    return func
+
+
+_overload_method = _copy_to_script_wrapper = _overload
+
+
 def freeze(mod: Module, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Module:
     """Return the module unchanged."""
     return mod

@@ -39,6 +39,7 @@ def test_names_come_from_where_numgrad_has_them(torch):
         "distributed.nn.functional.all_reduce": numgrad.distributed.nn.functional.all_reduce,
         "Future": numgrad.futures.Future, "futures.wait_all": numgrad.futures.wait_all,
         "UntypedStorage": type(numgrad.ones(1).untyped_storage()),
+        "jit._overload": numgrad.jit._overload, "_jit_internal._overload_method": numgrad.jit._overload,
         "optim.lr_scheduler._LRScheduler": numgrad.optim.lr_scheduler.LRScheduler,
     }.items():
         value = torch

@@ -89,13 +89,6 @@ def boolean_dispatch(
     return call
 
 
-def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function unchanged: the definition that follows under its name replaces it."""
-    return func
-
-
-_overload_method = _copy_to_script_wrapper = _overload
-
 #: Annotations of a number, or a list of this length.
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = list
 

@@ -55,6 +55,7 @@ _MODULES = {
     "torch._inductor.config": _SETTINGS,
     "torch._jit_internal": _found_in("jit", f"{_HERE}.internals"),
     "torch._tensor": _found_in(""),
+    "torch._tensor_str": _Contents(("tensors.printing",), "parts of the text of a tensor: see repr"),
     "torch._utils": _found_in(f"{_HERE}.internals"),
     "torch.distributed.constants": _found_in("distributed.groups"),
     "torch.distributed.distributed_c10d": _found_in("distributed"),
