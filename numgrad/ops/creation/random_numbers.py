@@ -55,8 +55,7 @@ def _drawing(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> E
     ``kinds`` holds the classes of the numbers passed with the call, or layouts of tensors.
     """
     key = draw, layout, into, kinds
-    entry = _draws.find(key)
-    return entry or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
+    return _draws.find(key) or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
 
 
 def _plan_of(draw: str, layout: Layout, into: bool, kinds: tuple[Any, ...]) -> devices.Plan:
@@ -104,8 +103,7 @@ def new_drawn(draw: str, layout: Layout, source: Any, *parameters: Any) -> Tenso
     if dtype.is_complex:
         parts = new_drawn(draw, _parts_of(layout), source, *parameters)
         return tensor_of(layout, parts._storage.view(dtype.numpy))
-    entry = _drawing(draw, layout, False, _kinds(parameters))
-    return tensor_of(layout, entry.launch(source, *parameters))
+    return tensor_of(layout, _drawing(draw, layout, False, _kinds(parameters)).launch(source, *parameters))
 
 
 def _kinds(parameters: Iterable[Any]) -> tuple[Any, ...]:
