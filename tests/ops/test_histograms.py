@@ -46,6 +46,11 @@ def test_the_last_bin_has_its_upper_edge_and_what_is_nowhere_does_not_count():
     assert torch.ones(0).histogram(2).hist.tolist() == [0, 0]
 
 
+def test_more_elements_than_are_counted_at_a_time():
+    x = torch.tensor(np.arange(70000) % 8)
+    assert x.double().histc(7, 0, 6).tolist() == [8750.0] * 7
+
+
 ROW = torch.arange(4.0)
 
 

@@ -261,9 +261,19 @@ def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
     return p.host(_histogram, [p.new(bins, x.dtype)], x, bins, low, high)[0]
 
 
+#: Number of elements that are counted at a time, so that intermediate results stay in the cache.
+_PIECE = 1 << 15
+
+
 @reports_memory
 def _histogram(flat: np.ndarray, bins: int, low: float, high: float) -> tuple[np.ndarray]:
-    number = flat.dtype.type
-    kept = flat[(flat >= low) & (flat <= high)]
-    indices = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
-    return (np.bincount(np.minimum(indices, bins - 1), minlength=bins).astype(flat.dtype),)
+    number, counts, count = flat.dtype.type, np.zeros(bins, np.int64), max(_PIECE, bins)
+    for start in range(0, flat.size, count):
+        piece = flat[start : start + count]
+        scaled = piece[(piece >= low) & (piece <= high)]
+        scaled -= number(low)
+        scaled *= number(bins)
+        scaled /= number(high - low)
+        indices = scaled.astype(np.int64)
+        counts += np.bincount(np.minimum(indices, bins - 1, out=indices), minlength=bins)
+    return (counts.astype(flat.dtype),)
