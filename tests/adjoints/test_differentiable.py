@@ -264,6 +264,7 @@ def test_compiled_functions_call_differentiable_ones():
     assert theta.grad.equal(expected)
 
 
+@pytest.mark.long
 def test_axes_of_length_one_are_broadcast():
     @torch.differentiable
     def outer(column, row, scale):
@@ -363,7 +364,7 @@ def test_checkpoints_leave_out_arrays_that_only_later_statements_read():
     assert torch.autograd.grad(kept(x), x)[0].equal(torch.autograd.grad(whole(x), x)[0])
 
 
-@pytest.mark.parametrize("checkpoint", [1, 3, 100])
+@pytest.mark.parametrize("checkpoint", [1, *[pytest.param(n, marks=pytest.mark.long) for n in (3, 100)]])
 def test_checkpoints_of_loops_that_end_early_and_write(checkpoint):
     def relax(x, k):
         y, scale, moved = x.copy(), k[0], 1.0
@@ -402,6 +403,7 @@ def test_arrays_that_the_tape_keeps_are_counted():
     assert grow.tape_bytes(x, 11) - grow.tape_bytes(x, 1) >= 10 * x.nbytes
 
 
+@pytest.mark.long
 def test_arrays_of_loops_are_made_once():
     @torch.differentiable(checkpoint="sqrt")
     def advance(x, steps):

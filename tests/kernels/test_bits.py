@@ -105,6 +105,7 @@ def test_same_bits_reports_the_difference():
 # -- pointwise operations ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @each_operation
 def test_the_place_in_a_row(op, attributes):
     values, gradient = operands(op, SIZE), numbers(99, SIZE)

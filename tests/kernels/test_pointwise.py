@@ -444,7 +444,9 @@ ROUNDS = (
 NOT_VECTORISED = {
     ("logit_loss_gradient_backward", "A"),  # too many arrays: each pair would have to be checked for overlap
     ("signbit", "A"), ("signbit", "C"),  # vectors of integers: the test of one bit
-    ("fmod", "A"),  # the C library's, for one number at a time
+    # a branch, seldom taken, calls the C library's fmod
+    *[(name, layout) for name in ("floor_quotient", "fmod", "remainder_op") for layout in "AC"],
+    ("remainder_op_backward", "A"), ("remainder_op_backward", "C"),
     ("choose", "A"),  # reads bytes and numbers at different steps
     *[(name, "C") for name in ROUNDS],
 }
@@ -474,6 +476,7 @@ def _layout(arguments):
     return "A" if arguments.endswith(", int64, array(int64, 1d, C)") else "C"
 
 
+@pytest.mark.long
 def test_every_operation_was_compiled_forward_and_backward(table):
     found = {(name, _layout(arguments)) for name, arguments, *_ in table["kernels"]}
     assert {(name, "C") for name in table["operations"]} <= found
@@ -485,6 +488,7 @@ def test_every_operation_was_compiled_forward_and_backward(table):
     assert any("C), float64, array" in arguments for _, arguments, *_ in table["kernels"])  # numbers are passed, too
 
 
+@pytest.mark.long
 def test_float32_stays_float32(table):
     assert [(name, arguments) for name, arguments, widened, _ in table["kernels"] if widened] == []
 
@@ -497,6 +501,7 @@ def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
     assert re.search(WIDENED, kernel.llvm())
 
 
+@pytest.mark.long
 def test_every_kernel_is_vectorised(table):
     operations = set(table["operations"])
     if not libm.libmvec_found():  # then the C library computes one number at a time: only our own functions remain

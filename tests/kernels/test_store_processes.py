@@ -169,6 +169,7 @@ CIRCUMSTANCES = [
 ]
 
 
+@pytest.mark.long
 def test_machine_code_for_other_circumstances_is_kept_apart(tmp_path):
     program = KERNEL + "print(json.dumps(axpy()))"
     assert run(program, tmp_path) == ["compiled", True]
@@ -178,6 +179,7 @@ def test_machine_code_for_other_circumstances_is_kept_apart(tmp_path):
     assert run(program, tmp_path) == ["loaded", True]
 
 
+@pytest.mark.long
 def test_editing_the_scalar_mathematics_invalidates_what_used_it(tmp_path):
     package = tmp_path / "numgrad_kernels"
     shutil.copytree(Path(numgrad_kernels.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))

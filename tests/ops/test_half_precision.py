@@ -30,6 +30,7 @@ def cases():
     return [pytest.param(case, dtype, id=f"{case}-{dtype}") for case, dtype in zip(chosen, dtypes, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "dtype"), cases())
 def test_results_are_those_of_float32_rounded_once(case, dtype):
     leaves = [t if t is None or not t.is_floating_point() else t.to(dtype) for t in case.leaves("float32")]

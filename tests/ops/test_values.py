@@ -99,6 +99,7 @@ def with_numbers():
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "dtype", "number"), with_numbers())
 def test_a_number_counts_as_a_tensor_of_it(case, dtype, number):
     leaves = case.leaves(dtype)

@@ -142,6 +142,7 @@ def test_values_and_derivatives(function):
     assert gradcheck(op, leaves(), check_forward_ad=True, check_batched_grad=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", [branches, for_loop, calls])
 def test_second_derivatives(function):
     assert gradgradcheck(vectorize(function), leaves(), check_fwd_over_rev=True)
