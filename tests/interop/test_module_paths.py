@@ -287,6 +287,25 @@ def test_functions_of_sizes(torch):
     assert type(torch.sym_max(3, 2.0)) is float
 
 
+def test_libraries_find_that_there_are_no_remote_calls(torch):
+    rpc = importlib.import_module("torch.distributed.rpc")
+    assert not rpc.is_available()
+    assert not hasattr(rpc, "api")
+
+
+def test_data_pipes_become_methods(torch):
+    pipes = importlib.import_module("torch.utils.data.datapipes.iter")
+
+    @torch.utils.data.functional_datapipe("pairs")
+    class Pairs(pipes.Batcher):
+        def __init__(self, datapipe):
+            super().__init__(datapipe, 2, drop_last=True)
+
+    pipe = pipes.IterableWrapper([3, 1, 2, 5, 4])
+    assert list(pipe.pairs().map(max)) == [3, 5]
+    assert len(pipe.pairs()) == 2
+
+
 def test_placements_are_descriptions_without_sharded_tensors(torch):
     placements = importlib.import_module("torch.distributed.tensor")
     assert placements.Shard(0) == placements.Shard(0) != placements.Replicate()

@@ -5,6 +5,7 @@
 from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
+from . import pipes as _pipes  # noqa: F401 - it adds methods to data pipes
 from .collate import *
 from .dataloader import *
 from .datapipes import *
