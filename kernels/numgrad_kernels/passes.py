@@ -61,6 +61,14 @@ class Library(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
+    def _finalize_specific(self) -> None:
+        """Generate the machine code, and take the module from the engine, which keeps the code.
+
+        The engine searches all of its modules twice for each one that it compiles.
+        """
+        super()._finalize_specific()
+        self._codegen._engine._ee.remove_module(self._final_module)
+
     def _optimize_final_module(self) -> None:
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
