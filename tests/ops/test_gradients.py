@@ -15,7 +15,7 @@ CASES = [
 ]
 
 
-def some_for_long():
+def marked_cases():
     """All cases; those of pointwise operations over strides take long, except for a few operations."""
     for case in CASES:
         is_pointwise = isinstance(case.op, Pointwise)
@@ -23,7 +23,7 @@ def some_for_long():
         yield pytest.param(case, id=str(case), marks=[pytest.mark.long] * takes_long)
 
 
-@pytest.mark.parametrize("case", [*some_for_long()])
+@pytest.mark.parametrize("case", [*marked_cases()])
 def test_first_and_second_derivative(case):
     leaves = case.leaves("float64", requires_grad=True)
     mean_of_nothing = any(np.isnan(array).any() for array in case.expected(*leaves))

@@ -28,7 +28,8 @@ float8_e5m2 = AbsentDtype("float8_e5m2", 1, max=57344.0, eps=2**-2, smallest_nor
 float8_e5m2fnuz = AbsentDtype("float8_e5m2fnuz", 1, max=57344.0, eps=2**-3, smallest_normal=2**-15)
 float8_e8m0fnu = AbsentDtype("float8_e8m0fnu", 1, min=2**-127, max=2.0**127, eps=1.0, smallest_normal=2**-127)
 float4_e2m1fn_x2, complex32 = AbsentDtype("float4_e2m1fn_x2", 1), AbsentDtype("complex32", 4)
-chalf, PARTS[complex32] = complex32, float16
+chalf = complex32
+PARTS[complex32] = float16  # for finfo
 
 PyTorchFileReader = refusing("torch", "PyTorchFileReader", "reader of parts of files: see load")
 

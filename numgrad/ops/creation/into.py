@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from inspect import Parameter, signature
 from typing import Any
 
 from ...tensors.tensor import Tensor
 from ..table.arguments import wrong_kind
 from ..table.checks import check
 from ..table.out import write_out
+from ..table.public_signatures import linked, of_function, with_out
 
 
 def takes_out(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -36,10 +36,4 @@ def takes_out(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
         )
         return write_out(name, out, create(*args, **{"device": out.device, **kwargs, "dtype": given}))
 
-    declared, annotation = signature(create), Tensor | None
-    parameter = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-    call.__annotations__ = {**create.__annotations__, "out": annotation}
-    call.__signature__ = declared.replace(  # type: ignore[attr-defined]
-        parameters=[*declared.parameters.values(), parameter]
-    )
-    return call
+    return linked(call, create, lambda function: with_out(of_function(function)))
